@@ -17,8 +17,8 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 
 from labsite.bodies import BoundedBodies  # noqa: E402
-from visualizer.clients import KnownClients  # noqa: E402
-from visualizer.origin import SameOriginSockets  # noqa: E402
+from visualizer.labs.clients import KnownClients  # noqa: E402
+from visualizer.live.origin import SameOriginSockets  # noqa: E402
 from visualizer.routing import websocket_urlpatterns  # noqa: E402
 
 application = KnownClients(

@@ -2,7 +2,7 @@
 
 Rules: whatever waits for the database waits for `WRITER_WAIT_S` at most; a request that cannot be answered
 without it gets 503 in words, and the log has the driver's. Which error means what is decided in
-`visualizer.trouble`.
+`visualizer.labs.trouble`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class DatabaseErrors:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Called by Django with what a view raised."""
-        from visualizer.trouble import bad_value, is_bad_value, is_trouble, no_database
+        from visualizer.labs.trouble import bad_value, is_bad_value, is_trouble, no_database
 
         if is_trouble(error):
             log.error("The database failed a request to %s", request.path, exc_info=error)

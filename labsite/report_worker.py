@@ -27,8 +27,8 @@ from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
 from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, open_session
+from visualizer.labs.trouble import is_trouble
 from visualizer.reports.models import Report, heard_from, remove_files
-from visualizer.trouble import is_trouble
 
 log = logging.getLogger("labsite.reports")
 

@@ -3,8 +3,8 @@
 `docs/front-door.md` describes this door.
 """
 
-from simulator.admin import TOOLS, AdminError
-from simulator.protocols import tables_of
+from simulator.protocols.pulsar.admin import TOOLS, AdminError
+from simulator.protocols.table import tables_of
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
 from simulator.scenarios.loader import load_scenario, load_scenario_text

@@ -16,8 +16,8 @@ from typing import Any
 
 from simulator.kernel.distributions import Sampler
 from simulator.log.columns import SharedColumn
-from simulator.pulsar.markers import MarkerTable
-from simulator.pulsar.messages import MessageTable
+from simulator.protocols.pulsar.markers.entries import MarkerTable
+from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.scenarios import model
 from simulator.system.system import Handlers, System
 from simulator.trace.trace import Trace

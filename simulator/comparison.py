@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.counting.facts import Facts
-from simulator.counting.followed import Followed, follow
-from simulator.counting.read import History
-from simulator.counting.windows import Window, windows_of
+from simulator.protocols.pulsar.verdicts.facts import Facts
+from simulator.protocols.pulsar.verdicts.followed import Followed, follow
+from simulator.protocols.pulsar.verdicts.read import History
+from simulator.protocols.pulsar.verdicts.windows import Window, windows_of
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.strategies import (
     STRATEGIES,

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, TextIO
 
-from simulator.admin import AdminError, with_notes
 from simulator.comparison import result, strategy_named, strategy_runs, under
+from simulator.protocols.pulsar.admin import AdminError, with_notes
 from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations

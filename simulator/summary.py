@@ -9,25 +9,25 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from simulator.counting import SubscriptionCounts, failover_summary, subscription_summary
-from simulator.summaries import (
+from simulator.protocols.emqx.summary_sections import groups
+from simulator.protocols.pulsar.summary_sections import (
     acknowledgement_sync,
     audiences,
     brokers,
     creation,
-    groups,
     shadows,
     start_checks,
 )
-from simulator.summaries.migration import lookup, migrations
+from simulator.protocols.pulsar.summary_sections.migration import lookup, migrations
+from simulator.protocols.pulsar.verdicts import SubscriptionCounts, failover_summary, subscription_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simulator.counting import CountedRun
-    from simulator.pulsar.runtime import Runtime
-    from simulator.pulsar.subscription import Subscription
-    from simulator.pulsar.topic import Topic
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.verdicts import CountedRun
     from simulator.world import World
 
 MARKER_COUNTS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from simulator.protocols import protocol_of
+from simulator.protocols.table import protocol_of
 from simulator.scenarios.canonical import canonical_text
 from simulator.scenarios.changes import CommandLog
 from simulator.scenarios.model import Scenario

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.protocols import protocol_of
+from simulator.protocols.table import protocol_of
 from simulator.scenarios.model import Scenario
 from simulator.variants import Variant, variants
 from simulator.world import World

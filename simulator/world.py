@@ -13,20 +13,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from simulator import admin, stepping, summary
+from simulator import stepping, summary
 from simulator.branch import BY_HAND, Branch, memory_bytes, put_by_hand
 from simulator.checks import Checks
 from simulator.counting.results import CountedRun
 from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
-from simulator.protocols import protocol_of
-from simulator.pulsar import forecasting
+from simulator.protocols.pulsar import admin
+from simulator.protocols.pulsar.failover import forecasting
+from simulator.protocols.pulsar.summary_sections.broker_load import broker_load
+from simulator.protocols.pulsar.views import inspection
+from simulator.protocols.pulsar.views.snapshot_rules import snapshot_rules
+from simulator.protocols.table import protocol_of
 from simulator.scenarios.commands import normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
-from simulator.summaries.broker_load import broker_load
 from simulator.trace.trace import Trace
-from simulator.views import inspection, live
-from simulator.views.snapshot_rules import snapshot_rules
+from simulator.views import live
 
 ENGINE_VERSION = "0.1.0"
 ROWS_MAX = 5_000_000

@@ -1,9 +1,9 @@
 """The counting of failovers in Spark, by the definitions that docs/reports.md repeats: frames made in
 order, figures as plain values.
 
-Rules: independent of `simulator.counting`; a test compares every figure of both. Frames of one row a failover
-or party are made local once, so that later plans are short; frames of one row a message stay in Spark and are
-kept on disk when memory is short.
+Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
+one row a failover or party are made local once, so that later plans are short; frames of one row a message
+stay in Spark and are kept on disk when memory is short.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md: frames
 made in order, figures as plain values.
 
-Rules: independent of `simulator.counting`; a test compares every figure of both. Frames of the control plane
-(a stream, a lease, a hand-over a row) are made local once, so that later plans are short; frames of one row a
-message stay in Spark.
+Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
+the control plane (a stream, a lease, a hand-over a row) are made local once, so that later plans are short;
+frames of one row a message stay in Spark.
 """
 
 from __future__ import annotations

@@ -22,8 +22,16 @@ _spec.loader.exec_module(tidy)
         ("def late():\n    from pyspark.sql import functions", "labsite", {"pyspark.sql"}),
         ("from simulator import world", "visualizer", {"simulator", "simulator.world"}),
         ("from simulator import World", "visualizer", {"simulator"}),
-        ("from ..log import ledgers", "simulator.pulsar", {"simulator.log", "simulator.log.ledgers"}),
-        ("from . import topic", "simulator.pulsar", {"simulator.pulsar", "simulator.pulsar.topic"}),
+        (
+            "from ..log import ledgers",
+            "simulator.kernel",
+            {"simulator.log", "simulator.log.ledgers"},
+        ),
+        (
+            "from . import topic",
+            "simulator.protocols.pulsar.broker",
+            {"simulator.protocols.pulsar.broker", "simulator.protocols.pulsar.broker.topic"},
+        ),
     ],
 )
 def test_imports_are_seen_in_every_form(source, package, expected):

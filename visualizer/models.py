@@ -13,7 +13,7 @@ import secrets
 from django.db import models
 from django.utils import timezone
 
-from visualizer.clients import KEY_LENGTH
+from visualizer.labs.clients import KEY_LENGTH
 
 ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 """Without l, o, 0, 1: a link may be read out."""
@@ -56,7 +56,7 @@ class Lab(models.Model):
         blank=True,
         default="",
         db_index=True,
-        help_text="whose quota it counts for (`visualizer.clients`)",
+        help_text="whose quota it counts for (`visualizer.labs.clients`)",
     )
     token_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)

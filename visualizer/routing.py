@@ -5,7 +5,7 @@ ends.
 from channels.security.websocket import WebsocketDenier
 from django.urls import path, re_path
 
-from visualizer.consumers import LabConsumer
+from visualizer.live.consumers import LabConsumer
 from visualizer.setups.consumer import AnswerConsumer
 
 websocket_urlpatterns = [

@@ -2,15 +2,17 @@
 
 from django.urls import path, register_converter
 
-from visualizer import gallery, mine, page_scripts, questions, views
-from visualizer.arguments import DIGITS
 from visualizer.comparisons import views as comparisons
+from visualizer.pages import gallery, page_scripts, views
+from visualizer.pages import my_labs as mine
+from visualizer.questions import questions
+from visualizer.questions.arguments import DIGITS
 from visualizer.setups import views as setups
 
 
 class Whole:
     """A whole number in a path, of a length that is read at all; its range is checked with the other
-    arguments (`visualizer.arguments`).
+    arguments (`visualizer.questions.arguments`).
     """
 
     regex = f"[0-9]{{1,{DIGITS}}}"

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from pyroaring import BitMap
 
 from script.benchmarks.measure import REPEATS, Figure, median, seconds_of
-from simulator.pulsar.acknowledgement_sync import AcknowledgedState
+from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState
 
 ENTRIES = 1_000_000
 ASKED = 100_000

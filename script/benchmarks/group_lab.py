@@ -17,7 +17,7 @@ from script.support.browsing import chromium
 from script.support.processes import Supervisor
 from script.support.temporary_site import temporary_site
 from simulator import World, load_scenario_text
-from visualizer.frames import FrameMaker, Playing
+from visualizer.live.frames import FrameMaker, Playing
 
 FROM_US = 15_000_000
 FRAME_US = 50_000

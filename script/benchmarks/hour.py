@@ -82,7 +82,7 @@ def measure() -> Iterator[Figure]:
 def _play(page: Any, line: Any, text: str) -> None:
     """The frames of the hour, a hundred at a time."""
     from simulator import World, load_scenario_text
-    from visualizer.frames import FrameMaker, Playing
+    from visualizer.live.frames import FrameMaker, Playing
 
     world = World.from_scenario(load_scenario_text(text))
     frames = FrameMaker(world)

@@ -9,9 +9,8 @@ with the length of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from simulator.checks.knowledge import Knowledge
 from simulator.checks.stretch import Stretch
 from simulator.checks.violation import REPORTED_PER_CLAIM, Violation
 
@@ -31,7 +30,7 @@ class Check:
     def begin(self, scenario: Scenario) -> None:
         """The state before the first row."""
 
-    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+    def read(self, stretch: Stretch, known: Any) -> Iterable[tuple[int, str]]:
         """(seq, reason) of each break of the claim in the stretch; `known` already holds its rows."""
         raise TypeError(f"{type(self).__name__} does not say how it reads the trace")
 
@@ -45,7 +44,7 @@ class Check:
         self.copy_into(copy)
         return copy
 
-    def violations(self, stretch: Stretch, known: Knowledge) -> list[Violation]:
+    def violations(self, stretch: Stretch, known: Any) -> list[Violation]:
         """The breaks in the stretch as violations in order of seq, up to the bound for one claim over the
         run.
         """

@@ -10,53 +10,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulator.checks.asked_again import AskedAgain
-from simulator.checks.audiences_served import AudiencesServed
-from simulator.checks.back_in_time import BackInTime
-from simulator.checks.blue_green import LeftEmpty
-from simulator.checks.broker_limits import BrokerLimits
-from simulator.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
-from simulator.checks.causes_add_up import causes_that_do_not_add_up
 from simulator.checks.check import Check
-from simulator.checks.deletions import DeletedUnused, Terminated
-from simulator.checks.expired_rightly import ExpiredRightly
-from simulator.checks.filtered_rightly import FilteredRightly
-from simulator.checks.groups import GROUP_CHECKS
-from simulator.checks.knowledge import Knowledge, NoKnowledge
-from simulator.checks.lists_agreed import ListsAgreed
-from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
-from simulator.checks.mark_delete import MarkDelete
-from simulator.checks.markers_hidden import MarkersHidden
-from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
-from simulator.checks.moved_whole import BroughtWhole
-from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
-from simulator.checks.nothing_gone import NothingGone
-from simulator.checks.one_hop import OneHop
-from simulator.checks.order_kept import OrderKept
-from simulator.checks.permissions import Permitted
-from simulator.checks.policies_sensible import PoliciesSensible
-from simulator.checks.read_where_it_is import ReadWhereItIs
-from simulator.checks.requests_copied import RequestsCopied
-from simulator.checks.retries_wait import RetriesWait
-from simulator.checks.safe_update import SafeUpdate
-from simulator.checks.same_shape import SameShape
-from simulator.checks.schema_first import SchemaFirst
-from simulator.checks.schemas_by_rule import SchemasByRule
-from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
-from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
-from simulator.checks.shadow_shape import ShadowShape
-from simulator.checks.shadow_told import ShadowToldAll
-from simulator.checks.shadows import (
+from simulator.checks.knowledge import NoKnowledge
+from simulator.checks.stretch import Stretch
+from simulator.checks.violation import Violation
+from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
+from simulator.protocols.pulsar.checks.asked_again import AskedAgain
+from simulator.protocols.pulsar.checks.audiences_served import AudiencesServed
+from simulator.protocols.pulsar.checks.back_in_time import BackInTime
+from simulator.protocols.pulsar.checks.blue_green import LeftEmpty
+from simulator.protocols.pulsar.checks.broker_limits import BrokerLimits
+from simulator.protocols.pulsar.checks.causes_add_up import CLAIM as CAUSES_ADD_UP
+from simulator.protocols.pulsar.checks.causes_add_up import causes_that_do_not_add_up
+from simulator.protocols.pulsar.checks.deletions import DeletedUnused, Terminated
+from simulator.protocols.pulsar.checks.expired_rightly import ExpiredRightly
+from simulator.protocols.pulsar.checks.filtered_rightly import FilteredRightly
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.lists_agreed import ListsAgreed
+from simulator.protocols.pulsar.checks.lookups import AnsweredWhenAble, StateAsSent
+from simulator.protocols.pulsar.checks.mark_delete import MarkDelete
+from simulator.protocols.pulsar.checks.markers_hidden import MarkersHidden
+from simulator.protocols.pulsar.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
+from simulator.protocols.pulsar.checks.moved_whole import BroughtWhole
+from simulator.protocols.pulsar.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
+from simulator.protocols.pulsar.checks.nothing_gone import NothingGone
+from simulator.protocols.pulsar.checks.one_hop import OneHop
+from simulator.protocols.pulsar.checks.order_kept import OrderKept
+from simulator.protocols.pulsar.checks.permissions import Permitted
+from simulator.protocols.pulsar.checks.policies_sensible import PoliciesSensible
+from simulator.protocols.pulsar.checks.read_where_it_is import ReadWhereItIs
+from simulator.protocols.pulsar.checks.requests_copied import RequestsCopied
+from simulator.protocols.pulsar.checks.retries_wait import RetriesWait
+from simulator.protocols.pulsar.checks.safe_update import SafeUpdate
+from simulator.protocols.pulsar.checks.same_shape import SameShape
+from simulator.protocols.pulsar.checks.schema_first import SchemaFirst
+from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule
+from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
+from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.protocols.pulsar.checks.shadow_shape import ShadowShape
+from simulator.protocols.pulsar.checks.shadow_told import ShadowToldAll
+from simulator.protocols.pulsar.checks.shadows import (
     ShadowDeliversSource,
     ShadowLosesAloud,
     ShadowWithinSource,
     ShadowWritesNothing,
 )
-from simulator.checks.states_in_time import StatesInTime
-from simulator.checks.stretch import Stretch
-from simulator.checks.told_kept import ToldKept
-from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay
-from simulator.checks.violation import Violation
+from simulator.protocols.pulsar.checks.states_in_time import StatesInTime
+from simulator.protocols.pulsar.checks.synced_acks_kept import ToldKept
+from simulator.protocols.pulsar.checks.topics_created import AutoCreated, CreatedWhereItMay
 from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace

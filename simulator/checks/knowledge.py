@@ -1,31 +1,8 @@
-"""What all checks know in common: every log and every cursor, as of the stretch being read."""
+"""What the checks of one run share: each protocol has its own, read once per stretch for all of them."""
 
 from __future__ import annotations
 
-from simulator.checks.cursors import Cursors
-from simulator.checks.logs import Logs
 from simulator.checks.stretch import Stretch
-
-
-class Knowledge:
-    """Reads a stretch once for all checks."""
-
-    __slots__ = ("logs", "cursors")
-
-    def __init__(self) -> None:
-        self.logs = Logs()
-        self.cursors = Cursors()
-
-    def copy(self) -> Knowledge:
-        """Independent knowledge of the same rows."""
-        copy = Knowledge()
-        copy.logs, copy.cursors = self.logs.copy(), self.cursors.copy()
-        return copy
-
-    def read(self, stretch: Stretch) -> None:
-        """Take in the stretch's rows."""
-        self.logs.read(stretch)
-        self.cursors.read(stretch)
 
 
 class NoKnowledge:

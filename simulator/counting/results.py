@@ -1,4 +1,5 @@
-"""What counting yields, as plain values; `simulator.counting.summary` prints them as the contract says.
+"""What counting yields, as plain values; `simulator.protocols.pulsar.verdicts.summary` prints them as the
+contract says.
 
 Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of
 `by_cause`, also at nought. Lists of duplicates and losses keep columns and make an entry only when one is

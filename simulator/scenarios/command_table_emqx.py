@@ -20,7 +20,7 @@ PROTOCOL_MESSAGES = (
     "revoked",
     "invalidate",
 )
-"""What borrowers and leaders say, as `simulator.emqx.protocol` names it (a test compares)."""
+"""What borrowers and leaders say, as `simulator.protocols.emqx.protocol` names it (a test compares)."""
 
 LIVE_SETTINGS = (
     "session_find_leader_timeout",

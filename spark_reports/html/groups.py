@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from simulator.story import GROUP_CAUSES as CAUSES
+from simulator.stories import GROUP_CAUSES as CAUSES
 from spark_reports.html import group_charts, sections
 from spark_reports.html.group_words import event_words
 from spark_reports.html.parts import section, table

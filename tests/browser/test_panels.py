@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from visualizer.page_scripts import one_script
+from visualizer.pages.page_scripts import one_script
 
 LIST = """const PANELS = [{
   name: "heads",

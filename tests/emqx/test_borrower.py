@@ -4,9 +4,19 @@ effects out.
 
 import pytest
 
-from simulator.emqx import borrower as machine
-from simulator.emqx.borrower import Arm, Borrower, Ended, Faults, Forget, Lease, Release, Send, Timers
-from simulator.emqx.protocol import (
+from simulator.protocols.emqx import borrower as machine
+from simulator.protocols.emqx.borrower import (
+    Arm,
+    Borrower,
+    Ended,
+    Faults,
+    Forget,
+    Lease,
+    Release,
+    Send,
+    Timers,
+)
+from simulator.protocols.emqx.protocol import (
     BORROWER_MOVES,
     CONNECTED,
     CONNECTING,

@@ -5,13 +5,13 @@ mutation of the rule that it names.
 import pytest
 
 from simulator.checks import Checks
-from simulator.checks import groups as checks
-from simulator.emqx import leader, protocol
-from simulator.emqx.agent import Agent
-from simulator.emqx.borrower import Borrower
-from simulator.emqx.protocol import GRANTING, Progress
-from simulator.emqx.runtime import Emqx
-from simulator.emqx.session import Session
+from simulator.protocols.emqx import leader, protocol
+from simulator.protocols.emqx.agent import Agent
+from simulator.protocols.emqx.borrower import Borrower
+from simulator.protocols.emqx.checks import groups as checks
+from simulator.protocols.emqx.protocol import GRANTING, Progress
+from simulator.protocols.emqx.runtime import Emqx
+from simulator.protocols.emqx.session import Session
 from tests.emqx.group_runs import open_world
 
 BODY = """

@@ -4,7 +4,7 @@
 
 import pytest
 
-from simulator.emqx.leader import (
+from simulator.protocols.emqx.leader import (
     Assigned,
     Died,
     Dropped,
@@ -15,7 +15,7 @@ from simulator.emqx.leader import (
     Saved,
     Tell,
 )
-from simulator.emqx.protocol import (
+from simulator.protocols.emqx.protocol import (
     END,
     FREE,
     GRANTING,
@@ -25,7 +25,7 @@ from simulator.emqx.protocol import (
     Message,
     Progress,
 )
-from simulator.emqx.ranks import Rank, RankProgress
+from simulator.protocols.emqx.ranks import Rank, RankProgress
 
 F, OTHER = ("f", 0, 0), ("o", 0, 0)
 NOW, TIMEOUT = 10_000_000, 5_000_000

@@ -15,10 +15,10 @@ from typing import Any
 from simulator.scenarios.command_table import COMMANDS
 from simulator.trace.registry import EVENT_TYPES, MARKER_TYPES
 from spark_reports.html.charts import hues_of
-from visualizer.frames import SNAPSHOT_ROWS
-from visualizer.kept import KEPT
-from visualizer.passages import ENDED_SNAPSHOTS, LANDMARKS
-from visualizer.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
+from visualizer.live.frames import SNAPSHOT_ROWS
+from visualizer.live.kept import KEPT
+from visualizer.live.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
+from visualizer.questions.passages import ENDED_SNAPSHOTS, LANDMARKS
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 
@@ -134,7 +134,7 @@ def test_what_the_page_sends_is_what_the_server_takes():
           return sent;
         })()""",
     )
-    from visualizer.wire import decode
+    from visualizer.live.wire import decode
 
     assert [decode(json.dumps(message))["type"] for message in sent] == [message["type"] for message in sent]
     assert {message["type"] for message in sent} | {"hello", "seen"} == set(INBOUND)

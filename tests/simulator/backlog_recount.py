@@ -1,8 +1,8 @@
 """A second counting of backlogs, in plain Python from the rows alone: logs as lists of positions,
 acknowledgements as sets.
 
-It shares nothing with the cursors' bitmaps nor with `simulator.admin`, so agreement of the two means
-something.
+It shares nothing with the cursors' bitmaps nor with `simulator.protocols.pulsar.admin`, so agreement of the
+two means something.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A second counting, in plain Python, row by row: slow, without numpy, and as close to the definitions'
 words as can be.
 
-It shares nothing with `simulator.counting` but the trace, so agreement of the two means something. Causes of
-duplicates are left to `test_counting_causes`; every other number of a failover is here.
+It shares nothing with `simulator.protocols.pulsar.verdicts` but the trace, so agreement of the two means
+something. Causes of duplicates are left to `test_counting_causes`; every other number of a failover is here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What acknowledgement-state sync said, recounted in plain Python from the trace's rows alone: sets, one
 row after the other.
 
-It shares nothing with the engine, `simulator.counting` and Spark but the trace, so agreement means something.
+It shares nothing with the engine, `simulator.protocols.pulsar.verdicts` and Spark but the trace, so agreement
+means something.
 """
 
 from __future__ import annotations

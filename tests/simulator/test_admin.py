@@ -5,7 +5,7 @@ equal bytes, what is refused.
 import pytest
 
 from simulator import AdminError, World
-from simulator.admin import java_text, tallies
+from simulator.protocols.pulsar.admin import java_text, tallies
 from tests.simulator.admin_runs import BILLING, FEED, READS, body, tree
 from tests.simulator.engine_runs import SECOND, do, open_world, rows, run
 

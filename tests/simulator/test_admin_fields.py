@@ -2,8 +2,8 @@
 counted in the rows.
 """
 
-from simulator.admin import java_text
-from simulator.admin.backlog import bytes_after
+from simulator.protocols.pulsar.admin import java_text
+from simulator.protocols.pulsar.admin.backlog import bytes_after
 from tests.simulator.admin_runs import BILLING, READS, TWO, body, note, tree
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, run
 

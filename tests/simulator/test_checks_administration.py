@@ -5,13 +5,13 @@ clients, broken one at a time.
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks.deletions import DeletedUnused
-from simulator.checks.lists_agreed import ListsAgreed
-from simulator.checks.topics_created import AutoCreated, CreatedWhereItMay
-from simulator.pulsar import system
-from simulator.pulsar.commands import replication, topic_shapes
-from simulator.pulsar.creation import auto_creation, catalogue, policies, set_clusters
-from simulator.pulsar.creation.remote_admin import RemoteAdmin
+from simulator.protocols.pulsar import system
+from simulator.protocols.pulsar.checks.deletions import DeletedUnused
+from simulator.protocols.pulsar.checks.lists_agreed import ListsAgreed
+from simulator.protocols.pulsar.checks.topics_created import AutoCreated, CreatedWhereItMay
+from simulator.protocols.pulsar.commands import replication, topic_shapes
+from simulator.protocols.pulsar.creation import auto_creation, catalogue, policies, set_clusters
+from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims
 

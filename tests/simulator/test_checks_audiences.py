@@ -3,10 +3,10 @@
 import numpy as np
 
 from simulator.checks import CLAIMS
-from simulator.pulsar.broadcast import rows as fan_out_rows
-from simulator.pulsar.broadcast.audience import Audience
-from simulator.pulsar.broadcast.broker import Broker
-from simulator.pulsar.broadcast.runs import Run
+from simulator.protocols.pulsar.broadcast import rows as fan_out_rows
+from simulator.protocols.pulsar.broadcast.audience import Audience
+from simulator.protocols.pulsar.broadcast.broker import Broker
+from simulator.protocols.pulsar.broadcast.runs import Run
 from tests.simulator.audience_runs import ran
 from tests.simulator.checked import claims_broken_in
 

@@ -2,11 +2,11 @@
 purpose that they name.
 """
 
-from simulator.checks.same_shape import SameShape
-from simulator.checks.schema_first import SchemaFirst
-from simulator.pulsar import replication_order
-from simulator.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
-from simulator.pulsar.creation.start_check import CREATE, START, Verdict
+from simulator.protocols.pulsar.checks.same_shape import SameShape
+from simulator.protocols.pulsar.checks.schema_first import SchemaFirst
+from simulator.protocols.pulsar.creation import auto_creation, catalogue, replicated_schemas, replicator_start
+from simulator.protocols.pulsar.creation.start_check import CREATE, START, Verdict
+from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from tests.simulator.checked import broken_claims
 
 SAME_SHAPE, SCHEMA_FIRST = SameShape.claim, SchemaFirst.claim

@@ -5,24 +5,25 @@ each rule broken on purpose is noticed.
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks.blue_green import LeftEmpty
-from simulator.checks.deletions import DeletedUnused, Terminated
-from simulator.checks.lookups import AnsweredWhenAble, StateAsSent
-from simulator.checks.moved_whole import BroughtWhole
-from simulator.checks.permissions import Permitted
-from simulator.pulsar import consumer, producer, system
-from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
-from simulator.pulsar.commands import shadows as shadow_commands
-from simulator.pulsar.lookup import resolving
-from simulator.pulsar.lookup.service import LookupService
-from simulator.pulsar.migration import blue_green as blue_green_module
-from simulator.pulsar.migration import metadata, resources
-from simulator.pulsar.migration.blue_green import BlueGreen
-from simulator.pulsar.migration.resources import delete_subscription
-from simulator.pulsar.replicator import Replicator
-from simulator.pulsar.shadow import authorisation
-from simulator.pulsar.subscription import Subscription
-from simulator.pulsar.topic import Topic
+from simulator.protocols.pulsar import system
+from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
+from simulator.protocols.pulsar.broker.subscription import Subscription
+from simulator.protocols.pulsar.broker.topic import Topic
+from simulator.protocols.pulsar.checks.blue_green import LeftEmpty
+from simulator.protocols.pulsar.checks.deletions import DeletedUnused, Terminated
+from simulator.protocols.pulsar.checks.lookups import AnsweredWhenAble, StateAsSent
+from simulator.protocols.pulsar.checks.moved_whole import BroughtWhole
+from simulator.protocols.pulsar.checks.permissions import Permitted
+from simulator.protocols.pulsar.client import consumer, producer
+from simulator.protocols.pulsar.commands import shadows as shadow_commands
+from simulator.protocols.pulsar.lookup import resolving
+from simulator.protocols.pulsar.lookup.service import LookupService
+from simulator.protocols.pulsar.migration import blue_green as blue_green_module
+from simulator.protocols.pulsar.migration import metadata, resources
+from simulator.protocols.pulsar.migration.blue_green import BlueGreen
+from simulator.protocols.pulsar.migration.resources import delete_subscription
+from simulator.protocols.pulsar.replication.replicator import Replicator
+from simulator.protocols.pulsar.shadow import authorisation
 from simulator.trace.registry import NULL
 from tests.simulator import test_checks_mutations
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims

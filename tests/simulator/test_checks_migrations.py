@@ -4,19 +4,19 @@ by the right one.
 
 import pytest
 
-from simulator.checks import moves_in_order
-from simulator.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
-from simulator.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
-from simulator.pulsar.consumer import Consumer
-from simulator.pulsar.lookup.producing import Brokers
-from simulator.pulsar.lookup.service import LookupService
-from simulator.pulsar.migration import blue_green
-from simulator.pulsar.migration import run as machine
-from simulator.pulsar.migration.clean_up import CleanUp
-from simulator.pulsar.migration.data import TopicData
-from simulator.pulsar.migration.metadata import Metadata
-from simulator.pulsar.migration.progress import AcknowledgementSync
-from simulator.pulsar.migration.switching import Switching
+from simulator.protocols.pulsar.checks import moves_in_order
+from simulator.protocols.pulsar.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
+from simulator.protocols.pulsar.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
+from simulator.protocols.pulsar.client.consumer import Consumer
+from simulator.protocols.pulsar.lookup.producing import Brokers
+from simulator.protocols.pulsar.lookup.service import LookupService
+from simulator.protocols.pulsar.migration import blue_green
+from simulator.protocols.pulsar.migration import run as machine
+from simulator.protocols.pulsar.migration.clean_up import CleanUp
+from simulator.protocols.pulsar.migration.data import TopicData
+from simulator.protocols.pulsar.migration.metadata import Metadata
+from simulator.protocols.pulsar.migration.progress import AcknowledgementSync
+from simulator.protocols.pulsar.migration.switching import Switching
 from tests.simulator.checked import claims_broken_in
 from tests.simulator.test_blue_green import CHECKED, GREEN
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run

@@ -1,8 +1,8 @@
 """For each claim, rules of the protocol broken on purpose: the check that makes the claim must notice, and
 only breaks count.
 
-Each mutation replaces one rule of `simulator.pulsar` for one run; the same scenario without it breaks
-nothing.
+Each mutation replaces one rule of `simulator.protocols.pulsar` for one run; the same scenario without it
+breaks nothing.
 """
 
 import pytest
@@ -10,16 +10,18 @@ import pytest
 from simulator import World, load_scenario_text
 from simulator.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
-from simulator.pulsar import acknowledgement_filter, controller, upkeep
-from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
-from simulator.pulsar.broadcast.broker import Broker
-from simulator.pulsar.controller import Builder, SnapshotController
-from simulator.pulsar.dispatch import Dispatcher
-from simulator.pulsar.producer import Producer
-from simulator.pulsar.replicator import Replicator
-from simulator.pulsar.session import Session
-from simulator.pulsar.snapshot_cache import SnapshotCache
-from simulator.pulsar.topic import Topic
+from simulator.protocols.pulsar.ack_sync import filter as acknowledgement_filter
+from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
+from simulator.protocols.pulsar.broadcast.broker import Broker
+from simulator.protocols.pulsar.broker.dispatch import Dispatcher
+from simulator.protocols.pulsar.broker.session import Session
+from simulator.protocols.pulsar.broker.topic import Topic
+from simulator.protocols.pulsar.client.producer import Producer
+from simulator.protocols.pulsar.replication.replicator import Replicator
+from simulator.protocols.pulsar.snapshots import controller
+from simulator.protocols.pulsar.snapshots.cache import SnapshotCache
+from simulator.protocols.pulsar.snapshots.controller import Builder, SnapshotController
+from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 

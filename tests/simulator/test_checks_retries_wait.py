@@ -5,9 +5,9 @@ on purpose.
 import pytest
 
 from simulator.checks import Checks
-from simulator.checks.retries_wait import RetriesWait
-from simulator.pulsar import backoff
-from simulator.pulsar.replicator import Replicator
+from simulator.protocols.pulsar.checks.retries_wait import RetriesWait
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.replication.replicator import Replicator
 from tests.simulator.checked import broken_claims
 from tests.simulator.written_trace import WrittenTrace, scenario
 

@@ -5,15 +5,15 @@ rule breaks none.
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
-from simulator.checks.shadow_feeding import ShadowFed, ShadowHears
-from simulator.checks.shadow_shape import ShadowShape
-from simulator.checks.shadow_told import ShadowToldAll
-from simulator.pulsar.commands import shadows as commands
-from simulator.pulsar.creation import catalogue
-from simulator.pulsar.shadow.replicator import STARTED, ShadowReplicator
-from simulator.pulsar.shadow.source import ShadowSource
-from simulator.pulsar.shadow.topic import ShadowTopic
+from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
+from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.protocols.pulsar.checks.shadow_shape import ShadowShape
+from simulator.protocols.pulsar.checks.shadow_told import ShadowToldAll
+from simulator.protocols.pulsar.commands import shadows as commands
+from simulator.protocols.pulsar.creation import catalogue
+from simulator.protocols.pulsar.shadow.replicator import STARTED, ShadowReplicator
+from simulator.protocols.pulsar.shadow.source import ShadowSource
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 
 FED, TOLD, BOOKIES, HEARS, SHAPE = (

@@ -6,13 +6,13 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.checks.checks import SHADOW_CHECKS
-from simulator.checks.shadow_bookies import ShadowKnowsFromBookies
-from simulator.pulsar.dispatch import Dispatcher
-from simulator.pulsar.shadow import losses
-from simulator.pulsar.shadow import topic as shadow_topic
-from simulator.pulsar.shadow.log import ShadowLog
-from simulator.pulsar.shadow.source import ShadowSource
-from simulator.pulsar.shadow.topic import ShadowTopic
+from simulator.protocols.pulsar.broker.dispatch import Dispatcher
+from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
+from simulator.protocols.pulsar.shadow import losses
+from simulator.protocols.pulsar.shadow import topic as shadow_topic
+from simulator.protocols.pulsar.shadow.log import ShadowLog
+from simulator.protocols.pulsar.shadow.source import ShadowSource
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 

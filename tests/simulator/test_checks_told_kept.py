@@ -4,11 +4,11 @@ noticed, and sound runs break nothing.
 
 import pytest
 
-from simulator.checks.told_kept import ToldKept
-from simulator.pulsar import acknowledgement_sync
-from simulator.pulsar.acknowledgement_filter import AcknowledgementFilter
-from simulator.pulsar.acknowledgement_sync import AcknowledgedState, AcknowledgementSender
-from simulator.pulsar.topic import Topic
+from simulator.protocols.pulsar.ack_sync import sync as acknowledgement_sync
+from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
+from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState, AcknowledgementSender
+from simulator.protocols.pulsar.broker.topic import Topic
+from simulator.protocols.pulsar.checks.synced_acks_kept import ToldKept
 from tests.simulator.checked import broken_claims
 from tests.simulator.test_checks_mutations import SYNC
 

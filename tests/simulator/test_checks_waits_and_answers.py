@@ -5,23 +5,26 @@ what is right breaks nothing.
 
 import pytest
 
-from simulator.checks.asked_again import AskedAgain
-from simulator.checks.back_in_time import BackInTime
-from simulator.checks.deletions import DeletedUnused
-from simulator.checks.expired_rightly import ExpiredRightly
-from simulator.checks.policies_sensible import PoliciesSensible
-from simulator.checks.read_where_it_is import ReadWhereItIs
-from simulator.checks.requests_copied import RequestsCopied
-from simulator.checks.schemas_by_rule import SchemasByRule
-from simulator.checks.states_in_time import StatesInTime
-from simulator.checks.topics_created import AutoCreated
-from simulator.pulsar import backoff, connecting, replication_order, system, upkeep
-from simulator.pulsar.acknowledgement_sync import AcknowledgementSender
-from simulator.pulsar.creation import clients, policies, schema_registry
-from simulator.pulsar.creation.remote_admin import RemoteAdmin
-from simulator.pulsar.lookup import producing
-from simulator.pulsar.shadow.replicator import ShadowReplicator
-from simulator.pulsar.shadow.storage import Storage
+from simulator.protocols.pulsar import system
+from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
+from simulator.protocols.pulsar.checks.asked_again import AskedAgain
+from simulator.protocols.pulsar.checks.back_in_time import BackInTime
+from simulator.protocols.pulsar.checks.deletions import DeletedUnused
+from simulator.protocols.pulsar.checks.expired_rightly import ExpiredRightly
+from simulator.protocols.pulsar.checks.policies_sensible import PoliciesSensible
+from simulator.protocols.pulsar.checks.read_where_it_is import ReadWhereItIs
+from simulator.protocols.pulsar.checks.requests_copied import RequestsCopied
+from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule
+from simulator.protocols.pulsar.checks.states_in_time import StatesInTime
+from simulator.protocols.pulsar.checks.topics_created import AutoCreated
+from simulator.protocols.pulsar.client import backoff, connecting
+from simulator.protocols.pulsar.creation import clients, policies, schema_registry
+from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
+from simulator.protocols.pulsar.lookup import producing
+from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+from simulator.protocols.pulsar.shadow.storage import Storage
+from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.scenarios.builtin import builtin_text
 from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from simulator.counting import Cause, CountingError, Verdict, register_causes
-from simulator.counting.causes import CAUSE_TABLES, causes_of
-from simulator.counting.replicated_causes import CAUSES
+from simulator.protocols.pulsar.verdicts import Cause, CountingError, Verdict, register_causes
+from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES, causes_of
+from simulator.protocols.pulsar.verdicts.replicated_causes import CAUSES
 from tests.simulator.trace_builder import LATENCY_US, TraceBuilder, causes
 
 SECOND_US = 1_000_000

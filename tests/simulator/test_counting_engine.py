@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.counting import CountedRun, count_run, failover_summary
+from simulator.protocols.pulsar.verdicts import CountedRun, count_run, failover_summary
 from tests.simulator.plain_recount import recount
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.trace_builder import causes, losses

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from simulator.counting import Flags, Forecast, Places, RemoteCursor, forecast
+from simulator.protocols.pulsar.verdicts import Flags, Forecast, Places, RemoteCursor, forecast
 from tests.examples import examples
 from tests.simulator.trace_builder import TraceBuilder
 

@@ -6,7 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.counting.lookup import count_later_and_smaller, first_reaching, within_groups_before
+from simulator.protocols.pulsar.verdicts.lookup import (
+    count_later_and_smaller,
+    first_reaching,
+    within_groups_before,
+)
 from tests.examples import examples
 from tests.simulator.trace_builder import TraceBuilder
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.counting import CountingError, count_run
-from simulator.counting.causes import CAUSE_TABLES, Cause, Verdict, register_causes
+from simulator.protocols.pulsar.verdicts import CountingError, count_run
+from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES, Cause, Verdict, register_causes
 from tests.simulator.trace_builder import TraceBuilder
 
 MESSAGES = 4

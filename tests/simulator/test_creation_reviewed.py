@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.views.creation import starts
+from simulator.protocols.pulsar.views.creation import starts
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS, V1, opened, refused, replicator, shape
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows
 

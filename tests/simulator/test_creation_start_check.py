@@ -4,7 +4,7 @@ waits and what retries do.
 
 import pytest
 
-from simulator.pulsar.creation.start_check import (
+from simulator.protocols.pulsar.creation.start_check import (
     CREATE,
     REFUSE,
     START,

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from simulator import World, load_scenario, load_scenario_text, scenario_names
-from simulator.views.creation import POINTS_MAX, look, starts
+from simulator.protocols.pulsar.views.creation import POINTS_MAX, look, starts
 from tests.simulator.creation_runs import SCHEMAS, opened, replicator
 from tests.simulator.engine_runs import SECOND, do, rows
 

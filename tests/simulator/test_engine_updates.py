@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from simulator.pulsar.controller import _update_refusal
-from simulator.pulsar.markers import UPDATE, Marker
-from simulator.pulsar.snapshot_cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
+from simulator.protocols.pulsar.markers.entries import UPDATE, Marker
+from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, SPREAD, CachedSnapshot, SnapshotCache
+from simulator.protocols.pulsar.snapshots.controller import _update_refusal
 from tests.simulator.engine_runs import (
     MS,
     SECOND,

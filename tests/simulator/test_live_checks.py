@@ -7,7 +7,7 @@ from __future__ import annotations
 from simulator import World
 from simulator.checks import Checks
 from simulator.live_checks import LiveChecks
-from simulator.pulsar.subscription import Subscription
+from simulator.protocols.pulsar.broker.subscription import Subscription
 from simulator.trace import trace as trace_module
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.markers import codec
-from simulator.markers import pulsar_markers_pb2 as protobuf
+from simulator.protocols.pulsar.markers import codec
+from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
 from simulator.trace.registry import MARKER_TYPES
 
 JAVA_LONG = st.integers(-(1 << 63), (1 << 63) - 1)

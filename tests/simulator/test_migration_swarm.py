@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario_text
-from simulator.pulsar.migration.run import ENDED, RUN_MOVES, STRATEGIES, IllegalMove, Run
+from simulator.protocols.pulsar.migration.run import ENDED, RUN_MOVES, STRATEGIES, IllegalMove, Run
 
 ASKED = os.environ.get("SWARM_EXAMPLES")
 TRAFFIC_TO_MS, HEALED_MS, END_MS = 6_000, 7_000, 40_000

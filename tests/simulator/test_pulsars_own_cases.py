@@ -12,7 +12,7 @@ import json
 
 import pytest
 
-from simulator.pulsar.controller import Builder
+from simulator.protocols.pulsar.snapshots.controller import Builder
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, subscription, topic
 
 FLAGGED = "replicateSubscriptionState: true"

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World
-from simulator.pulsar import dispatch_shared, producer
-from simulator.pulsar.quiet import groups, lane, passing, running, survey, work
+from simulator.protocols.pulsar.broker import dispatch_shared
+from simulator.protocols.pulsar.client import producer
+from simulator.protocols.pulsar.fast_path import groups, lane, passing, running, survey, work
 from tests.examples import examples
 
 UNTIL_US = 1_500_000

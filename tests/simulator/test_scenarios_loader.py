@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simulator.counting.causes import CAUSE_TABLES
-from simulator.counting.group_causes import GROUP_CAUSES
+from simulator.protocols.emqx.verdicts.group_causes import GROUP_CAUSES
+from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES
 from simulator.scenarios import ScenarioError, load_scenario, load_scenario_text, parse_overrides, shape
 from simulator.scenarios.compound import KINDS
 from simulator.scenarios.model import Distribution, Scenario, Selection

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from simulator import World, load_scenario
-from simulator.story import GROUP_CAUSES, shared_groups, shared_page, shared_place_of, shared_story
+from simulator.stories import GROUP_CAUSES, shared_groups, shared_page, shared_place_of, shared_story
 from tests.emqx.group_runs import open_world
 
 OF_CAUSES = {

@@ -6,7 +6,7 @@ import pytest
 
 from script.benchmarks import scenarios
 from simulator import World, load_scenario_text
-from simulator.views import pulsar
+from simulator.protocols.pulsar.views import view as pulsar
 
 
 def controller_after(link_s: int, seconds: int) -> dict:

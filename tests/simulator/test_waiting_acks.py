@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.pulsar.waiting_acks import AckColumns, WaitingAcks
+from simulator.protocols.pulsar.client.waiting_acks import AckColumns, WaitingAcks
 from simulator.trace.registry import NULL
 
 HERE, ELSEWHERE = ("a", "orders"), ("b", "orders")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simulator.counting import CountedFailover, CountedRun, count_run
+from simulator.protocols.pulsar.verdicts import CountedFailover, CountedRun, count_run
 from simulator.scenarios.model import (
     ClusterSpec,
     Distribution,

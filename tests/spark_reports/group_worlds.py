@@ -7,7 +7,7 @@ from __future__ import annotations
 from random import Random
 
 from simulator import Trace, World
-from simulator.emqx.protocol import MESSAGES
+from simulator.protocols.emqx.protocol import MESSAGES
 from simulator.trace.registry import BY_NAME, COLUMNS, NAME, NULL
 from tests.emqx.group_runs import SECOND, run
 from tests.emqx.test_group_swarm import NODES, SESSIONS, SHARE, SHIPPED, world_of

@@ -1,8 +1,8 @@
 """Durable shared subscriptions counted a third time, in plain Python, row by row: slow, and written from
 docs/counting.md alone.
 
-Shares nothing with `simulator.counting` and `spark_reports`, so that a mistake in one of the three shows.
-Time is walked from one event to the next; a cause is looked for in all rows of its stream.
+Shares nothing with `simulator.protocols.pulsar.verdicts` and `spark_reports`, so that a mistake in one of the
+three shows. Time is walked from one event to the next; a cause is looked for in all rows of its stream.
 """
 
 from __future__ import annotations

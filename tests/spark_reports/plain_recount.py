@@ -1,7 +1,7 @@
 """The headline counts once more, in plain Python, row by row: slow, and written from the definitions alone.
 
-Shares nothing with `simulator.counting` (numpy) and `spark_reports` (Spark), so that a mistake in one of the
-three shows.
+Shares nothing with `simulator.protocols.pulsar.verdicts` (numpy) and `spark_reports` (Spark), so that a
+mistake in one of the three shows.
 """
 
 from __future__ import annotations

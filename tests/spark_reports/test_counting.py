@@ -13,8 +13,8 @@ import pytest
 
 from simulator import World, load_scenario, scenario_names
 from simulator.comparison import STRATEGIES, under
-from simulator.counting.groups import count_groups
 from simulator.headless import trace_meta
+from simulator.protocols.emqx.verdicts.groups import count_groups
 from simulator.trace.files import write_trace
 from spark_reports.counting import Counting
 from spark_reports.facts import facts_of

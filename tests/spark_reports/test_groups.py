@@ -9,7 +9,7 @@ import csv
 import pyarrow.parquet as parquet
 import pytest
 
-from simulator.story import GROUP_CAUSES
+from simulator.stories import GROUP_CAUSES
 from spark_reports.group_counting import filter_of
 from spark_reports.html import group_charts, group_words, groups
 from spark_reports.transforms import group_causes

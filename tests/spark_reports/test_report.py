@@ -21,7 +21,7 @@ from spark_reports.html.page import page
 from spark_reports.html.words import CAUSES, DEFINITIONS
 from spark_reports.progress import Cancelled, Silent, Watch
 from spark_reports.transforms.causes import CAUSES as COUNTED_CAUSES
-from visualizer.definitions import new_lab
+from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]

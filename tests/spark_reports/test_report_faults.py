@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from labsite import report_worker
 from tests.visualizer.faults import SECRET, injected_faults
-from visualizer.definitions import new_lab
+from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 
 pytestmark = pytest.mark.django_db(transaction=True)

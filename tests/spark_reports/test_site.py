@@ -20,7 +20,7 @@ from django_tasks_db.models import DBTaskResult
 
 from labsite import report_worker
 from spark_reports.session import JavaMissing
-from visualizer.definitions import new_lab, read_scenario
+from visualizer.labs.definitions import new_lab, read_scenario
 from visualizer.reports.models import Report
 
 pytestmark = pytest.mark.django_db

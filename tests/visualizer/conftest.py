@@ -27,7 +27,7 @@ def _own_host(settings: Any) -> None:
 @pytest.fixture
 async def hub(transactional_db: Any) -> AsyncIterator[Any]:
     """The hub of this test's event loop, stopped at the end."""
-    from visualizer.hub import current_hub
+    from visualizer.labs.hub import current_hub
 
     yield current_hub()
     current_hub().stop("The test is over.")
@@ -39,7 +39,7 @@ async def made(hub: Any) -> Any:
     """A new lab of the small scenario: `.lab` and `.token`."""
     from asgiref.sync import sync_to_async
 
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     return await sync_to_async(new_lab)({"yaml": SCENARIO})
 

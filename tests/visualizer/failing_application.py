@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from labsite.asgi import application
-from visualizer.rooms import Room
-from visualizer.viewers import Viewer
+from visualizer.labs.rooms import Room
+from visualizer.live.viewers import Viewer
 
 __all__ = ["application"]
 

@@ -55,8 +55,8 @@ values = st.recursive(
 
 
 def arguments_of(known: dict[str, Any], names: list[str]) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of a question (`visualizer.arguments`): mostly of the right type, so that they get far; in
-    and out of bounds, there and not.
+    """Arguments of a question (`visualizer.questions.arguments`): mostly of the right type, so that they
+    get far; in and out of bounds, there and not.
     """
     by_type = {int: numbers, bool: st.booleans(), str: st.sampled_from(names) | texts}
 

@@ -10,7 +10,7 @@ from channels.testing import WebsocketCommunicator
 
 from labsite.asgi import application
 from tests.visualizer.reading import FrameReader
-from visualizer.hub import current_hub
+from visualizer.labs.hub import current_hub
 
 SCENARIO = """\
 format: 1

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from tests.visualizer.pages import SCENARIO
-from visualizer import cleaning
-from visualizer.definitions import new_lab
+from visualizer.labs import cleaning
+from visualizer.labs.definitions import new_lab
 from visualizer.models import Lab
 from visualizer.reports.models import Report
 

@@ -15,7 +15,7 @@ from simulator.comparison import STRATEGY_NAMES
 from simulator.headless import compare
 from tests.visualizer.pages import PATIENCE_S, Page
 from visualizer.comparisons import running
-from visualizer.hub import current_hub
+from visualizer.labs.hub import current_hub
 
 PERIOD = "strategies-between-snapshots"
 
@@ -77,7 +77,7 @@ async def test_who_asks_again_sees_the_same_runs(hub: Any) -> None:
 async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
     from asgiref.sync import sync_to_async
 
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     made = await sync_to_async(new_lab)({"scenario": PERIOD})
     page = Page(made.lab.pk, made.token)
@@ -119,6 +119,6 @@ async def test_only_the_newest_are_kept(hub: Any, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.django_db(transaction=True)
 async def test_our_own_bug_in_a_run_is_said(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("visualizer.reruns.Rerun.step", lambda self, events: 1 // 0)
+    monkeypatch.setattr("visualizer.labs.reruns.Rerun.step", lambda self, events: 1 // 0)
     told = await columns(f"/compare/{PERIOD}/columns.json?seed=3")
     assert told["state"] == "failed" and "ZeroDivisionError" in told["words"]

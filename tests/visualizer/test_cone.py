@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from visualizer import cone, passages
+from visualizer.questions import cone, passages
 
 
 def descendants(world, seq: int) -> list[int]:

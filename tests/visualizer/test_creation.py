@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from simulator import World
-from simulator.views.creation import look, starts
+from simulator.protocols.pulsar.views.creation import look, starts
 from tests.visualizer.pages import Page
 
 AT_US = 9_000_000
@@ -18,7 +18,7 @@ AT_US = 9_000_000
 
 @pytest.fixture
 async def ask(hub: Any):
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     made = await sync_to_async(new_lab)({"scenario": "drifted-partitions"})
     opened = Page(made.lab.pk, made.token)

@@ -16,8 +16,8 @@ from django.test import AsyncClient
 from simulator import World, load_scenario_text
 from tests.visualizer.faults import KINDS, SECRET, SqliteLock, database_file, injected_faults, sqlite_waits
 from tests.visualizer.pages import SCENARIO, Page, saved
-from visualizer import saving, store
-from visualizer.hub import current_hub
+from visualizer.labs import saving, store
+from visualizer.labs.hub import current_hub
 from visualizer.models import Lab, LabCommand
 
 AWAY = "The database cannot be reached; try again in a few seconds."

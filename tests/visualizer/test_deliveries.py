@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import asyncio
 
-from visualizer.deliveries import PAGES_PER_TURN, Delivery
-from visualizer.viewers import Viewer
+from visualizer.live.deliveries import PAGES_PER_TURN, Delivery
+from visualizer.live.viewers import Viewer
 
 
 class Line:

@@ -13,11 +13,11 @@ from django.test import AsyncClient
 
 from simulator import World
 from tests.visualizer.pages import SCENARIO, Page, saved
-from visualizer.definitions import new_lab
-from visualizer.frames import FrameMaker
-from visualizer.hub import current_hub
+from visualizer.labs.definitions import new_lab
+from visualizer.labs.hub import current_hub
+from visualizer.live.frames import FrameMaker
 from visualizer.models import Lab
-from visualizer.queries import ANSWERS
+from visualizer.questions.queries import ANSWERS
 
 
 class EngineBug(Exception):
@@ -97,7 +97,7 @@ async def test_the_failure_is_kept_until_another_engine_version_may_do_better(
     assert (await again.open())["failed"] is not None
     await again.close()
     current_hub().stop("An upgrade.")
-    monkeypatch.setattr("visualizer.rooms.ENGINE_VERSION", "another")
+    monkeypatch.setattr("visualizer.labs.rooms.ENGINE_VERSION", "another")
     newer = Page(unlucky.lab.pk, unlucky.token)
     assert (await newer.open())["failed"] is None
     await newer.close()
@@ -211,7 +211,7 @@ async def test_an_internal_error_in_the_list_picture_keeps_the_position(made, mo
     def broken(*_):
         raise EngineBug("a picture without a frame")
 
-    monkeypatch.setattr("visualizer.running.picture_at", broken)
+    monkeypatch.setattr("visualizer.labs.running.picture_at", broken)
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(3_000_000)

@@ -22,10 +22,11 @@ from asgiref.sync import sync_to_async
 from simulator import World, load_scenario_text
 from tests.visualizer.faults import KINDS, SqliteLock, database_file, injected_faults, sqlite_waits
 from tests.visualizer.pages import SCENARIO, Page
-from visualizer import casting, saving
-from visualizer.hub import current_hub
+from visualizer.labs import placement as casting
+from visualizer.labs import saving
+from visualizer.labs.hub import current_hub
+from visualizer.live.wire import Refused
 from visualizer.models import Lab, LabCommand
-from visualizer.wire import Refused
 
 SEEDS = range(int(os.environ.get("FAULT_SEEDS", "2")))
 STEPS = 14
@@ -146,13 +147,13 @@ class Schedule:
 @pytest.fixture
 async def schedule(request, settings, monkeypatch, mortal_redis, transactional_db):
     """A lab in a process that shares a real Redis, with waits that are seconds on a site."""
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     monkeypatch.setattr(saving, "PATIENCE_S", 0.3)
     monkeypatch.setattr(saving, "LONGEST_PAUSE_S", 0.2)
     monkeypatch.setattr(saving, "SLOW_S", 0.2)
-    monkeypatch.setattr("visualizer.hub.TICK_S", 0.1)
-    monkeypatch.setattr("visualizer.lease.LEASE_MS", 1_000)
+    monkeypatch.setattr("visualizer.labs.hub.TICK_S", 0.1)
+    monkeypatch.setattr("visualizer.labs.lease.LEASE_MS", 1_000)
     settings.REDIS_URL = mortal_redis.url
     settings.CHANNEL_LAYERS = {
         "default": {

@@ -16,12 +16,11 @@ import pytest
 from script.benchmarks import scenarios
 from simulator import World, load_scenario_text
 from simulator.checks import check
-from simulator.checks.one_hop import OneHop
+from simulator.protocols.pulsar.checks.one_hop import OneHop
 from tests.visualizer.pages import SCENARIO
 from tests.visualizer.reading import FrameReader, changed, rows_of, unpacked
-from visualizer.changes import changes
-from visualizer.curve import RiskCurves
-from visualizer.frames import (
+from visualizer.live.changes import changes
+from visualizer.live.frames import (
     FRAME_BYTES,
     JUDGED_EVERY_US,
     MOVING_THINGS,
@@ -30,7 +29,8 @@ from visualizer.frames import (
     FrameMaker,
     Playing,
 )
-from visualizer.packing import packed, table
+from visualizer.live.packing import packed, table
+from visualizer.questions.curve import RiskCurves
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 PLAYING = Playing(True, 1.0)

@@ -11,9 +11,9 @@ import pytest
 
 from simulator import World
 from tests.emqx.group_runs import SECOND, open_world
-from visualizer.handshakes import RESENT, handshakes
-from visualizer.passages import BINS, LISTED_ROWS
-from visualizer.wire import Refused
+from visualizer.live.wire import Refused
+from visualizer.questions.handshakes import RESENT, handshakes
+from visualizer.questions.passages import BINS, LISTED_ROWS
 
 
 def asked(

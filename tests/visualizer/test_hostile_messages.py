@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from simulator import COMMANDS
 from tests.visualizer.hostile import numbers, texts, values
 from tests.visualizer.pages import HOST, ORIGIN, Page, Socket, application
-from visualizer.wire import CONTROLS, INBOUND, LONGEST_NAME
+from visualizer.live.wire import CONTROLS, INBOUND, LONGEST_NAME
 
 FAR_US = (10_000_000, 3_600_000_000)
 """Instants between these are a long way to run, and are left out."""

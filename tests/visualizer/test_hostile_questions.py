@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 from tests.visualizer.hostile import arguments_of
 from tests.visualizer.pages import Page
-from visualizer.arguments import ARGUMENTS, Argument, check_arguments
-from visualizer.definitions import new_lab
-from visualizer.exchange import Exchange
+from visualizer.labs.definitions import new_lab
+from visualizer.labs.exchange import Exchange
+from visualizer.labs.running import Runner
+from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.queries import ANSWERS
-from visualizer.running import Runner
-from visualizer.wire import Refused
+from visualizer.questions.arguments import ARGUMENTS, Argument, check_arguments
+from visualizer.questions.queries import ANSWERS
 
 ANSWER_BYTES = 2_000_000
 """What one answer may have: 2,000 rows, the most that are given at once, have about one megabyte."""

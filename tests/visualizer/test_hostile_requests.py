@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from labsite.bodies import LARGEST_BODY_BYTES
 from tests.visualizer.asgi_client import request
 from tests.visualizer.hostile import texts, values
-from visualizer.json_reader import DEEPEST_JSON, LONGEST_NUMBER, read_json
+from visualizer.live.json_reader import DEEPEST_JSON, LONGEST_NUMBER, read_json
 from visualizer.models import Lab
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "FOO")

@@ -10,9 +10,9 @@ import pytest
 
 from simulator import World
 from tests.visualizer.pages import PATIENCE_S, Page
-from visualizer import hub as hubs
-from visualizer import session as sessions
-from visualizer.hub import IDLE_TICKS, TICK_S
+from visualizer.labs import hub as hubs
+from visualizer.labs import session as sessions
+from visualizer.labs.hub import IDLE_TICKS, TICK_S
 
 
 @pytest.fixture

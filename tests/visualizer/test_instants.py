@@ -11,12 +11,12 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
-from visualizer import jobs
-from visualizer.queries import ANSWERS
-from visualizer.session import Session
-from visualizer.slices import MOST_EVENTS
-from visualizer.wire import Refused
-from visualizer.work import Job
+from visualizer.labs import jobs
+from visualizer.labs.session import Session
+from visualizer.labs.slices import MOST_EVENTS
+from visualizer.labs.work import Job
+from visualizer.live.wire import Refused
+from visualizer.questions.queries import ANSWERS
 
 ROWS_OF_A_TURN = 8_000
 """A slice of 1,000 queue events, as `took` teaches below, writes fewer rows; the whole instant writes 40
@@ -80,7 +80,7 @@ def turns(session: Session, until: Any, now_s: float = 0.0) -> float:
 
 @pytest.fixture(autouse=True)
 def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("visualizer.slices.MOST_EVENTS", 1_000)
+    monkeypatch.setattr("visualizer.labs.slices.MOST_EVENTS", 1_000)
     assert MOST_EVENTS >= 1_000
 
 

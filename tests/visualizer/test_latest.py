@@ -11,7 +11,7 @@ import pytest
 
 from simulator import World
 from tests.emqx.group_runs import SECOND
-from visualizer.latest import KEPT, latest
+from visualizer.live.latest import KEPT, latest
 
 STREAM = "1/1/meters/heat"
 

@@ -14,8 +14,8 @@ from simulator.instants import BRANCHES_MAX
 from simulator.trace.trace import BLOCK_ROWS
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
 from tests.visualizer.site import Site
-from visualizer.memory import Memory
-from visualizer.wire import Refused
+from visualizer.labs.memory import Memory
+from visualizer.live.wire import Refused
 
 END_US = 8_000_000
 
@@ -24,7 +24,7 @@ async def a_lab(hub: Any, at_us: int) -> tuple[Any, Page]:
     """A new lab that stands at an instant, and its page."""
     from asgiref.sync import sync_to_async
 
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     made = await sync_to_async(new_lab)({"yaml": SCENARIO})
     page = Page(made.lab.pk, made.token)

@@ -11,11 +11,11 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
-from visualizer import hub as hubs
-from visualizer.definitions import new_lab
-from visualizer.mine import LABS_ASKED
+from visualizer.labs import hub as hubs
+from visualizer.labs.definitions import new_lab
+from visualizer.labs.running import Runner
 from visualizer.models import Lab, LabCommand
-from visualizer.running import Runner
+from visualizer.pages.my_labs import LABS_ASKED
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,7 +53,7 @@ def test_only_labs_whose_token_is_right_are_told_of():
 
 
 def test_a_long_list_shows_the_labs_used_last(monkeypatch):
-    monkeypatch.setattr("visualizer.mine.LABS_LISTED", 2)
+    monkeypatch.setattr("visualizer.pages.my_labs.LABS_LISTED", 2)
     made = [new_lab({"yaml": SCENARIO}) for _ in range(3)]
     Lab.objects.filter(pk=made[0].lab.pk).update(used_at=made[2].lab.used_at.replace(year=2099))
     answer = post("/labs/mine/", {"labs": [{"id": one.lab.pk, "token": one.token} for one in made]}).json()
@@ -251,5 +251,5 @@ def test_report_files_go_with_their_lab(settings, tmp_path):
 
 def test_a_full_site_takes_no_copies(monkeypatch):
     made = two_labs()[0]
-    monkeypatch.setattr("visualizer.definitions.LABS_KEPT", 2)
+    monkeypatch.setattr("visualizer.labs.definitions.LABS_KEPT", 2)
     assert post(f"/labs/{made.lab.pk}/copy/", {}).json()["code"] == "full"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from visualizer.page_scripts import PAGES, NotUnderstood, _as_function, one_script
+from visualizer.pages.page_scripts import PAGES, NotUnderstood, _as_function, one_script
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 EXPORTS = "(exported) => Object.entries(exported).map(([name, value]) => [name, typeof value]).sort()"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from visualizer.playback import FRAME_S, LONGEST_JUMP_S, PATIENCE_S, Playback
+from visualizer.labs.playback import FRAME_S, LONGEST_JUMP_S, PATIENCE_S, Playback
 
 FAR_US = 100_000_000_000
 

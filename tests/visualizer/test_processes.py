@@ -13,7 +13,7 @@ import pytest
 from simulator import World, load_scenario_text
 from tests.visualizer.pages import SCENARIO
 from tests.visualizer.site import Site
-from visualizer.hub import TICK_S
+from visualizer.labs.hub import TICK_S
 
 LONG = SCENARIO.replace("until: 8s", "until: 600s").replace("count: 300", "count: 30000")
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from visualizer.pump import QUIET_ROUNDS, QUIET_S, Pump
-from visualizer.slices import SLICE_S
+from visualizer.labs.pump import QUIET_ROUNDS, QUIET_S, Pump
+from visualizer.labs.slices import SLICE_S
 
 
 class Clock:

@@ -9,7 +9,7 @@ from django.test import AsyncClient
 
 from simulator import World, load_scenario_text
 from tests.visualizer.pages import SCENARIO, Page
-from visualizer.printouts import Printouts
+from visualizer.questions.printouts import Printouts
 
 
 async def test_rows_come_in_stretches(ask, world):
@@ -96,7 +96,7 @@ async def test_higher_tiles_count_what_they_cover(ask, world):
 
 
 async def test_only_full_tiles_may_be_kept(made, monkeypatch):
-    monkeypatch.setattr("visualizer.tiles.CELLS", 64)
+    monkeypatch.setattr("visualizer.questions.tiles.CELLS", 64)
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(6_000_000)

@@ -10,11 +10,12 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tests.visualizer.pages import HOST, ORIGIN, PATIENCE_S, SCENARIO, Page, Socket
-from visualizer import clients, viewers
-from visualizer.clients import client_of
-from visualizer.definitions import new_lab
-from visualizer.hub import ROOMS
-from visualizer.wire import Refused
+from visualizer.labs import clients
+from visualizer.labs.clients import client_of
+from visualizer.labs.definitions import new_lab
+from visualizer.labs.hub import ROOMS
+from visualizer.live import viewers
+from visualizer.live.wire import Refused
 
 
 def scope(peer: str | None, forwarded: str = "") -> dict[str, Any]:
@@ -65,8 +66,10 @@ async def many(hub):
 
 
 async def test_of_300_labs_opened_at_once_no_more_than_there_are_places_are(hub, many, monkeypatch):
-    monkeypatch.setattr("visualizer.saving.PATIENCE_S", PATIENCE_S)  # 300 writes in a row on a busy machine
-    monkeypatch.setattr("visualizer.casting.Runner", lambda hub, room, stored: Still())
+    monkeypatch.setattr(
+        "visualizer.labs.saving.PATIENCE_S", PATIENCE_S
+    )  # 300 writes in a row on a busy machine
+    monkeypatch.setattr("visualizer.labs.placement.Runner", lambda hub, room, stored: Still())
     answers = await asyncio.gather(
         *(
             asyncio.create_task(open_as(hub, f"10.0.0.{number % 30}", lab))
@@ -101,8 +104,8 @@ async def test_one_client_does_not_take_every_place(hub, many, monkeypatch):
 async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_has_few(
     hub, many, monkeypatch
 ):
-    monkeypatch.setattr("visualizer.hub.ROOMS", 4)
-    monkeypatch.setattr("visualizer.hub.FAIR_LABS", 2)
+    monkeypatch.setattr("visualizer.labs.hub.ROOMS", 4)
+    monkeypatch.setattr("visualizer.labs.hub.FAIR_LABS", 2)
     *greedy, other, mine, more = await many(6)
     page = Page(greedy[0])
     page.socket.scope["client"] = ("10.0.0.1", 1)
@@ -122,8 +125,8 @@ async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_
 async def test_of_labs_run_again_with_one_thing_changed_each_client_and_the_process_have_few(
     hub, many, monkeypatch
 ):
-    monkeypatch.setattr("visualizer.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
-    monkeypatch.setattr("visualizer.reruns.Study.turn", lambda *_: False)  # none of them ends
+    monkeypatch.setattr("visualizer.labs.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
+    monkeypatch.setattr("visualizer.labs.reruns.Study.turn", lambda *_: False)  # none of them ends
     *first, other, more = await many(clients.RERUNS_PER_CLIENT + 3)
 
     async def ask(name: str, lab_id: str) -> str:
@@ -160,7 +163,7 @@ async def test_without_memory_no_lab_is_run_again(made, hub, monkeypatch):
 
 async def test_a_page_that_answers_no_frame_is_closed_with_a_code_and_a_reason(made, hub, monkeypatch):
     monkeypatch.setattr(viewers, "SEEN_WITHIN_S", 2)
-    monkeypatch.setattr("visualizer.hub.TICK_S", 0.05)
+    monkeypatch.setattr("visualizer.labs.hub.TICK_S", 0.05)
     silent, asleep, page = Page(made.lab.pk), Page(made.lab.pk), Page(made.lab.pk, made.token)
     silent.answers_seen = asleep.answers_seen = False
     for each in (page, silent, asleep):
@@ -180,7 +183,7 @@ async def test_a_page_that_answers_no_frame_is_closed_with_a_code_and_a_reason(m
 
 
 async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
-    monkeypatch.setattr("visualizer.sockets.FIRST_MESSAGE_S", 0.2)
+    monkeypatch.setattr("visualizer.live.sockets.FIRST_MESSAGE_S", 0.2)
     from labsite.asgi import application
 
     for path in (f"/ws/labs/{made.lab.pk}/", "/ws/answers/"):

@@ -10,12 +10,12 @@ from django.utils import timezone
 
 from labsite import report_worker, tasks
 from tests.visualizer.pages import SCENARIO
-from visualizer import clients
-from visualizer.definitions import copy_of, new_lab
+from visualizer.labs import clients
+from visualizer.labs.definitions import copy_of, new_lab
+from visualizer.live.wire import Refused
 from visualizer.models import Lab
 from visualizer.reports.models import Report
 from visualizer.reports.requests import ask_for_report
-from visualizer.wire import Refused
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from django.test import AsyncClient, Client
 from simulator import World, load_scenario_text
 from spark_reports.html import sections
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page, saved
-from visualizer.definitions import copy_of, new_lab
-from visualizer.hub import current_hub
+from visualizer.labs.definitions import copy_of, new_lab
+from visualizer.labs.hub import current_hub
 from visualizer.models import Lab
 from visualizer.reports.models import Report
 from visualizer.reports.requests import ask_for_report

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from simulator import World, load_scenario
-from visualizer import jobs
-from visualizer.events import events
-from visualizer.frames import Frame
-from visualizer.session import Session
-from visualizer.store import StoredLab
-from visualizer.work import Job
+from visualizer.labs import jobs
+from visualizer.labs.session import Session
+from visualizer.labs.store import StoredLab
+from visualizer.labs.work import Job
+from visualizer.live.frames import Frame
+from visualizer.questions.events import events
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 

@@ -12,10 +12,11 @@ import pytest
 from django.test import AsyncClient
 
 from tests.visualizer.pages import SCENARIO
-from visualizer import definitions, scenario_reading
-from visualizer.scenario_reading import WAITING_TEXTS, read_in_turn
+from visualizer.labs import definitions
+from visualizer.live.wire import Refused
+from visualizer.pages import scenario_reading
+from visualizer.pages.scenario_reading import WAITING_TEXTS, read_in_turn
 from visualizer.setups import study
-from visualizer.wire import Refused
 
 ANSWER_BYTES = 150_000
 """A hundred problems that list every known key."""

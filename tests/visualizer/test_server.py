@@ -15,7 +15,7 @@ from websockets.frames import Close
 from script.support.serve import HEAD_BYTES, MESSAGE_BYTES
 from tests.visualizer.pages import PATIENCE_S
 from tests.visualizer.site import Site, SitePage
-from visualizer import sockets, viewers
+from visualizer.live import sockets, viewers
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,7 +18,8 @@ from simulator import load_scenario_text
 from simulator.headless import simulate
 from tests.visualizer.pages import HOST, ORIGIN, Page, Socket
 from tests.visualizer.test_pump import Clock
-from visualizer.pump import Pump
+from visualizer.labs.pump import Pump
+from visualizer.live.wire import Refused
 from visualizer.setups import studies as studies_module
 from visualizer.setups.form import DEFAULTS, completed, composed
 from visualizer.setups.groups import GROUPS
@@ -26,7 +27,6 @@ from visualizer.setups.reading import failure_of, read_form
 from visualizer.setups.studies import RUNNING, WAITING, Studies
 from visualizer.setups.study import FIGURES, Study
 from visualizer.setups.variations import RUNS, variations
-from visualizer.wire import Refused
 
 SMALL = {"rate": "40/s", "at": "3s", "after": "500ms", "end": "2s"}
 
@@ -331,7 +331,7 @@ async def test_what_is_no_question_is_refused_in_words(hub: Any, message: str):
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_run_opens_as_a_lab_at_its_failover(hub: Any):
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     text = text_of(**SMALL)
     scenario = load_scenario_text(text)

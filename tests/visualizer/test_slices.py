@@ -20,15 +20,15 @@ from simulator import World, load_scenario, load_scenario_text
 from simulator.checks import Checks
 from simulator.kernel.clock import Clock
 from simulator.trace.trace import BLOCK_ROWS, Trace
-from visualizer import jobs
-from visualizer.looking import CHECK_ROWS
-from visualizer.queries import ANSWERS
-from visualizer.reading import READ_ROWS, SEARCHED_ROWS
-from visualizer.reruns import Reruns
-from visualizer.session import Session
-from visualizer.slices import MOST_EVENTS
-from visualizer.wire import Refused
-from visualizer.work import Job
+from visualizer.labs import jobs
+from visualizer.labs.reruns import Reruns
+from visualizer.labs.session import Session
+from visualizer.labs.slices import MOST_EVENTS
+from visualizer.labs.work import Job
+from visualizer.live.frame_scheduler import CHECK_ROWS
+from visualizer.live.wire import Refused
+from visualizer.questions.queries import ANSWERS
+from visualizer.questions.reading import READ_ROWS, SEARCHED_ROWS
 
 MESSAGES = 24_000
 END_US = 39_000_000

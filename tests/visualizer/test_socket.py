@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 
 from labsite.asgi import application
 from tests.visualizer.pages import SCENARIO, Page, Socket, saved
-from visualizer.hub import current_hub
+from visualizer.labs.hub import current_hub
 from visualizer.models import Lab, LabCommand
 
 
@@ -89,7 +89,7 @@ async def test_seeking_begins_an_epoch_with_a_snapshot(owner):
 
 
 async def test_the_risk_curve_of_a_stretch_that_was_run_comes_for_a_local_subscription_too(hub):
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     local = await sync_to_async(new_lab)({"yaml": SCENARIO.replace("replicateSubscriptionState: true, ", "")})
     page = Page(local.lab.pk, local.token)

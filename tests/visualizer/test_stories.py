@@ -14,7 +14,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from simulator import World, load_scenario, load_scenario_text
-from simulator.story import groups, page, shared_groups, shared_page, shared_story, story_of
+from simulator.stories import groups, page, shared_groups, shared_page, shared_story, story_of
 from spark_reports import what_if
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page
 from visualizer.models import Lab
@@ -29,7 +29,7 @@ END_US = 8_000_000
 
 @pytest.fixture
 async def lab(hub: Any):
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     return await sync_to_async(new_lab)({"yaml": FAILING})
 
@@ -135,14 +135,14 @@ async def test_the_lab_plays_on_while_the_variants_run(page_of_lab, ask):
 
 
 async def test_a_mistake_of_ours_in_a_variant_is_said_and_the_lab_goes_on(page_of_lab, ask, monkeypatch):
-    monkeypatch.setattr("visualizer.reruns.Rerun.step", lambda self, events: 1 // 0)
+    monkeypatch.setattr("visualizer.labs.reruns.Rerun.step", lambda self, events: 1 // 0)
     body = await finished(ask)
     assert body["state"] == "failed" and "ZeroDivisionError" in body["words"]
     assert (await page_of_lab.seek(2_000_000))["at_us"] == 2_000_000
 
 
 async def test_a_long_run_is_not_run_again_and_that_is_said(page_of_lab, ask, monkeypatch):
-    monkeypatch.setattr("visualizer.reruns.ROWS_MOST", 10)
+    monkeypatch.setattr("visualizer.labs.reruns.ROWS_MOST", 10)
     body = await finished(ask)
     assert body["state"] == "failed" and "are not run again" in body["words"]
 
@@ -248,7 +248,7 @@ async def test_a_forecast_of_nothing_is_said_in_words(page_of_lab, ask):
 
 
 async def test_a_shared_group_has_lists_and_stories_as_a_failover_has(hub):
-    from visualizer.definitions import new_lab
+    from visualizer.labs.definitions import new_lab
 
     made = await sync_to_async(new_lab)({"yaml": load_scenario("groups-killed-in-a-chunk").canonical_text})
     opened = Page(made.lab.pk, made.token)

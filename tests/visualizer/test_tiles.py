@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from visualizer.tiles import CELLS, TileCache, tile
+from visualizer.questions.tiles import CELLS, TileCache, tile
 
 LENGTH = 3000
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import json
 
-from visualizer.frames import Frame
-from visualizer.viewers import FRAMES_AHEAD, SEEN_EVERY, TEXTS_WAITING, Viewer
+from visualizer.live.frames import Frame
+from visualizer.live.viewers import FRAMES_AHEAD, SEEN_EVERY, TEXTS_WAITING, Viewer
 
 
 def frame(number: int, snapshot: bool = False, epoch: int = 1) -> Frame:

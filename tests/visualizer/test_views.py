@@ -10,7 +10,7 @@ from django.test import Client
 from simulator import World, load_scenario, scenario_names
 from tests.visualizer.pages import SCENARIO
 from visualizer.models import Lab, ScenarioPicture
-from visualizer.pictures import picture_at
+from visualizer.pages.pictures import picture_at
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +27,7 @@ def test_the_gallery_is_there_before_its_pictures_and_keeps_each(client, monkeyp
     assert all(scenario["picture"] is None for scenario in client.get("/").context["scenarios"])
     made = pictures(client, *scenario_names())
     assert ScenarioPicture.objects.count() == len(made) == len(scenario_names())
-    monkeypatch.setattr("visualizer.pictures._computed", lambda scenario: pytest.fail("computed again"))
+    monkeypatch.setattr("visualizer.pages.pictures._computed", lambda scenario: pytest.fail("computed again"))
     answer = client.get("/")
     assert answer.status_code == 200
     shown = answer.context["scenarios"]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from visualizer.waiting import GRACE_S, JOBS_WAITING, Waiting
-from visualizer.wire import Refused
-from visualizer.work import Job
+from visualizer.labs.waiting import GRACE_S, JOBS_WAITING, Waiting
+from visualizer.labs.work import Job
+from visualizer.live.wire import Refused
 
 SLICE_S = 0.01
 

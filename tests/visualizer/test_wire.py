@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visualizer.wire import INBOUND, MESSAGE_LIMIT, Refused, decode, encode
+from visualizer.live.wire import INBOUND, MESSAGE_LIMIT, Refused, decode, encode
 
 json_values = st.recursive(
     st.none()

@@ -17,10 +17,10 @@ from typing import Any
 
 from simulator import ENGINE_VERSION, ScenarioError
 from simulator.comparison import STRATEGIES, column, strategy_runs
-from visualizer import clients
-from visualizer.pump import Pump
-from visualizer.reruns import Study
-from visualizer.wire import Refused
+from visualizer.labs import clients
+from visualizer.labs.pump import Pump
+from visualizer.labs.reruns import Study
+from visualizer.live.wire import Refused
 
 KEPT = 20
 """Comparisons that are kept, running or done: up to a few megabytes each."""

@@ -17,11 +17,11 @@ from django.views.decorators.http import require_safe
 from simulator import scenario_names
 from simulator.comparison import STRATEGIES
 from visualizer.comparisons.running import Source, told
-from visualizer.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
-from visualizer.hub import current_hub
+from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
+from visualizer.labs.hub import current_hub
+from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.questions import answers, json_answer, refusal, whole_number
-from visualizer.wire import Refused
+from visualizer.questions.questions import answers, json_answer, refusal, whole_number
 
 
 @require_safe

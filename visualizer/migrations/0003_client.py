@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_index=True,
                 default="",
-                help_text="whose quota it counts for (`visualizer.clients`)",
+                help_text="whose quota it counts for (`visualizer.labs.clients`)",
                 max_length=16,
             ),
         ),

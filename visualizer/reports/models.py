@@ -19,7 +19,7 @@ from django.db.models.signals import post_delete
 from django.dispatch import receiver
 from django.utils import timezone
 
-from visualizer.clients import KEY_LENGTH
+from visualizer.labs.clients import KEY_LENGTH
 from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
 
 SILENT_FOR_S = 15
@@ -47,7 +47,7 @@ class Report(models.Model):
         blank=True,
         default="",
         db_index=True,
-        help_text="who asked (`visualizer.clients`)",
+        help_text="who asked (`visualizer.labs.clients`)",
     )
     title = models.CharField(max_length=200)
     scenario_text = models.TextField()

@@ -11,12 +11,12 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.module_loading import import_string
 
-from visualizer import clients
-from visualizer.clients import client_key
-from visualizer.definitions import read_scenario
+from visualizer.labs import clients
+from visualizer.labs.clients import client_key
+from visualizer.labs.definitions import read_scenario
+from visualizer.live.wire import LATEST_US, Refused, json_object
 from visualizer.models import Lab
 from visualizer.reports.models import Report
-from visualizer.wire import LATEST_US, Refused, json_object
 
 TASK = "labsite.tasks.make_failover_report"
 WAITING_MOST = 3

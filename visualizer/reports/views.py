@@ -17,16 +17,16 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from visualizer.definitions import read_scenario, run_again
+from visualizer.labs.definitions import read_scenario, run_again
+from visualizer.live.origin import may_post
+from visualizer.live.wire import Refused
 from visualizer.models import Lab
-from visualizer.origin import may_post
-from visualizer.questions import refusal
+from visualizer.pages.views import instant_of, to_page
+from visualizer.questions.questions import refusal
 from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
 from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, begin_again, give_up_on_the_silent
 from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
 from visualizer.reports.tools import missing_tools
-from visualizer.views import instant_of, to_page
-from visualizer.wire import Refused
 
 STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many": 429, "not-over": 409}
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from visualizer.definitions import YAML_LIMIT
-from visualizer.hub import current_hub
-from visualizer.json_reader import read_json
-from visualizer.sockets import PageConsumer
-from visualizer.viewers import Viewer
-from visualizer.wire import Refused
+from visualizer.labs.definitions import YAML_LIMIT
+from visualizer.labs.hub import current_hub
+from visualizer.live.json_reader import read_json
+from visualizer.live.sockets import PageConsumer
+from visualizer.live.viewers import Viewer
+from visualizer.live.wire import Refused
 
 
 class AnswerConsumer(PageConsumer):

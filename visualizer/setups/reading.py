@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simulator import Scenario, ScenarioError
-from visualizer.definitions import YAML_LIMIT, read_scenario
-from visualizer.scenario_reading import read_in_turn
+from visualizer.labs.definitions import YAML_LIMIT, read_scenario
+from visualizer.live.wire import Refused
+from visualizer.pages.scenario_reading import read_in_turn
 from visualizer.setups.form import CONSUMERS_READ, Line, completed, composed, number_of_consumers
-from visualizer.wire import Refused
 
 NO_FAILURE = (
     "This scenario has no subscription.fail-over among its commands, so there is nothing to count twice; "

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from simulator import ENGINE_VERSION
-from visualizer import clients
-from visualizer.pump import Pump
+from visualizer.labs import clients
+from visualizer.labs.pump import Pump
+from visualizer.live.wire import Refused
 from visualizer.setups.study import Study, Tell
-from visualizer.wire import Refused
 
 RUNNING = 2
 """Studies that take turns at once: together they have at most the share of two labs."""

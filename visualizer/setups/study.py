@@ -15,12 +15,12 @@ from typing import Any
 from asgiref.sync import sync_to_async
 
 from simulator import ScenarioError, World, load_scenario_text
-from visualizer.scenario_reading import read_soon
+from visualizer.labs.slices import SliceSize
+from visualizer.labs.work import Wait, Work, in_thread
+from visualizer.live.wire import Refused
+from visualizer.pages.scenario_reading import read_soon
 from visualizer.setups.reading import NO_FAILURE, Failure, read_text
 from visualizer.setups.variations import Variation, period_us, variations
-from visualizer.slices import SliceSize
-from visualizer.wire import Refused
-from visualizer.work import Wait, Work, in_thread
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ _build = sync_to_async(
 
 
 class Study:
-    """A participant of the pump (`visualizer.pump.Turns`).
+    """A participant of the pump (`visualizer.labs.pump.Turns`).
 
     `tell` gets each message; `ended` is called once, however it ends.
     """

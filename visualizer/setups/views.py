@@ -15,12 +15,12 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from simulator import format_duration
-from visualizer.questions import refusal
+from visualizer.live.wire import Refused, json_object
+from visualizer.questions.questions import refusal
 from visualizer.setups.form import regions_of, round_trip_name
 from visualizer.setups.groups import grouped
 from visualizer.setups.reading import NO_FAILURE, Reading, read_form, read_text, values_from
 from visualizer.setups.variations import RUNS, period_us
-from visualizer.wire import Refused, json_object
 
 
 @require_safe

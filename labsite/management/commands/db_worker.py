@@ -13,7 +13,7 @@ import time
 from django import db
 from django_tasks_db.management.commands import db_worker
 
-from visualizer.trouble import is_trouble
+from visualizer.labs.trouble import is_trouble
 
 log = logging.getLogger("labsite.reports")
 

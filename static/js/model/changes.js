@@ -1,5 +1,5 @@
 /**
- * Puts the changes of a frame into the view before it (`visualizer/changes.py` finds them). Objects that nothing touched are
+ * Puts the changes of a frame into the view before it (`visualizer/live/changes.py` finds them). Objects that nothing touched are
  * shared with the view before; nothing is written to.
  */
 

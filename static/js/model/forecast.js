@@ -1,6 +1,6 @@
 /**
  * The fail-over-now curve: instants and, per subscription and peer, the duplicates then forecast. The server decides the instants, by the
- * run alone (`visualizer/curve.py`); a page holds the newest `POINTS_KEPT` up to now. Older ones are requested by `curve_window.js`.
+ * run alone (`visualizer/questions/curve.py`); a page holds the newest `POINTS_KEPT` up to now. Older ones are requested by `curve_window.js`.
  */
 
 /** Points held: what a snapshot frame brings, so that it does not matter how the page came to the instant. */

@@ -1,5 +1,5 @@
 /**
- * The rows that every page holds whatever it has watched: the newest of each class up to the instant shown. `visualizer/kept.py` has the same
+ * The rows that every page holds whatever it has watched: the newest of each class up to the instant shown. `visualizer/live/kept.py` has the same
  * table, so a page that followed the frames holds what a page that begins with a snapshot frame is given.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Reads what `visualizer/packing.py` writes: columns of whole numbers as differences with equal ones folded, and tables of them.
+ * Reads what `visualizer/live/packing.py` writes: columns of whole numbers as differences with equal ones folded, and tables of them.
  * Rules: lengths are bounded before anything is made of them; what does not keep to the format is refused, never guessed at.
  */
 

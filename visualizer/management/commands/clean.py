@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from visualizer.cleaning import DAYS_UNUSED, clean
+from visualizer.labs.cleaning import DAYS_UNUSED, clean
 
 
 def _days(text: str) -> int:

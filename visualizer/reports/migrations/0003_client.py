@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_index=True,
                 default="",
-                help_text="who asked (`visualizer.clients`)",
+                help_text="who asked (`visualizer.labs.clients`)",
                 max_length=16,
             ),
         ),

@@ -1,0 +1,237 @@
+"""A session's agent: its borrowers, one for each shared subscription and for each that is still ending.
+
+It carries out what they decide.
+
+Rules: borrowers are told apart by their ids, never by group and filter: after a quick unsubscribe and
+subscribe two of one group live side by side. A borrower that begins again is a new one with a new id. In the
+community edition the agent is a stub: nothing is borrowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from simulator.protocols.emqx import borrower as machine
+from simulator.protocols.emqx.borrower import Borrower, Faults, Timers
+from simulator.protocols.emqx.network import Address, Flight
+from simulator.protocols.emqx.protocol import END, LEADER_WANTED, BorrowerId, Message, Progress
+from simulator.scenarios.mqtt_topics import Subscription
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.session import Session
+
+TIMER_RANK = 3
+
+
+class Agent:
+    """`borrowers` by id; `leaders` the node of the leader that each listens to; `owing_seq` the row after
+    which all is to be reported.
+    """
+
+    __slots__ = ("session", "borrowers", "leaders", "owing_seq", "count", "born")
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.borrowers: dict[BorrowerId, Borrower] = {}
+        self.leaders: dict[BorrowerId, tuple[int, str]] = {}
+        self.owing_seq: int | None = None
+        self.born: dict[BorrowerId, int] = {}  # row of its last change
+        self.count = 0
+
+    # --- the session's wishes
+
+    def borrow(self, number: int, subscription: Subscription, cause: int) -> None:
+        """A new borrower for a subscription."""
+        system = self.session.system
+        if system.option("emqxEdition") == "community":
+            return
+        spans = self._spans()
+        faults = Faults(
+            system.fault("secondConnectResponse"),
+            system.fault("resetWhileUnsubscribing"),
+            not system.option("revokeCarriesEpoch"),
+        )
+        who = (self.session.name, number, self.count)
+        self.count += 1
+        borrower = self.borrowers[who] = Borrower(who, system.group_name(subscription), spans, faults)
+        self._note_state(borrower, "new", cause)
+        self._carry_out(borrower, borrower.start(system.now_us), self.born[who])
+
+    def _spans(self) -> Timers:
+        return Timers(*(self.session.system.setting(name) for name in Timers._fields))
+
+    def read_settings(self) -> None:
+        """Settings were changed: each timer takes its span when it next starts."""
+        for borrower in self.borrowers.values():
+            borrower.spans = self._spans()
+
+    def unsubscribe(self, number: int, cause: int) -> None:
+        """The client gave the subscription up; what is wholly acknowledged is told after that."""
+        for borrower in [one for who, one in self.borrowers.items() if who[1] == number]:
+            self._step(borrower, borrower.unsubscribe(self.session.system.now_us), "unsubscribed", cause)
+        self.report_all(cause)
+
+    def disconnect(self, progress: dict[BorrowerId, list[Progress]], cause: int) -> None:
+        """The session ends in order."""
+        for borrower in list(self.borrowers.values()):
+            self._step(borrower, borrower.disconnect(progress[borrower.id]), "disconnected", cause)
+        self.owing_seq = None
+
+    def kill(self, cause: int) -> None:
+        """The session's process died, and they with it."""
+        for borrower in list(self.borrowers.values()):
+            borrower.become(machine.GONE)
+            self._note_state(borrower, "its session's process died", cause)
+        self.borrowers.clear()
+        self.leaders.clear()
+        self.owing_seq = None
+
+    def report(self, who: BorrowerId, progress: Iterable[Progress], cause: int) -> None:
+        """How far streams are."""
+        borrower = self.borrowers.get(who)
+        if borrower is not None:
+            self._step(borrower, borrower.report(progress), "", cause)
+
+    def report_due(self) -> None:
+        """After leases came or went: all that is wholly acknowledged is told again, of every subscription."""
+        seq, self.owing_seq = self.owing_seq, None
+        if seq is not None:
+            self.report_all(seq)
+
+    def report_all(self, cause: int) -> None:
+        """How far every stream is of which all is acknowledged."""
+        for who, progress in self.session.acknowledged_progress().items():
+            self.report(who, progress, cause)
+
+    # --- what comes from outside
+
+    def receive(self, flight: Flight, cause: int) -> bool:
+        """A leader's message; False when its borrower is no more."""
+        borrower = self.borrowers.get(flight.message.borrower)
+        if borrower is None:
+            return False
+        if borrower.leader in (None, flight.message.leader):
+            self.leaders[borrower.id] = (flight.message.leader, flight.source)
+        self._step(
+            borrower, borrower.receive(self.session.system.now_us, flight.message), flight.message.kind, cause
+        )
+        return True
+
+    def expire(self, armed: tuple[BorrowerId, str, int]) -> None:
+        """A timer went off."""
+        who, timer, at_us = armed
+        borrower = self.borrowers.get(who)
+        if borrower is not None and borrower.timers.get(timer) == at_us:
+            self._step(
+                borrower, borrower.expire(self.session.system.now_us, timer, at_us), timer, self.born[who]
+            )
+
+    # --- carrying out
+
+    def _step(self, borrower: Borrower, effects: list[machine.Effect], why: str, cause: int) -> None:
+        last = effects[-1] if effects else None
+        gone = last.why if isinstance(last, machine.Ended) else why
+        cause = self._note_state(borrower, gone, cause)
+        self._carry_out(borrower, effects, cause)
+
+    def _note_state(self, borrower: Borrower, why: str, cause: int) -> int:
+        """A row when the state is not the one last told."""
+        session = self.session
+        if session.told.get(borrower.id) == borrower.state:
+            return cause
+        session.told[borrower.id] = borrower.state
+        leader = NULL if borrower.leader is None else borrower.leader
+        self.born[borrower.id] = session.system.note(
+            "borrower.changed",
+            cause,
+            session.node,
+            borrower.group,
+            session.name,
+            borrower.id[2],
+            borrower.state,
+            why,
+            leader,
+        )
+        if borrower.state == machine.GONE:
+            del session.told[borrower.id]
+            return self.born.pop(borrower.id)
+        return self.born[borrower.id]
+
+    def _carry_out(self, borrower: Borrower, effects: list[machine.Effect], cause: int) -> None:
+        session, system = self.session, self.session.system
+        for effect in effects:
+            if isinstance(effect, machine.Send):
+                self._say(borrower, effect, cause)
+            elif isinstance(effect, machine.Arm):
+                system.schedule(
+                    effect.at_us, TIMER_RANK, self, "expire", (borrower.id, effect.timer, effect.at_us)
+                )
+            elif isinstance(effect, machine.Lease):
+                seq = self._note_lease(borrower, effect.stream, effect.position, "granted", cause)
+                # otherwise the handler drops it: the subscription is gone
+                if borrower.id[1] in session.subscriptions:
+                    session.read(
+                        borrower.id[1], borrower.id, borrower.group, effect.stream, effect.position, seq
+                    )
+                    self.owing_seq = seq
+            elif isinstance(effect, machine.Release):
+                seq = self._note_lease(
+                    borrower,
+                    effect.stream,
+                    borrower.streams[effect.stream].position if effect.stream in borrower.streams else None,
+                    "revoking",
+                    cause,
+                )
+                session.release(borrower.id, effect.stream)
+                self.owing_seq = seq
+                session.be_due()
+            elif isinstance(effect, machine.Forget):
+                self._note_lease(borrower, effect.stream, None, "absent", cause)
+                session.release(borrower.id, effect.stream, forget=True)
+            else:
+                self._ended(borrower, effect, cause)
+
+    def _ended(self, borrower: Borrower, ended: machine.Ended, cause: int) -> None:
+        session = self.session
+        self.borrowers.pop(borrower.id, None)
+        self.leaders.pop(borrower.id, None)
+        if session.online:
+            session.release(borrower.id, forget=True)
+        if ended.crash:
+            session.kill(cause, "crash")
+        elif ended.again and session.online:
+            subscription = session.subscriptions.get(borrower.id[1])
+            wanted = (
+                subscription if subscription is not None else session.system.subscription_of(borrower.group)
+            )
+            self.borrow(borrower.id[1], wanted, cause)
+
+    def _say(self, borrower: Borrower, send: machine.Send, cause: int) -> None:
+        session = self.session
+        message = Message(send.kind, borrower.group, borrower.id, 0, send.stream, send.progress)
+        if send.kind == LEADER_WANTED:
+            session.system.network.send(session.node, Address(session.node, "registry"), message, cause)
+            return
+        leader, node = self.leaders[borrower.id]
+        session.system.network.send(session.node, Address(node, "leader", leader), message, cause)
+
+    def _note_lease(
+        self, borrower: Borrower, stream: str, position: int | None, state: str, cause: int
+    ) -> int:
+        session = self.session
+        at = NULL if position is None or position == END else position
+        leader = NULL if borrower.leader is None else borrower.leader
+        return session.system.note(
+            "lease.changed",
+            cause,
+            session.node,
+            borrower.group,
+            session.name,
+            stream,
+            borrower.id[2],
+            at,
+            state,
+            leader,
+        )

@@ -1,0 +1,297 @@
+"""A borrower: one shared subscription's part in a session.
+
+One input and now in, effects out (fact sheet, section 4).
+
+Rules: it does no I/O and knows no session. It remembers the first leader that speaks to it and ignores every
+other. Timers are kept as name -> instant; an expiry that is not the one waited for is nothing. `reset` means:
+gone, and the agent makes another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from simulator.protocols.emqx import protocol
+from simulator.protocols.emqx.protocol import (
+    ABSENT,
+    BORROWER_MOVES,
+    CONNECTED,
+    CONNECTING,
+    GONE,
+    GRANTED,
+    LEASE_MOVES,
+    REVOKING,
+    UNSUBSCRIBING,
+    BorrowerId,
+    Message,
+    Progress,
+)
+
+FIND, PING, PING_TIMEOUT, UNSUBSCRIBE = "find-leader", "ping", "ping-timeout", "unsubscribe"
+"""Its timers."""
+
+
+class Timers(NamedTuple):
+    """Spans under their settings' names, us."""
+
+    session_find_leader_timeout: int
+    session_ping_leader_interval: int
+    session_ping_leader_timeout: int
+    session_unsubscribe_timeout: int
+
+
+class Faults(NamedTuple):
+    """Where the code is known to be wrong: true is as shipped."""
+
+    second_connect_response_crashes: bool = False
+    reset_resubscribes: bool = False
+    stale_revoke_taken: bool = True
+    """A revoke is obeyed whichever grant it was about (option `revokeCarriesEpoch`: false)."""
+
+
+# --- effects
+
+
+class Send(NamedTuple):
+    kind: str
+    stream: str | None = None
+    progress: tuple[Progress, ...] = ()
+
+
+class Lease(NamedTuple):
+    """The session shall read a stream from a position."""
+
+    stream: str
+    position: int
+
+
+class Release(NamedTuple):
+    """The session shall read a stream no further, and report when all of it is acknowledged."""
+
+    stream: str
+
+
+class Forget(NamedTuple):
+    """The stream is not the borrower's any more."""
+
+    stream: str
+
+
+class Arm(NamedTuple):
+    timer: str
+    at_us: int
+
+
+class Ended(NamedTuple):
+    """The borrower is gone. `again`: the agent makes another; `crash`: the session's process died of it."""
+
+    why: str
+    again: bool = False
+    crash: bool = False
+
+
+Effect = Send | Lease | Release | Forget | Arm | Ended
+
+
+class Borrowed:
+    """One stream at the borrower: state, the session's last report of it, and the epoch of the grant."""
+
+    __slots__ = ("state", "position", "finished", "epoch")
+
+    def __init__(self, position: int, epoch: int = 0) -> None:
+        self.state, self.position, self.finished, self.epoch = ABSENT, position, False, epoch
+        self.become(GRANTED)
+
+    def become(self, state: str) -> None:
+        """A legal move."""
+        assert state in LEASE_MOVES[self.state], f"no move of a lease from {self.state} to {state}"
+        self.state = state
+
+
+class Borrower:
+    """`streams` are those it holds, by name; `leader` the number of the leader that it listens to."""
+
+    __slots__ = ("id", "group", "state", "leader", "streams", "timers", "spans", "faults")
+
+    def __init__(self, borrower_id: BorrowerId, group: str, spans: Timers, faults: Faults = Faults()) -> None:
+        self.id, self.group, self.spans, self.faults = borrower_id, group, spans, faults
+        self.state = CONNECTING
+        self.leader: int | None = None
+        self.streams: dict[str, Borrowed] = {}
+        self.timers: dict[str, int] = {}
+
+    def become(self, state: str) -> None:
+        """A legal move."""
+        assert state in BORROWER_MOVES[self.state], f"no move of a borrower from {self.state} to {state}"
+        self.state = state
+
+    def start(self, now: int) -> list[Effect]:
+        """It looks for a leader from its first instant on."""
+        return [Send(protocol.LEADER_WANTED), self._arm(FIND, now + self.spans.session_find_leader_timeout)]
+
+    # --- messages
+
+    def receive(self, now: int, message: Message) -> list[Effect]:
+        """A leader says something."""
+        if self.state == GONE or (self.leader is not None and message.leader != self.leader):
+            return []
+        if message.kind == protocol.INVALIDATE:
+            return self._reset("invalidated by the leader")
+        if message.kind == protocol.PING_RESPONSE:
+            self.timers.pop(PING_TIMEOUT, None)
+            return [self._arm(PING, now + self.spans.session_ping_leader_interval)]
+        if message.kind == protocol.CONNECT_RESPONSE:
+            return self._connected(now, message)
+        if self.state == UNSUBSCRIBING:
+            return []
+        if message.kind == protocol.GRANT:
+            return self._granted(now, message)
+        if self.state == CONNECTING:
+            return self._reset(f"{message.kind} while connecting")
+        return self._revoke(message) if message.kind == protocol.REVOKE else self._revoked(message.stream)
+
+    def _connected(self, now: int, message: Message) -> list[Effect]:
+        if self.state == CONNECTING:
+            return self._connect(now, message.leader)
+        if self.faults.second_connect_response_crashes:
+            self.become(GONE)
+            return [Ended("a second connect response", crash=True)]
+        return []
+
+    def _connect(self, now: int, leader: int) -> list[Effect]:
+        self.become(CONNECTED)
+        self.leader = leader
+        self.timers.pop(FIND, None)
+        return [self._arm(PING, now + self.spans.session_ping_leader_interval)]
+
+    def _granted(self, now: int, message: Message) -> list[Effect]:
+        given = message.progress[0]
+        effects = self._connect(now, message.leader) if self.state == CONNECTING else []
+        held = self.streams.get(given.stream)
+        if (
+            held is not None
+            and held.state == REVOKING
+            and message.epoch != held.epoch
+            and not self.faults.stale_revoke_taken
+        ):
+            held.become(ABSENT)  # the grant that was being taken back is over
+            held = None
+            effects.append(Forget(given.stream))
+        if held is None:
+            held = self.streams[given.stream] = Borrowed(given.position, message.epoch)
+            effects.append(Lease(given.stream, given.position))
+        held.epoch = message.epoch
+        return [*effects, self._say_progress(given.stream, held)]
+
+    def _revoke(self, message: Message) -> list[Effect]:
+        stream = message.stream
+        held = self.streams.get(stream)
+        if held is not None and held.epoch != message.epoch and not self.faults.stale_revoke_taken:
+            return []
+        if held is None:
+            return self._reset(f"revoke of {stream}, which it does not hold")
+        if held.state == REVOKING:
+            return [self._say_progress(stream, held)]
+        held.become(REVOKING)
+        return [Release(stream), self._say_progress(stream, held)]
+
+    def _revoked(self, stream: str) -> list[Effect]:
+        held = self.streams.pop(stream, None)
+        effects: list[Effect] = [Forget(stream)] if held is not None else []
+        if held is not None:
+            if held.state == GRANTED:
+                effects.insert(0, Release(stream))
+            held.become(ABSENT)
+        return [*effects, Send(protocol.REVOKE_FINISHED, stream)]
+
+    # --- timers
+
+    def expire(self, now: int, timer: str, at_us: int) -> list[Effect]:
+        """A timer that was armed for `at_us` went off."""
+        if self.state == GONE or self.timers.get(timer) != at_us:
+            return []
+        del self.timers[timer]
+        if timer == FIND:
+            return [
+                Send(protocol.LEADER_WANTED),
+                self._arm(FIND, now + self.spans.session_find_leader_timeout),
+            ]
+        if timer == PING:
+            return [
+                Send(protocol.PING),
+                self._arm(PING_TIMEOUT, now + self.spans.session_ping_leader_timeout),
+            ]
+        if timer == PING_TIMEOUT:
+            return self._reset("no answer to its ping")
+        return self._leave("not all was acknowledged in time")
+
+    # --- the session
+
+    def report(self, progress: Iterable[Progress]) -> list[Effect]:
+        """The session tells how far it is."""
+        if self.state not in (CONNECTED, UNSUBSCRIBING):
+            return []
+        known = [one for one in progress if one.stream in self.streams]
+        for one in known:
+            self._keep(one)
+        if self.state == CONNECTED:
+            return [Send(protocol.UPDATE_PROGRESS, one.stream, (one,)) for one in known]
+        return self._leave("all is acknowledged") if self._all_finished() else []
+
+    def unsubscribe(self, now: int) -> list[Effect]:
+        """The client unsubscribed."""
+        if self.state == CONNECTING:
+            self.become(GONE)
+            return [Ended("unsubscribed before it found a leader")]
+        if self.state != CONNECTED:
+            return []
+        if self._all_finished():
+            return self._leave("unsubscribed")
+        self.become(UNSUBSCRIBING)
+        return [self._arm(UNSUBSCRIBE, now + self.spans.session_unsubscribe_timeout)]
+
+    def disconnect(self, progress: Iterable[Progress]) -> list[Effect]:
+        """The session ends: the last word on every stream."""
+        if self.state == CONNECTING:
+            self.become(GONE)
+            return [Ended("disconnected before it found a leader")]
+        if self.state == GONE:
+            return []
+        for one in progress:
+            if one.stream in self.streams:
+                self._keep(one)
+        return self._leave("disconnected")
+
+    # --- helpers
+
+    def _all_finished(self) -> bool:
+        return all(held.finished for held in self.streams.values())
+
+    def _keep(self, progress: Progress) -> None:
+        held = self.streams[progress.stream]
+        held.position, held.finished = progress.position, progress.finished
+
+    def _leave(self, why: str) -> list[Effect]:
+        self.become(GONE)
+        return [
+            Send(
+                protocol.DISCONNECT,
+                None,
+                tuple(Progress(name, held.position, held.finished) for name, held in self.streams.items()),
+            ),
+            Ended(why),
+        ]
+
+    def _reset(self, why: str) -> list[Effect]:
+        again = self.state != UNSUBSCRIBING or self.faults.reset_resubscribes
+        self.become(GONE)
+        releases = [Release(name) for name, held in self.streams.items() if held.state == GRANTED]
+        return [*releases, Ended(why, again=again)]
+
+    def _say_progress(self, stream: str, held: Borrowed) -> Send:
+        return Send(protocol.UPDATE_PROGRESS, stream, (Progress(stream, held.position, held.finished),))
+
+    def _arm(self, timer: str, at_us: int) -> Arm:
+        self.timers[timer] = at_us
+        return Arm(timer, at_us)

@@ -1,0 +1,1 @@
+"""Invariants of durable shared subscriptions that every run is checked against."""

@@ -1,0 +1,265 @@
+"""A group's figures while it runs: what counting would find in the rows so far (docs/counting.md), kept as
+they are written.
+
+Rules: told by `Emqx.note` of the rows that say who reads what, and by sessions of each message; it writes
+nothing and decides nothing. `tests/simulator/test_live_figures.py` holds it against counting. Instants and
+spans are us.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from typing import Any, NamedTuple
+
+from pyroaring import BitMap
+
+from simulator.protocols.emqx.protocol import GONE, GRANTED, UNSUBSCRIBING
+from simulator.protocols.emqx.verdicts.groups import percentiles
+from simulator.trace.registry import NULL
+
+Reader = tuple[str, int]
+"""(session, number of the incarnation)."""
+
+
+class Totals(NamedTuple):
+    """Of one stream: time with a reader, time with two clients at once, and how many pairs of leases
+    overlapped.
+    """
+
+    covered_us: int = 0
+    overlap_us: int = 0
+    pairs: int = 0
+
+
+class StreamFigures:
+    """One stream in one group.
+
+    `open` has since when each reader reads; `latest` the lease granted last and when it ended.
+    """
+
+    __slots__ = (
+        "found_us",
+        "done",
+        "done_us",
+        "since_us",
+        "totals",
+        "open",
+        "latest",
+        "latest_end_us",
+        "delivered",
+        "acknowledged",
+    )
+
+    def __init__(self) -> None:
+        self.found_us: int | None = None
+        self.done: Totals | None = None
+        self.done_us = 0
+        self.since_us = 0
+        self.totals = Totals()
+        self.open: dict[Reader, int] = {}
+        self.latest: Reader | None = None
+        self.latest_end_us: int | None = None
+        self.delivered, self.acknowledged = BitMap(), BitMap()
+
+    @property
+    def clients(self) -> int:
+        """How many different clients read it now."""
+        return len(self.open) if len(self.open) < 2 else len({client for client, _number in self.open})
+
+    def at(self, now: int) -> Totals:
+        """Until now, leases that are open taken as they are."""
+        if self.done is not None:
+            return self.done
+        if len(self.open) < 2:  # as most are
+            return (
+                self.totals
+                if not self.open
+                else Totals(
+                    self.totals.covered_us + now - self.since_us, self.totals.overlap_us, self.totals.pairs
+                )
+            )
+        readers = list(self.open.items())
+        open_pairs = sum(
+            max(since, other) < now and who[0] != whom[0]
+            for place, (who, since) in enumerate(readers)
+            for whom, other in readers[place + 1 :]
+        )
+        passed = self._passed(now)
+        return passed._replace(pairs=passed.pairs + open_pairs)
+
+    def granted(self, now: int, who: Reader) -> int | None:
+        """A lease begins; gives how long the stream had no reader when it comes from another client."""
+        gap = None
+        if self.latest is not None and self.latest[0] != who[0]:
+            gap = 0 if self.latest_end_us is None else max(0, now - self.latest_end_us)
+        self._advance(now)
+        self.open[who] = now
+        self.latest, self.latest_end_us = who, None
+        return gap
+
+    def released(self, now: int, who: Reader) -> None:
+        """A lease ends, if it was open."""
+        if who not in self.open:
+            return
+        self._advance(now)
+        since = self.open.pop(who)
+        found = sum(max(since, other) < now and whom[0] != who[0] for whom, other in self.open.items())
+        self.totals = self.totals._replace(pairs=self.totals.pairs + found)
+        if self.latest == who:
+            self.latest_end_us = now
+
+    def found(self, now: int) -> None:
+        """A leader shares it, from the first time or anew."""
+        self.found_us = now if self.found_us is None else self.found_us
+        self.done = None
+
+    def finish(self, now: int) -> None:
+        """Nothing of it is to be read any more: what comes later does not count."""
+        self.done = None
+        self.done, self.done_us = self.at(now), now
+
+    def _passed(self, now: int) -> Totals:
+        span, clients = now - self.since_us, self.clients
+        return self.totals._replace(
+            covered_us=self.totals.covered_us + span * (clients > 0),
+            overlap_us=self.totals.overlap_us + span * (clients > 1),
+        )
+
+    def _advance(self, now: int) -> None:
+        self.totals, self.since_us = self._passed(now), now
+
+
+class GroupFigures:
+    """One group since it was first declared. `gaps_us` are its hand-overs, in order of length."""
+
+    __slots__ = ("streams", "gaps_us", "duplicates", "redeliveries", "gone")
+
+    def __init__(self) -> None:
+        self.streams: dict[str, StreamFigures] = {}
+        self.gaps_us: list[int] = []
+        self.duplicates = self.redeliveries = 0
+        self.gone = 0  # borrowers
+
+    def stream(self, name: str) -> StreamFigures:
+        return self.streams.setdefault(name, StreamFigures())
+
+    def deliver(self, stream: str, offset: int) -> None:
+        one = self.stream(stream)
+        if offset in one.acknowledged:
+            self.duplicates += 1
+        elif offset in one.delivered:
+            self.redeliveries += 1
+        else:
+            one.delivered.add(offset)
+
+    def read(self, now: int) -> dict[str, Any]:
+        """As the view prints it: those of the summary under its names, and what is so at this instant."""
+        found = [one for one in self.streams.values() if one.found_us is not None]
+        totals = [(one, one.at(now)) for one in found]
+        active = [one for one in found if one.done is None]
+        return {
+            "duplicates": self.duplicates,
+            "redeliveries": self.redeliveries,
+            "handovers": len(self.gaps_us),
+            "handover_us": percentiles(self.gaps_us),
+            "unowned_us": sum(
+                max(0, (now if one.done is None else one.done_us) - one.found_us - total.covered_us)
+                for one, total in totals
+            ),
+            "two_readers": sum(total.pairs for _one, total in totals),
+            "two_readers_us": sum(total.overlap_us for _one, total in totals),
+            "unowned_now": sum(not one.open for one in active),
+            "two_readers_now": sum(one.clients > 1 for one in active),
+        }
+
+
+class Figures:
+    """All groups by name. `READS` are the rows that it is told of, each with what is made of it."""
+
+    __slots__ = ("groups",)
+
+    def __init__(self) -> None:
+        self.groups: dict[str, GroupFigures] = {}
+
+    def read(self, group: str, at_us: int) -> dict[str, Any] | None:
+        """A group's figures as of the newest row; None where none was ever declared."""
+        return self.groups[group].read(at_us) if group in self.groups else None
+
+    def deliver(self, group: str, stream: str, offset: int) -> None:
+        """A message is handed to a client."""
+        one = self.groups.get(group)
+        if one is not None:
+            one.deliver(stream, offset)
+
+    def acknowledge(self, group: str, stream: str, offset: int) -> None:
+        """A client is done with a message."""
+        one = self.groups.get(group)
+        if one is not None:
+            one.stream(stream).acknowledged.add(offset)
+
+    # --- rows
+
+    def declared(self, _now: int, group: str, _start_us: int, _text: str) -> None:
+        self.groups.setdefault(group, GroupFigures())
+
+    def destroyed(self, now: int, group: str) -> None:
+        for stream in self.groups[group].streams.values():
+            if stream.done is None:
+                stream.finish(now)
+
+    def stream_found(self, now: int, _node: str, group: str, stream: str, *_rest: int) -> None:
+        self.groups[group].stream(stream).found(now)
+
+    def progress_saved(
+        self,
+        now: int,
+        _node: str,
+        group: str,
+        _session: str,
+        stream: str,
+        _before: int,
+        position: int,
+        _leader: int,
+    ) -> None:
+        if position == NULL:
+            self.groups[group].stream(stream).finish(now)
+
+    def lease_changed(
+        self,
+        now: int,
+        _node: str,
+        group: str,
+        session: str,
+        stream: str,
+        number: int,
+        _at: int,
+        state: str,
+        _leader: int,
+    ) -> None:
+        one = self.groups[group]
+        if state != GRANTED:
+            one.stream(stream).released(now, (session, number))
+            return
+        gap = one.stream(stream).granted(now, (session, number))
+        if gap is not None:
+            insort(one.gaps_us, gap)
+
+    def borrower_changed(
+        self, now: int, _node: str, group: str, session: str, number: int, state: str, *_rest: Any
+    ) -> None:
+        if group not in self.groups:
+            return
+        self.groups[group].gone += state == GONE
+        if state in (GONE, UNSUBSCRIBING):
+            for stream in self.groups[group].streams.values():
+                stream.released(now, (session, number))
+
+
+READS = {
+    "group.declared": Figures.declared,
+    "group.destroyed": Figures.destroyed,
+    "stream.found": Figures.stream_found,
+    "progress.saved": Figures.progress_saved,
+    "lease.changed": Figures.lease_changed,
+    "borrower.changed": Figures.borrower_changed,
+}

@@ -1,0 +1,352 @@
+"""A leader: one group's assignment of streams to borrowers.
+
+One input and now in, effects out (fact sheet, sections 5 and 6).
+
+Rules: it does no I/O; what it knows is memory, and only what `LeaderStore` took at a heartbeat survives it. A
+borrower that is not known or whose deadline is past is dropped and told so; so is one that speaks of a stream
+that is another's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from simulator.protocols.emqx import protocol
+from simulator.protocols.emqx.protocol import (
+    ASSIGNMENT_MOVES,
+    END,
+    FREE,
+    GRANTING,
+    LEADER_GRANTED,
+    LEADER_REVOKING,
+    REVOKED_STATE,
+    TRANSIENT,
+    BorrowerId,
+    Message,
+    Progress,
+)
+from simulator.protocols.emqx.ranks import Rank, RankProgress
+
+
+class LeaderFaults(NamedTuple):
+    """Where the code is known to be wrong: true is as shipped."""
+
+    progress_rewinds: bool = False
+    rounds_multiply: bool = False
+    end_of_stream_kills: bool = False
+    second_revoke_finished_invalidates: bool = True
+
+
+# --- effects
+
+
+class Tell(NamedTuple):
+    borrower: BorrowerId
+    kind: str
+    stream: str | None = None
+    progress: tuple[Progress, ...] = ()
+    epoch: int = 0
+
+
+class Assigned(NamedTuple):
+    """The assignment of a stream changed; `owner` is who has it, or had it when it is free now."""
+
+    stream: str
+    owner: BorrowerId
+    state: str
+    position: int
+
+
+class Saved(NamedTuple):
+    """The leader took a progress: in memory, not yet in the store."""
+
+    stream: str
+    owner: BorrowerId
+    before: int
+    position: int
+
+
+class Dropped(NamedTuple):
+    borrower: BorrowerId
+    why: str
+
+
+class Joined(NamedTuple):
+    borrower: BorrowerId
+
+
+class RoundAsked(NamedTuple):
+    """A reassignment round is due now. `rearms`: it arms a periodic timer of its own, as shipped."""
+
+    rearms: bool
+
+
+class Died(NamedTuple):
+    why: str
+
+
+Effect = Tell | Assigned | Saved | Dropped | Joined | RoundAsked | Died
+
+
+_KILLED = "end of stream: it looked for the rank of a record that it had deleted"
+
+
+class Assignment:
+    """One stream: position to read from, owner and state, and the epoch of its last grant."""
+
+    __slots__ = ("rank", "position", "owner", "state", "epoch")
+
+    def __init__(self, rank: Rank, position: int) -> None:
+        self.rank, self.position = rank, position
+        self.owner: BorrowerId | None = None
+        self.state = FREE
+        self.epoch = 0
+
+
+class Leader:
+    """`borrowers` are deadlines by id; `choose(count)` draws the next number below `count`."""
+
+    __slots__ = (
+        "number",
+        "group",
+        "streams",
+        "ranks",
+        "borrowers",
+        "owned",
+        "timeout_us",
+        "faults",
+        "choose",
+        "grants",
+    )
+
+    def __init__(
+        self,
+        number: int,
+        group: str,
+        saved: dict[str, tuple[Rank, int]],
+        ranks: RankProgress,
+        timeout_us: int,
+        choose: Callable[[int], int],
+        faults: LeaderFaults = LeaderFaults(),
+    ) -> None:
+        self.number, self.group, self.timeout_us, self.choose, self.faults = (
+            number,
+            group,
+            timeout_us,
+            choose,
+            faults,
+        )
+        self.streams = {name: Assignment(rank, position) for name, (rank, position) in saved.items()}
+        self.ranks = ranks
+        self.borrowers: dict[BorrowerId, int] = {}
+        self.owned: dict[BorrowerId, dict[str, None]] = {}  # in order of assignment
+        self.grants = 0
+
+    # --- messages
+
+    def receive(self, now: int, message: Message) -> list[Effect]:
+        """A borrower says something."""
+        who = message.borrower
+        if message.kind == protocol.LEADER_WANTED:
+            return self._connect(now, who)
+        if message.kind == protocol.DISCONNECT:
+            return self._disconnect(who, message.progress) if who in self.borrowers else []
+        if self.borrowers.get(who, -1) <= now:
+            return self._drop(who, "expired" if who in self.borrowers else "unknown", tell=True)
+        if message.kind == protocol.PING:
+            self.borrowers[who] = now + self.timeout_us
+            return [Tell(who, protocol.PING_RESPONSE)]
+        if message.kind == protocol.REVOKE_FINISHED:
+            return self._revoke_finished(who, message.stream)
+        return self._progress(who, message.progress[0])
+
+    def _connect(self, now: int, who: BorrowerId) -> list[Effect]:
+        effects: list[Effect] = []
+        if who not in self.borrowers:
+            self.borrowers[who] = now + self.timeout_us
+            self.owned[who] = {}
+            effects.append(Joined(who))
+        grants = self._assign(who, self.targets()[who], self._unowned())
+        return [*effects, *(grants or [Tell(who, protocol.CONNECT_RESPONSE)])]
+
+    def _disconnect(self, who: BorrowerId, progress: Iterable[Progress]) -> list[Effect]:
+        effects: list[Effect] = []
+        freed = 0
+        for one in progress:
+            assignment = self.streams.get(one.stream)
+            if assignment is not None and assignment.owner == who:
+                if one.position == END and self.faults.end_of_stream_kills:
+                    return [*effects, Died(_KILLED)]
+                effects += self._save(one, assignment, who)
+                if one.position == END:
+                    self.ranks.set_replayed(one.stream, assignment.rank)
+                effects.append(self._free(one.stream))
+                freed += 1
+        effects += self._forget(who, "disconnected")
+        rounds = freed if self.faults.rounds_multiply else min(freed, 1)
+        return effects + [RoundAsked(self.faults.rounds_multiply)] * rounds
+
+    def _revoke_finished(self, who: BorrowerId, stream: str) -> list[Effect]:
+        assignment = self.streams.get(stream)
+        owner = None if assignment is None else assignment.owner
+        if owner != who and not self.faults.second_revoke_finished_invalidates:
+            return []
+        if owner != who or assignment.state != REVOKED_STATE:
+            return self._drop(who, "revoke-finished out of turn", tell=True)
+        return [self._free(stream)]
+
+    def _progress(self, who: BorrowerId, progress: Progress) -> list[Effect]:
+        assignment = self.streams.get(progress.stream)
+        if assignment is None or assignment.owner is None:
+            return []
+        if assignment.owner != who:
+            return self._drop(who, f"progress of {progress.stream}, which is another's", tell=True)
+        if assignment.state == REVOKED_STATE:
+            return []
+        if progress.position == END and self.faults.end_of_stream_kills:
+            return [Died(_KILLED)]  # and commits what it knew before
+        effects = self._save(progress, assignment, who)
+        if progress.position == END:
+            self.ranks.set_replayed(progress.stream, assignment.rank)
+            return [*effects, *self._take(progress.stream, assignment)]
+        if assignment.state == GRANTING:
+            return [*effects, self._move(progress.stream, LEADER_GRANTED)]
+        if assignment.state == LEADER_REVOKING and progress.finished:
+            return [*effects, *self._take(progress.stream, assignment)]
+        return effects
+
+    # --- time
+
+    def round(self, listed: Iterable[tuple[str, Rank]], start_of: Callable[[str], int]) -> list[Effect]:
+        """A reassignment round over the streams that storage lists; `start_of(stream)` is where the group
+        begins in a new one.
+        """
+        ranks = dict(listed)
+        effects: list[Effect] = []
+        for name in self.ranks.unread(ranks.items()):
+            if name not in self.streams:
+                self.streams[name] = Assignment(ranks[name], start_of(name))
+        for name in [name for name in self.streams if name not in ranks]:
+            effects += self._vanished(name)
+        targets = self.targets()
+        for who, target in targets.items():
+            if self.stable(who):
+                effects += self._revoke(who, len(self.owned[who]) - target)
+        free = self._unowned()
+        for who, target in targets.items():
+            if self.stable(who):
+                effects += self._assign(who, target - len(self.owned[who]), free)
+        return effects
+
+    def periodical(self, now: int) -> list[Effect]:
+        """Drop who is past its deadline, then say again what has not been answered."""
+        effects: list[Effect] = []
+        for who in [who for who, deadline in self.borrowers.items() if deadline <= now]:
+            effects += self._drop(who, "expired", tell=True)
+        for name, assignment in self.streams.items():
+            if assignment.state in TRANSIENT:
+                effects.append(self._say(name, assignment))
+        return effects
+
+    def targets(self) -> dict[BorrowerId, int]:
+        """How many streams each borrower shall have: the extra ones go to the lowest ids."""
+        ids = sorted(self.borrowers)
+        # what is read to its end waits for its owner's answer only
+        shared = sum(one.position != END for one in self.streams.values())
+        each, rest = divmod(shared, len(ids)) if ids else (0, 0)
+        return {who: each + (number < rest) for number, who in enumerate(ids)}
+
+    def stable(self, who: BorrowerId) -> bool:
+        """Whether none of its streams is on its way to or from it."""
+        return all(self.streams[name].state == LEADER_GRANTED for name in self.owned[who])
+
+    # --- steps
+
+    def _revoke(self, who: BorrowerId, count: int) -> list[Effect]:
+        effects: list[Effect] = []
+        for name in self._some(list(self.owned[who]), count):
+            effects += [self._move(name, LEADER_REVOKING), self._say(name, self.streams[name])]
+        return effects
+
+    def _unowned(self) -> list[str]:
+        """The streams without an owner."""
+        return [name for name, one in self.streams.items() if one.owner is None]
+
+    def _assign(self, who: BorrowerId, count: int, free: list[str]) -> list[Effect]:
+        """Grant some of the free streams, which are free no more."""
+        effects: list[Effect] = []
+        for name in self._some(free, count):
+            self.grants += 1
+            self.streams[name].owner, self.streams[name].epoch = who, self.grants
+            self.owned[who][name] = None
+            effects += [self._move(name, GRANTING), self._say(name, self.streams[name])]
+        return effects
+
+    def _some(self, names: list[str], count: int) -> list[str]:
+        """`count` of them (or all), drawn one by one and taken off the list."""
+        if count >= len(names):
+            drawn, names[:] = names[:], []
+            return drawn
+        return [names.pop(self.choose(len(names))) for _number in range(max(count, 0))]
+
+    def _vanished(self, name: str) -> list[Effect]:
+        """Storage does not list it any more: it is read to its end, or its data is gone."""
+        assignment = self.streams[name]
+        if assignment.owner is None:
+            del self.streams[name]
+            return []
+        return self._take(name, assignment) if assignment.state != REVOKED_STATE else []
+
+    def _take(self, name: str, assignment: Assignment) -> list[Effect]:
+        return [self._move(name, REVOKED_STATE), self._say(name, assignment)]
+
+    def _save(self, progress: Progress, assignment: Assignment, who: BorrowerId) -> list[Effect]:
+        before = assignment.position
+        if progress.position == before or (progress.position < before and not self.faults.progress_rewinds):
+            return []
+        assignment.position = progress.position
+        return [Saved(progress.stream, who, before, progress.position)]
+
+    def _free(self, name: str) -> Assigned:
+        assignment = self.streams[name]
+        owner = assignment.owner
+        self.owned[owner].pop(name, None)
+        freed = self._move(name, FREE)
+        assignment.owner = None
+        if assignment.position == END or self.ranks.replayed(name, assignment.rank):
+            del self.streams[name]
+        return freed
+
+    def _drop(self, who: BorrowerId, why: str, tell: bool) -> list[Effect]:
+        effects = self._forget(who, why)
+        return [*effects, Tell(who, protocol.INVALIDATE)] if tell else effects
+
+    def _forget(self, who: BorrowerId, why: str) -> list[Effect]:
+        if who not in self.borrowers:
+            return [Dropped(who, why)]
+        freed: list[Effect] = [self._free(name) for name in list(self.owned[who])]
+        del self.borrowers[who], self.owned[who]
+        return [Dropped(who, why), *freed]
+
+    def _move(self, name: str, state: str) -> Assigned:
+        assignment = self.streams[name]
+        assert state in ASSIGNMENT_MOVES[assignment.state], (
+            f"{name}: no move from {assignment.state} to {state}"
+        )
+        assignment.state = state
+        return Assigned(name, assignment.owner, state, assignment.position)
+
+    def _say(self, name: str, assignment: Assignment) -> Tell:
+        """What the owner must hear of this stream in its present state."""
+        if assignment.state == GRANTING:
+            return Tell(
+                assignment.owner,
+                protocol.GRANT,
+                name,
+                (Progress(name, assignment.position, False),),
+                assignment.epoch,
+            )
+        if assignment.state == LEADER_REVOKING:
+            return Tell(assignment.owner, protocol.REVOKE, name, (), assignment.epoch)
+        return Tell(assignment.owner, protocol.REVOKED, name)

@@ -1,0 +1,380 @@
+"""The process around a leader: its timers, its commits, what it says. Rows come from here.
+
+Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits
+once more and gives the claim back, a crash does neither. While a request waits for the store the process
+handles nothing: what comes meanwhile stands in its mailbox. The first round comes at once, the others each
+`leader_renew_streams_interval`. The first look at deadlines comes within
+`leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them
+drifts by what its own work takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.kernel.random import draw, stream_key
+from simulator.protocols.emqx import leader as machine
+from simulator.protocols.emqx.leader import Leader, LeaderFaults
+from simulator.protocols.emqx.leader_store import REQUEST_TIMEOUT_US, Claim
+from simulator.protocols.emqx.network import Address, Flight
+from simulator.protocols.emqx.protocol import (
+    CRASHED,
+    END,
+    FENCED,
+    FREE,
+    LEADER_MOVES,
+    LEADING,
+    STOPPED,
+    BorrowerId,
+    Message,
+)
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.runtime import Emqx
+
+TIMER_RANK = 3
+
+
+class Chooser:
+    """Uniform choices of one leader: the n-th draw belongs to its n-th choice."""
+
+    __slots__ = ("key", "count")
+
+    def __init__(self, key: int) -> None:
+        self.key, self.count = key, 0
+
+    def __call__(self, below: int) -> int:
+        self.count += 1
+        return draw(self.key, self.count) % below
+
+
+class LeaderProcess:
+    """A leader at a node.
+
+    `places` says where each borrower was last heard, `due` for which instants each of its timers is armed.
+    """
+
+    __slots__ = (
+        "system",
+        "group",
+        "node",
+        "number",
+        "state",
+        "leader",
+        "places",
+        "root",
+        "start_us",
+        "born_seq",
+        "committed_us",
+        "due",
+        "rounds",
+        "round_us",
+        "asked_us",
+        "mailbox",
+    )
+
+    def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
+        self.system, self.group, self.node, self.number, self.state = system, group, node, number, LEADING
+        kept = system.store.groups[group]
+        faults = LeaderFaults(
+            *(
+                system.fault(option)
+                for option in ("lateProgress", "reassignmentTimers", "endOfStream", "secondRevokeFinished")
+            )
+        )
+        chooser = Chooser(stream_key(system.seed, f"leader/{group}/{number}"))
+        unread = {
+            name: (rank, position) for name, (rank, position) in kept.positions.items() if position != END
+        }
+        self.leader = Leader(
+            number,
+            group,
+            unread,
+            kept.ranks.copy(),
+            system.setting("leader_borrower_timeout"),
+            chooser,
+            faults,
+        )
+        self.places: dict[BorrowerId, str] = {}
+        self.root, self.start_us = kept.root, kept.start_us
+        self.committed_us = self.round_us = system.now_us  # its claim is of then, too
+        self.rounds = 0
+        self.asked_us: int | None = None  # since when a commit waits for the store
+        self.mailbox: list[tuple[str, Any]] = []
+        self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
+        self.born_seq = system.note("leader.elected", cause, node, group, number, why)
+        for name, assignment in self.leader.streams.items():
+            system.note("progress.loaded", self.born_seq, node, group, name, assignment.position, number)
+        interval_us = system.setting("leader_periodical_actions_interval")
+        self._arm(
+            1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us,
+            "periodical_actions",
+        )
+        self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
+        self.renew_streams(True)
+
+    @property
+    def alive(self) -> bool:
+        return self.state == LEADING
+
+    def _arm(self, after_us: int, method: str, argument: bool | None = None) -> None:
+        at_us = self.system.now_us + after_us
+        self.due[method].append(at_us)
+        self.system.schedule(at_us, TIMER_RANK, self, method, argument)
+
+    def due_us(self, method: str) -> int | None:
+        """When a timer goes off next."""
+        return min(self.due[method], default=None)
+
+    def _went_off(self, method: str, argument: bool | None = None) -> bool:
+        """Take note that a timer of this instant went off; False when nobody is there to act, or the
+        process waits for the store.
+        """
+        if self.system.now_us in self.due[method]:
+            self.due[method].remove(self.system.now_us)
+        if self.asked_us is not None:
+            self.mailbox.append((method, argument))
+        return self.alive and self.asked_us is None
+
+    # --- timers
+
+    def renew_streams(self, rearm: bool) -> None:
+        """A reassignment round."""
+        if not self._went_off("renew_streams", rearm):
+            return
+        system = self.system
+        self.rounds += 1
+        self.round_us = system.now_us
+        listed = system.streams_of(self.group, self.start_us)
+        known = set(self.leader.streams)
+        effects = self.leader.round(listed, lambda name: system.storage.streams[name].first_at(self.start_us))
+        seq = (
+            system.note(
+                "leader.round",
+                self.born_seq,
+                self.node,
+                self.group,
+                self.number,
+                len(self.leader.streams),
+                len(self.leader.borrowers),
+            )
+            if effects
+            else self.born_seq
+        )
+        for name, assignment in self.leader.streams.items():
+            if name not in known:
+                system.note(
+                    "stream.found", seq, self.node, self.group, name, assignment.position, self.number
+                )
+        self._carry_out(effects, seq)
+        if rearm and self.alive:
+            self._arm(system.setting("leader_renew_streams_interval"), "renew_streams", True)
+
+    def periodical_actions(self, _argument: None = None) -> None:
+        """Drop the expired, say again what waits for an answer."""
+        if self._went_off("periodical_actions"):
+            self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
+            if self.alive:
+                self._arm(self.system.setting("leader_periodical_actions_interval"), "periodical_actions")
+
+    def heartbeat(self, _argument: None = None) -> None:
+        """Commit and renew the claim, or find that somebody else leads."""
+        if not self._went_off("heartbeat"):
+            return
+        store, now = self.system.store, self.system.now_us
+        if now - self.committed_us >= self.system.setting("leader_claim_ttl"):
+            self._end("its claim is too old", self.born_seq)
+            return
+        if store.cut_off(self.node, now):
+            self.asked_us = now
+            self.system.note("leader.blocked", self.born_seq, self.node, self.group, self.number)
+            self.system.schedule(
+                min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self, "answered"
+            )
+            return
+        if store.answers(self.node, now):
+            self._renew(self.born_seq, now)
+        if self.alive:
+            self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+
+    def _renew(self, cause: int, asked_us: int) -> None:
+        """The store has the request of `asked_us`: it commits and renews the claim, or fences the leader."""
+        lost = self._fenced()
+        if lost is not None:
+            self._end(lost, cause)
+        else:
+            self._commit(cause, asked_us)
+
+    def answered(self, _argument: None = None) -> None:
+        """A commit that waited is answered, or given up; then what stands in the mailbox is handled, in
+        order.
+        """
+        if not self.alive or self.asked_us is None:
+            return
+        system = self.system
+        asked_us, self.asked_us = self.asked_us, None
+        answers = system.store.answers(self.node, system.now_us)
+        seq = system.note(
+            "leader.unblocked",
+            self.born_seq,
+            self.node,
+            self.group,
+            self.number,
+            "answered" if answers else "timeout",
+        )
+        if answers:
+            self._renew(seq, asked_us)
+        if self.alive:
+            self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
+        waiting, self.mailbox = self.mailbox, []
+        for method, argument in waiting:
+            if self.alive:
+                getattr(self, method)(argument)
+
+    def _received(self, message: tuple[Flight, int]) -> None:
+        self.receive(*message)
+
+    def _fenced(self) -> str | None:
+        """Why the store refuses its commit: the claim must be its own and the root what it last wrote,
+        however old.
+        """
+        store = self.system.store
+        claim = store.claims.get(self.group)
+        if self.group not in store.groups:
+            return "the group is gone"
+        if claim is None or claim.leader != self.number:
+            return "another leader has the claim"
+        return "another leader has committed" if store.groups[self.group].root != self.root else None
+
+    def _commit(self, cause: int, claimed_us: int) -> None:
+        """`claimed_us`: the instant that its claim bears from now on."""
+        system = self.system
+        kept = system.store.groups[self.group]
+        wanted = {name: (one.rank, one.position) for name, one in self.leader.streams.items()}
+        changed = [name for name in wanted if kept.positions.get(name) != wanted[name]]
+        seq = system.note("leader.committed", cause, self.node, self.group, self.number, len(changed))
+        for name in changed:
+            position = wanted[name][1]
+            system.note(
+                "progress.persisted",
+                seq,
+                self.node,
+                self.group,
+                name,
+                NULL if position == END else position,
+                self.number,
+            )
+        kept.positions, kept.ranks = wanted, self.leader.ranks.copy()
+        kept.root = self.root = system.store.next_root()
+        self.committed_us = claimed_us
+        system.store.claims[self.group] = Claim(self.number, self.node, claimed_us)
+
+    # --- messages
+
+    def receive(self, flight: Flight, cause: int) -> None:
+        """Something for the leader."""
+        if self.asked_us is not None:
+            self.mailbox.append(("_received", (flight, cause)))
+            return
+        self.places[flight.message.borrower] = flight.source
+        self._carry_out(self.leader.receive(self.system.now_us, flight.message), cause)
+
+    def _carry_out(self, effects: list[machine.Effect], cause: int) -> None:
+        system = self.system
+        for effect in effects:
+            if isinstance(effect, machine.Tell):
+                message = Message(
+                    effect.kind,
+                    self.group,
+                    effect.borrower,
+                    self.number,
+                    effect.stream,
+                    effect.progress,
+                    effect.epoch,
+                )
+                place = self.places.get(effect.borrower)
+                if place is not None:
+                    system.network.send(self.node, Address(place, "borrower"), message, cause)
+            elif isinstance(effect, machine.Assigned):
+                position = NULL if effect.position == END else effect.position
+                cause = system.note(
+                    "assignment.changed",
+                    cause,
+                    self.node,
+                    self.group,
+                    effect.owner[0],
+                    effect.stream,
+                    effect.owner[2],
+                    position,
+                    effect.state,
+                    self.number,
+                )
+            elif isinstance(effect, machine.Saved):
+                at = [NULL if position == END else position for position in (effect.before, effect.position)]
+                cause = system.note(
+                    "progress.saved",
+                    cause,
+                    self.node,
+                    self.group,
+                    effect.owner[0],
+                    effect.stream,
+                    *at,
+                    self.number,
+                )
+            elif isinstance(effect, machine.Joined):
+                cause = system.note(
+                    "borrower.joined", cause, self.node, self.group, effect.borrower[0], effect.borrower[2]
+                )
+            elif isinstance(effect, machine.Dropped):
+                cause = system.note(
+                    "borrower.dropped",
+                    cause,
+                    self.node,
+                    self.group,
+                    effect.borrower[0],
+                    effect.borrower[2],
+                    effect.why,
+                )
+            elif isinstance(effect, machine.RoundAsked):
+                self._arm(0, "renew_streams", effect.rearms)
+            else:
+                self._end(effect.why, cause)
+
+    # --- ends
+
+    def stop(self, cause: int, why: str) -> None:
+        """In order: what it knows is committed, the claim is given back."""
+        self._end(why, cause)
+
+    def _end(self, why: str, cause: int) -> None:
+        fenced = self._fenced() is not None
+        if self.system.store.answers(self.node, self.system.now_us):
+            if not fenced:
+                self._commit(cause, self.system.now_us)
+            self.system.store.release(self.group, self.number)
+        self._gone(cause, why, FENCED if fenced else STOPPED)
+
+    def crash(self, cause: int, why: str) -> None:
+        """Its process dies hard: nothing is committed, the claim stays until it is too old."""
+        self._gone(cause, why, CRASHED)
+
+    def _gone(self, cause: int, why: str, state: str) -> None:
+        assert state in LEADER_MOVES[self.state], f"no move of a leader from {self.state} to {state}"
+        seq = self.system.note("leader.ended", cause, self.node, self.group, self.number, why)
+        self.state = state
+        for name, one in self.leader.streams.items():
+            if one.owner is not None:
+                self.system.note(
+                    "assignment.changed",
+                    seq,
+                    self.node,
+                    self.group,
+                    one.owner[0],
+                    name,
+                    one.owner[2],
+                    NULL if one.position == END else one.position,
+                    FREE,
+                    self.number,
+                )
+        self.system.registries[self.node].forget(self.group, self.number)

@@ -1,0 +1,206 @@
+"""Messages between processes: kept in order on one node, each on its own between nodes, where they may be
+lost, doubled or late.
+
+Rules: a remote message is a cast of its own, so nothing orders two of them and nothing says that one was lost
+(fact sheet, section 1). Every message has a number, which all draws about it belong to. A person may lose,
+delay or double the next message of a kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simulator.protocols.emqx.protocol import END, Message
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.runtime import Emqx
+
+WIRE_RANK = 2
+LATE_FACTOR = 3
+"""A message that a link's `reordering` hits takes this many times its latency."""
+
+
+class Address(NamedTuple):
+    """Whom a message is for: `leader` by number, `registry`, or `borrower`; all at a node."""
+
+    node: str
+    process: str
+    leader: int = 0
+
+
+class Flight(NamedTuple):
+    """A message between nodes."""
+
+    number: int
+    message: Message
+    source: str
+    target: Address
+    sent_us: int
+    due_us: int
+    seq: int
+
+
+class Order(NamedTuple):
+    """What a person asked to befall a message: the next that fits, after `skip` others have passed; None
+    fits all.
+    """
+
+    fate: str  # lose | delay | duplicate
+    kind: str
+    session: str | None
+    group: str | None
+    by_us: int
+    stream: str | None = None
+    skip: int = 0
+
+
+class Network:
+    """What is on its way between nodes, by number."""
+
+    __slots__ = ("system", "count", "flights", "orders")
+
+    def __init__(self, system: Emqx) -> None:
+        self.system = system
+        self.count = 0
+        self.flights: dict[int, Flight] = {}
+        self.orders: list[Order] = []
+
+    def send(self, source: str, target: Address, message: Message, cause: int) -> None:
+        """A process of `source` says something to one of `target`."""
+        system = self.system
+        number = self.count
+        self.count += 1
+        seq = self._note("protocol.sent", cause, source, target.node, number, message)
+        order = self._order_for(message)
+        delay_us, copies = self._delay_us(source, target.node, number), 1
+        if order is not None and order.fate == "delay":
+            delay_us = None if delay_us is None else delay_us + order.by_us
+            seq = self._note("protocol.delayed", seq, source, target.node, number, message, order.by_us)
+        lost = (
+            "command"
+            if order is not None and order.fate == "lose"
+            else self._lost(source, target.node, number)
+        )
+        if lost is not None:
+            self._note("protocol.lost", seq, source, target.node, number, message, lost)
+            return
+        link = system.links.get((source, target.node))
+        if (order is not None and order.fate == "duplicate") or (
+            link is not None
+            and system.chance(f"duplicate/{source}/{target.node}", number, link.duplication_millionths)
+        ):
+            copies = 2
+            seq = self._note("protocol.duplicated", seq, source, target.node, number, message)
+        later_us = order.by_us if order is not None and order.fate == "duplicate" else delay_us
+        for copy in range(copies):
+            self._put(
+                Flight(
+                    2 * number + copy,
+                    message,
+                    source,
+                    target,
+                    system.now_us,
+                    system.now_us + delay_us + copy * later_us,
+                    seq,
+                )
+            )
+
+    def _put(self, flight: Flight) -> None:
+        if flight.source != flight.target.node:
+            self.flights[flight.number] = flight
+        self.system.schedule(flight.due_us, WIRE_RANK, self, "arrive", flight)
+
+    def _delay_us(self, source: str, target: str, number: int) -> int:
+        link = self.system.links.get((source, target))
+        if link is None:
+            return 0  # one node
+        latency_us = link.latency_us(number)
+        return latency_us * (
+            LATE_FACTOR
+            if self.system.chance(f"reordering/{source}/{target}", number, link.reordering_millionths)
+            else 1
+        )
+
+    def _lost(self, source: str, target: str, number: int) -> str | None:
+        link = self.system.links.get((source, target))
+        if link is None:
+            return None
+        if not link.up:
+            return "link-cut"
+        return "loss" if self.system.chance(f"loss/{source}/{target}", number, link.loss_millionths) else None
+
+    def _order_for(self, message: Message) -> Order | None:
+        for place, order in enumerate(self.orders):
+            if (
+                order.kind == message.kind
+                and order.session in (None, message.borrower[0])
+                and order.group in (None, message.group)
+                and order.stream in (None, message.stream)
+            ):
+                if not order.skip:
+                    return self.orders.pop(place)
+                self.orders[place] = order._replace(skip=order.skip - 1)
+        return None
+
+    def arrive(self, flight: Flight) -> None:
+        """A message is there, if the way and its addressee still are."""
+        system, target = self.system, flight.target
+        self.flights.pop(flight.number, None)
+        link = system.links.get((flight.source, target.node))
+        seq = flight.seq
+        if link is not None and not link.up:
+            self._note(
+                "protocol.lost",
+                seq,
+                flight.source,
+                target.node,
+                flight.number >> 1,
+                flight.message,
+                "link-cut",
+            )
+            return
+        if not system.nodes[target.node].up:
+            self._note(
+                "protocol.lost",
+                seq,
+                flight.source,
+                target.node,
+                flight.number >> 1,
+                flight.message,
+                "node-down",
+            )
+            return
+        if link is not None:
+            seq = self._note(
+                "protocol.arrived", seq, target.node, flight.source, flight.number >> 1, flight.message
+            )
+        if not system.deliver(flight, seq):
+            self._note(
+                "protocol.lost",
+                seq,
+                flight.source,
+                target.node,
+                flight.number >> 1,
+                flight.message,
+                "no-such-process",
+            )
+
+    def _note(
+        self, event: str, cause: int, node: str, peer: str, number: int, message: Message, extra: Any = NULL
+    ) -> int:
+        told = message.progress[0] if len(message.progress) == 1 else None
+        position = NULL if told is None or told.position == END else told.position
+        return self.system.note(
+            event,
+            cause,
+            node,
+            peer,
+            message.group,
+            message.borrower[0],
+            message.stream,
+            number,
+            message.kind,
+            position,
+            extra,
+        )

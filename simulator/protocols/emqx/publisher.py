@@ -1,0 +1,108 @@
+"""A publisher: one scenario entry, standing for one MQTT client or several.
+
+It publishes to storage, which keeps what a route asks for.
+
+Rules: message n comes from client n modulo `clients` (without it: one for each shard), and a client's
+messages all go to one shard: client k's is k modulo the shards. With `topics` above 1, message n goes to
+topic `TOPIC/k`, k = n modulo `topics`. Arrivals are regular or Poisson.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.kernel.distributions import Sampler, Span
+from simulator.kernel.random import stream_key
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.runtime import Emqx
+    from simulator.scenarios.model import PublisherSpec
+
+PUBLISHER_RANK = 1
+RUNNING, PAUSED = "running", "paused"
+_PUBLISHED, _STORED = CODE["message.published"], CODE["message.stored"]
+
+
+class Publisher:
+    """`published` counts; `waiting` is the number of the calendar entry that counts."""
+
+    __slots__ = ("system", "spec", "name", "state", "published", "gaps", "waiting", "index")
+
+    def __init__(self, system: Emqx, spec: PublisherSpec) -> None:
+        self.system, self.spec, self.name = system, spec, spec.name
+        self.state = PAUSED if spec.paused else RUNNING
+        self.published = 0
+        self.waiting = 0
+        poisson = spec.arrivals == "poisson" and spec.every_us is not None
+        self.gaps = (
+            Sampler(Span("exponential", spec.every_us), stream_key(system.seed, f"arrivals/{spec.name}"))
+            if poisson
+            else None
+        )
+        self.index = system.name(spec.name)
+
+    def begin(self) -> None:
+        """Put what is planned on the calendar."""
+        if self.spec.at_us is not None:
+            for at_us in self.spec.at_us:
+                self.system.schedule(at_us, PUBLISHER_RANK, self, "publish_at")
+        elif self.spec.every_us is not None:
+            self.system.schedule(self.spec.start_us, PUBLISHER_RANK, self, "publish_next", self.waiting)
+
+    def publish_at(self, _argument: None = None) -> None:
+        """A planned instant."""
+        if self.state == RUNNING:
+            self.publish(NULL)
+
+    def publish_next(self, waiting: int) -> None:
+        """The next of a row of messages."""
+        if waiting != self.waiting or self.state != RUNNING or self._over():
+            return
+        self.publish(NULL)
+        if not self._over():
+            gap_us = self.spec.every_us if self.gaps is None else max(1, self.gaps.at(self.published))
+            self.system.schedule(self.system.now_us + gap_us, PUBLISHER_RANK, self, "publish_next", waiting)
+
+    def _over(self) -> bool:
+        spec = self.spec
+        return (spec.count is not None and self.published >= spec.count) or (
+            spec.stop_us is not None and self.system.now_us >= spec.stop_us
+        )
+
+    def pause(self) -> None:
+        self.state = PAUSED
+
+    def resume(self) -> None:
+        """Go on from now."""
+        self.state = RUNNING
+        self.waiting += 1
+        if self.spec.every_us is not None:
+            self.system.schedule(
+                max(self.system.now_us, self.spec.start_us),
+                PUBLISHER_RANK,
+                self,
+                "publish_next",
+                self.waiting,
+            )
+
+    def publish(self, cause: int) -> None:
+        """One message."""
+        system, spec, number = self.system, self.spec, self.published
+        self.published += 1
+        topic = spec.topic if spec.topics == 1 else f"{spec.topic}/{number % spec.topics}"
+        client = number % (spec.clients or system.storage.shards)
+        seq = system.emit(
+            (
+                _PUBLISHED,
+                system.now_us,
+                cause,
+                NULL,
+                system.name(topic),
+                self.index,
+                number,
+                client,
+                spec.size_bytes,
+            )
+        )
+        system.keep(client % system.storage.shards, topic, self.index, number, spec.qos, spec.size_bytes, seq)

@@ -1,0 +1,86 @@
+"""A node's registry of leaders: who asks for a leader is led to it, and where there is none, one is
+elected here.
+
+Rules: no standby waits; an election happens because a borrower asks. A claim that is younger than its time to
+live is believed, even when its
+leader is dead: until then the node follows it and passes connects on (fact sheet, section 10).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.protocols.emqx.leader_process import LeaderProcess
+from simulator.protocols.emqx.leader_store import Claim
+from simulator.protocols.emqx.network import Address, Flight
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.runtime import Emqx
+
+
+class Followed(NamedTuple):
+    """A leader that this node knows, until when it is believed; a leader of its own has no end."""
+
+    leader: int
+    node: str
+    until_us: int | None
+
+
+class Registry:
+    """The electors of one node, by group."""
+
+    __slots__ = ("system", "node", "electors")
+
+    def __init__(self, system: Emqx, node: str) -> None:
+        self.system, self.node = system, node
+        self.electors: dict[str, Followed] = {}
+
+    def wanted(self, flight: Flight, cause: int) -> None:
+        """A borrower of this node asks for the leader of its group."""
+        group = flight.message.group
+        known = self.electors.get(group)
+        if known is None or (known.until_us is not None and known.until_us <= self.system.now_us):
+            known = self._elect(group, cause)
+        if known is None:
+            return
+        self.electors[group] = known
+        self.system.network.send(
+            self.node, Address(known.node, "leader", known.leader), flight.message, cause
+        )
+
+    def _elect(self, group: str, cause: int) -> Followed | None:
+        system, store, now = self.system, self.system.store, self.system.now_us
+        self.electors.pop(group, None)
+        if not store.answers(self.node, now):
+            system.note("election.failed", cause, self.node, group, "the store does not answer")
+            return None
+        if group not in store.groups:
+            system.note("election.failed", cause, self.node, group, "the group is not declared")
+            return None
+        ttl_us = system.setting("leader_claim_ttl")
+        seen = store.claims.get(group)
+        if seen is not None and now - seen.heartbeat_us < ttl_us:
+            system.note(
+                "leader.followed",
+                cause,
+                self.node,
+                seen.node,
+                group,
+                seen.leader,
+                seen.heartbeat_us + ttl_us - now,
+            )
+            return Followed(seen.leader, seen.node, seen.heartbeat_us + ttl_us)
+        number = system.next_leader()
+        if not store.claim(group, Claim(number, self.node, now), seen):
+            return None
+        process = LeaderProcess(
+            system, group, self.node, number, cause, "first" if seen is None else "taken-over"
+        )
+        system.leaders[number] = process
+        return Followed(number, self.node, None)
+
+    def forget(self, group: str, leader: int) -> None:
+        """A leader of this node is gone."""
+        known = self.electors.get(group)
+        if known is not None and known.leader == leader:
+            del self.electors[group]

@@ -1,0 +1,498 @@
+"""A session: one MQTT client at the broker.
+
+It reads its own streams and the borrowed ones in one round, sends, takes acknowledgements.
+
+Rules: every stream that has something hands in one chunk, of its own or borrowed alike, and the next only
+when that is done with, so neither kind starves the other. At most `max_inflight` messages wait for an
+acknowledgement, in order. A session that ends in order tells its borrowers' leaders how far it was; a killed
+one says nothing. Chunks survive both: who comes back gets what was unacknowledged again, whatever the leader
+has done since.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simulator.kernel.clock import CONTINUES_RANK
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
+from simulator.protocols.emqx.agent import Agent
+from simulator.protocols.emqx.generations import in_turn, whose_turn_comes
+from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
+from simulator.protocols.emqx.reading import Reading
+from simulator.scenarios.mqtt_topics import Subscription
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.runtime import Emqx
+    from simulator.scenarios.model import SessionSpec
+
+SESSION_RANK = 4
+STEPS_AT_ONCE = 1_000
+"""Fetches, deliveries and acknowledgements of one event: some milliseconds."""
+OFFLINE, ONLINE = "offline", "online"
+_DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledged"]
+
+
+class Session:
+    """`readings` by number, and those `lent` by (borrower, stream); `ready` are those that may have
+    something to read; `outgoing` is (reading, offset), `in_flight` has the row that delivered it too.
+    """
+
+    __slots__ = (
+        "system",
+        "spec",
+        "name",
+        "node",
+        "state",
+        "subscriptions",
+        "subscription_count",
+        "agent",
+        "readings",
+        "lent",
+        "reading_count",
+        "ready",
+        "outgoing",
+        "in_flight",
+        "processing",
+        "busy_until_us",
+        "acks_paused",
+        "due",
+        "life",
+        "processed",
+        "index",
+        "told",
+        "begun",
+    )
+
+    def __init__(self, system: Emqx, spec: SessionSpec) -> None:
+        self.system, self.spec, self.name, self.node = system, spec, spec.name, spec.node
+        self.state = OFFLINE
+        self.subscriptions: dict[int, Subscription] = {}
+        self.subscription_count = 0
+        self.begun = False
+        self.agent = Agent(self)
+        self.told: dict[BorrowerId, str] = {}  # the state of each borrower as last written
+        self.readings: dict[int, Reading] = {}
+        self.lent: dict[tuple[BorrowerId, str], dict[int, Reading]] = {}
+        self.reading_count = 0
+        self.ready: deque[int] = deque()
+        self.outgoing: deque[tuple[Reading, int]] = deque()
+        self.in_flight: deque[tuple[Reading, int, int]] = deque()
+        self.processing = Sampler(spec.processing, stream_key(system.seed, f"processing/{spec.name}"))
+        self.busy_until_us: int | None = None
+        self.acks_paused = spec.paused
+        self.due = False
+        self.life = 0
+        self.processed = 0
+        self.index = system.name(spec.name)
+
+    @property
+    def online(self) -> bool:
+        return self.state == ONLINE
+
+    # --- connecting and leaving
+
+    def start(self, _argument: None = None) -> None:
+        """The client connects as planned, with its first subscriptions."""
+        if self.online:
+            return
+        if self.system.nodes[self.node].up:
+            self.connect(NULL, self.node)
+        elif self.spec.reconnect_us is not None:
+            self._try_again()
+
+    def connect(self, cause: int, node: str, clean: bool = False) -> None:
+        """The client connects; a session that was there before goes on where it was, unless it asks for a
+        clean start; a new one subscribes as planned.
+        """
+        if self.online:
+            # EMQX's takeover_kick ends the old connection's process without a word to leaders
+            self.kill(cause, "taken-over")
+        if clean:
+            self._forget()
+            self.begun = False
+        known = bool(self.subscriptions)
+        self.node, self.state = node, ONLINE
+        self.life += 1
+        seq = self.system.note("session.connected", cause, node, self.name, "resumed" if known else "new")
+        for reading in list(self.readings.values()):
+            again = sorted(reading.unacked)
+            reading.unacked = {}
+            reading.unsent = reading.heavy = len(again)
+            reading.again = True
+            if again:
+                self._note_chunk(reading, seq, again[0], again[-1] + 1, "again")
+            self.outgoing.extend((reading, offset) for offset in again)
+            if reading.borrower is not None:
+                reading.released = reading.forgotten = True  # what is shared must be granted anew
+                self._let_go(reading)
+            elif not again:
+                self.wake(reading.number)
+        for number, subscription in self.subscriptions.items():
+            if subscription.group is not None:
+                self.agent.borrow(number, subscription, seq)
+        if not self.begun:
+            self.begun = True
+            for text in self.spec.subscriptions:
+                self.system.subscribe(self, text, seq)
+        self.be_due()
+
+    def disconnect(self, cause: int, why: str = "closed") -> None:
+        """The connection ends and the session's process in order: leaders are told how far it was."""
+        seq = self._end(cause, why)
+        self.agent.disconnect(
+            {borrower: self._progress_of(borrower, True) for borrower in list(self.agent.borrowers)}, seq
+        )
+
+    def kill(self, cause: int, why: str) -> None:
+        """The session's process dies: nobody is told."""
+        seq = self._end(cause, why)
+        self.agent.kill(seq)
+
+    def _end(self, cause: int, why: str) -> int:
+        self.state = OFFLINE
+        self.life += 1
+        # fetched and not yet sent: of quality 1 or 2 it comes again with its chunk, of 0 it is lost
+        for reading, offset in self.outgoing:
+            if self._quality(reading, offset) > 0:
+                reading.unacked[offset] = None
+            reading.unsent = reading.heavy = 0
+        self.outgoing.clear()
+        self.in_flight.clear()
+        self.ready.clear()
+        self.busy_until_us = None
+        seq = self.system.note("session.disconnected", cause, self.node, self.name, why)
+        if not self.spec.durable and why != "taken-over":  # kept in memory only
+            self._forget()
+        if self.spec.reconnect_us is not None and why not in ("closed", "taken-over"):
+            self._try_again()
+        return seq
+
+    def _forget(self) -> None:
+        """The session is dropped with its subscriptions and all that its client has not acknowledged; a
+        group's place in a stream is its leader's.
+        """
+        for subscription in self.subscriptions.values():
+            if subscription.group is None:
+                self.system.storage.remove_route(subscription.filter)
+        self.subscriptions.clear()
+        self.readings.clear()
+        self.lent.clear()
+
+    def _try_again(self) -> None:
+        self.system.schedule(
+            self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life
+        )
+
+    def reconnect(self, life: int) -> None:
+        """The client tries again, at its node or the first that is up."""
+        if self.life != life or self.online:
+            return
+        node = (
+            self.node
+            if self.system.nodes[self.node].up
+            else next((name for name in self.system.node_names if self.system.nodes[name].up), None)
+        )
+        if node is None:
+            self._try_again()
+        else:
+            self.connect(NULL, node)
+
+    def stop(self, _argument: None = None) -> None:
+        """The client leaves as planned."""
+        if self.online:
+            self.disconnect(NULL)
+
+    # --- subscriptions
+
+    def subscribe(self, subscription: Subscription, cause: int) -> None:
+        """A new subscription, checked already."""
+        number = self.subscription_count
+        self.subscription_count += 1
+        self.subscriptions[number] = subscription
+        seq = self.system.note(
+            "session.subscribed",
+            cause,
+            self.node,
+            self.system.group_name(subscription),
+            self.name,
+            number,
+            subscription.text,
+        )
+        if subscription.group is not None:
+            self.agent.borrow(number, subscription, seq)
+        else:
+            for name, _rank in self.system.storage.listed(subscription.filter, self.system.now_us):
+                self.read(number, None, None, name, self.system.storage.streams[name].length, seq)
+
+    def unsubscribe(self, number: int, cause: int) -> None:
+        """The client wants no more of it; a borrower stays until all is acknowledged, or its time is over."""
+        subscription = self.subscriptions.pop(number)
+        seq = self.system.note(
+            "session.unsubscribed",
+            cause,
+            self.node,
+            self.system.group_name(subscription),
+            self.name,
+            number,
+            subscription.text,
+        )
+        for reading in list(self.readings.values()):
+            if reading.subscription == number:
+                reading.released = True
+                if subscription.group is None:
+                    reading.forgotten = True
+                    self._let_go(reading)
+        if subscription.group is not None:
+            self.agent.unsubscribe(number, seq)
+
+    # --- streams
+
+    def read(
+        self,
+        subscription: int,
+        borrower: BorrowerId | None,
+        group: str | None,
+        stream: str,
+        position: int,
+        cause: int,
+    ) -> Reading:
+        """Begin to read a stream."""
+        number = self.reading_count
+        self.reading_count += 1
+        reading = self.readings[number] = Reading(
+            number, subscription, borrower, group, stream, position, cause
+        )
+        if borrower is not None:
+            self.lent.setdefault((borrower, stream), {})[number] = reading
+        self.wake(number)
+        return reading
+
+    def wake(self, number: int) -> None:
+        """A stream may have something new."""
+        if self.online and number in self.readings:
+            self.ready.append(number)
+            self.be_due()
+
+    def be_due(self) -> None:
+        """Work, once, before this instant is over."""
+        if not self.due:
+            self.due = True
+            self.system.schedule(self.system.now_us, SESSION_RANK, self, "work")
+
+    def work(self, _argument: None = None) -> None:
+        """Report what leases asked for, then read, send and take acknowledgements as far as it goes."""
+        self.due = False
+        if not self.online:
+            return
+        self.agent.report_due()
+        self.work_on(self.life)
+
+    def work_on(self, life: int) -> None:
+        """A portion of the work; what is left follows at this instant, before anything else."""
+        if life != self.life:
+            return
+        for _step in range(STEPS_AT_ONCE):
+            if not (self.online and (self._take_in() or self._send() or self._acknowledge())):
+                return
+        self.system.schedule(self.system.now_us, CONTINUES_RANK, self, "work_on", life)
+
+    def _take_in(self) -> bool:
+        """Fetch for the next stream that may have something, however slow the client is."""
+        if not self.ready:
+            return False
+        self._fetch(self.readings.get(self.ready.popleft()))
+        return True
+
+    def _send(self) -> bool:
+        """Hand the next message to the client."""
+        if not self.outgoing or len(self.in_flight) >= self.system.max_inflight:
+            return False
+        reading, offset = self.outgoing.popleft()
+        reading.unsent -= 1
+        stream = self.system.storage.streams[reading.stream]
+        stored_seq = stream.stored_seqs[offset]
+        if reading.group is not None:
+            self.system.figures.deliver(reading.group, reading.stream, offset)
+        seq = self._emit(_DELIVERED, reading, offset, reading.chunk_seq, int(reading.again), stored_seq)
+        if self._quality(reading, offset) > 0:
+            reading.heavy -= 1
+            reading.unacked[offset] = None
+            self.in_flight.append((reading, offset, seq))
+        elif not reading.busy:
+            self._next_turn(reading)
+        return True
+
+    def _quality(self, reading: Reading, offset: int) -> int:
+        """With which the client gets a message: the lesser of publisher's and subscriber's."""
+        return min(self.spec.qos, self.system.quality(reading, offset))
+
+    def _fetch(self, reading: Reading | None) -> None:
+        """Take the next batch of a stream, or wait for it."""
+        if reading is None or reading.busy or reading.released or reading.at_end:
+            return
+        stream = self.system.storage.streams[reading.stream]
+        if not in_turn(reading, self.readings, self.system.storage):
+            return
+        count = min(stream.length - reading.end, self.system.batch_size)
+        if count > 0:
+            reading.begin, reading.end = reading.end, reading.end + count
+            reading.unsent = count
+            self._note_chunk(
+                reading,
+                max(reading.since_seq, stream.stored_seqs[reading.end - 1]),
+                reading.begin,
+                reading.end,
+                "fetched",
+            )
+            chunk = [(reading, offset) for offset in range(reading.begin, reading.end)]
+            reading.heavy = sum(self._quality(*one) > 0 for one in chunk)
+            self.outgoing.extend(chunk)
+            if not reading.heavy:
+                self._chunk_done(reading, reading.chunk_seq)
+        elif stream.closed:
+            reading.begin = reading.end = END
+            self._report(reading, reading.since_seq)
+            for number in whose_turn_comes(reading, self.readings, self.system.storage):
+                self.wake(number)
+        else:
+            stream.readers[self.name, reading.number] = None
+
+    def _note_chunk(self, reading: Reading, cause: int, first: int, last: int, why: str) -> None:
+        borrower = NULL if reading.borrower is None else reading.borrower[2]
+        reading.chunk_seq = self.system.note(
+            "chunk.fetched",
+            cause,
+            self.node,
+            reading.group,
+            self.name,
+            reading.stream,
+            borrower,
+            first,
+            last,
+            why,
+        )
+
+    def _acknowledge(self) -> bool:
+        """The client finishes the oldest message that it has."""
+        if not self.in_flight or self.acks_paused or self.busy_until_us is not None:
+            return False
+        constant_us = self.processing.constant
+        span_us = self.processing.at(self.processed) if constant_us is None else constant_us
+        self.processed += 1
+        if span_us == 0:
+            self._acknowledged()
+            return True
+        self.busy_until_us = self.system.now_us + span_us
+        self.system.schedule(self.busy_until_us, SESSION_RANK, self, "processed_one", self.life)
+        return False
+
+    def processed_one(self, life: int) -> None:
+        """The client is done with a message."""
+        if life != self.life:
+            return
+        self.busy_until_us = None
+        if not self.acks_paused:
+            self._acknowledged()
+        self.work()
+
+    def _acknowledged(self) -> None:
+        reading, offset, delivered_seq = self.in_flight.popleft()
+        del reading.unacked[offset]
+        if reading.group is not None:
+            self.system.figures.acknowledge(reading.group, reading.stream, offset)
+        seq = self._emit(_ACKNOWLEDGED, reading, offset, delivered_seq, self.system.individual)
+        if not reading.blocked:
+            self._chunk_done(reading, seq)
+
+    def _chunk_done(self, reading: Reading, cause: int) -> None:
+        reading.finish()
+        reading.again = False
+        self._report(reading, cause)
+        if not reading.busy:
+            self._next_turn(reading)
+
+    def _next_turn(self, reading: Reading) -> None:
+        """All of its chunk is sent and acknowledged."""
+        self._let_go(reading)
+        if not reading.released:
+            self.ready.append(reading.number)
+
+    def _let_go(self, reading: Reading) -> None:
+        """Drop a reading that nobody waits for, once nothing of it is in flight."""
+        if reading.forgotten and not reading.busy:
+            self.readings.pop(reading.number, None)
+            beside = self.lent.get((reading.borrower, reading.stream), {})
+            if beside.pop(reading.number, None) is not None and not beside:
+                del self.lent[reading.borrower, reading.stream]
+
+    # --- telling
+
+    def _report(self, reading: Reading, cause: int) -> None:
+        """A borrowed stream is wholly acknowledged up to here: its borrower is told, if it still lives."""
+        if reading.borrower is None:
+            return
+        position = NULL if reading.position == END else reading.position
+        seq = self.system.note(
+            "progress.told",
+            cause,
+            self.node,
+            reading.group,
+            self.name,
+            reading.stream,
+            reading.borrower[2],
+            position,
+        )
+        if not reading.forgotten:
+            self.agent.report(
+                reading.borrower, [Progress(reading.stream, reading.position, reading.released)], seq
+            )
+
+    def acknowledged_progress(self) -> dict[BorrowerId, list[Progress]]:
+        """By borrower, of every stream that is wholly acknowledged, how far it is."""
+        found: dict[BorrowerId, list[Progress]] = {}
+        for one in self.readings.values():
+            if one.borrower is not None and not one.blocked and not one.forgotten:
+                found.setdefault(one.borrower, []).append(Progress(one.stream, one.position, one.released))
+        return found
+
+    def _progress_of(self, borrower: BorrowerId, finished: bool) -> list[Progress]:
+        return [
+            Progress(one.stream, one.position, finished)
+            for one in self.readings.values()
+            if one.borrower == borrower and not one.forgotten
+        ]
+
+    def release(self, borrower: BorrowerId, stream: str | None = None, forget: bool = False) -> None:
+        """Read one stream of a borrower no further, or all."""
+        among = self.readings if stream is None else self.lent.get((borrower, stream), {})
+        for reading in list(among.values()):
+            if reading.borrower == borrower:
+                reading.released = True
+                reading.forgotten = reading.forgotten or forget
+                self._let_go(reading)
+
+    def _emit(self, code: int, reading: Reading, offset: int, cause: int, *rest: int) -> int:
+        system = self.system
+        stream = system.storage.streams[reading.stream]
+        message = stream.messages[offset]
+        group = NULL if reading.group is None else system.name(reading.group)
+        return system.emit(
+            (
+                code,
+                system.now_us,
+                cause,
+                system.name(self.node),
+                system.name(reading.stream),
+                group,
+                self.index,
+                system.messages.publisher[message],
+                system.messages.number[message],
+                stream.rank.generation,
+                offset,
+                NULL,
+                *rest,
+            )
+        )

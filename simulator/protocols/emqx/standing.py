@@ -1,0 +1,158 @@
+"""Where each stream of a group stands, seen from every side: what clients got and acknowledged, what the
+leader was told, what it committed, and what each kind of crash would therefore repeat. Reads, never
+writes.
+
+Rules: figures are of messages that were handed out up to now; whatever is handed out between the crash and
+its discovery comes on top.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.emqx.leader_store import Committed
+from simulator.protocols.emqx.protocol import ABSENT, DISCONNECT, END, UPDATE_PROGRESS, BorrowerId
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.leader_process import LeaderProcess
+    from simulator.protocols.emqx.reading import Reading
+    from simulator.protocols.emqx.runtime import Emqx
+
+Readers = dict[str, dict[BorrowerId, dict[str, Any]]]
+"""By stream, by borrower."""
+
+
+def borrower_name(who: BorrowerId) -> str:
+    """`session/incarnation`."""
+    return f"{who[0]}/{who[2]}"
+
+
+def place(system: Emqx, stream: str, position: int) -> int:
+    """A position as an offset: the end of a closed stream is its length."""
+    return system.storage.streams[stream].length if position == END else position
+
+
+def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
+    """`streams`, `streams_total` and `repeats` of a group."""
+    kept = system.store.groups.get(name)
+    listed = system.streams_of(name, kept.start_us) if kept is not None else []
+    committed = {stream: _committed(system, kept, stream) for stream, _rank in listed}
+    readers = _readers(system, name)
+    return {
+        "streams": {
+            stream: {
+                "committed": at,
+                "readers": {borrower_name(who): one for who, one in readers.get(stream, {}).items()},
+            }
+            for stream, at in list(committed.items())[:most]
+        },
+        "streams_total": len(committed),
+        "repeats": _repeats(system, name, committed, readers),
+    }
+
+
+def _committed(system: Emqx, kept: Committed, stream: str) -> int:
+    """Where a leader that has nothing but the store would begin."""
+    one = system.storage.streams[stream]
+    if stream in kept.positions:
+        return place(system, stream, kept.positions[stream][1])
+    return one.length if kept.ranks.replayed(stream, one.rank) else one.first_at(kept.start_us)
+
+
+def _readers(system: Emqx, group: str) -> Readers:
+    """Who reads what, as the sessions see it.
+
+    `lease` is absent where a chunk is still in hand of what is not lent any more.
+    """
+    found: Readers = {}
+    for session in system.sessions.values():
+        for borrower in session.agent.borrowers.values():
+            if borrower.group == group:
+                for stream, held in borrower.streams.items():
+                    at = place(system, stream, held.position)
+                    found.setdefault(stream, {})[borrower.id] = {
+                        "lease": held.state,
+                        "acknowledged": at,
+                        "delivered": at,
+                        "chunk": None,
+                    }
+        if session.online:
+            for reading in session.readings.values():
+                if reading.group == group and (not reading.forgotten or reading.busy):
+                    held = found.setdefault(reading.stream, {}).setdefault(
+                        reading.borrower, {"lease": ABSENT}
+                    )
+                    held.update(_cursors(system, reading))
+    return found
+
+
+def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
+    """Acknowledged, delivered, and the chunk in flight.
+
+    Messages go out and are acknowledged in order, so each is one offset.
+    """
+    if not reading.blocked:
+        at = place(system, reading.stream, reading.end)
+        return {"acknowledged": at, "delivered": at - reading.unsent, "chunk": None}
+    sent = reading.end - reading.unsent
+    return {
+        "acknowledged": next(iter(reading.unacked), sent),
+        "delivered": reading.end if reading.again else sent,
+        "chunk": [reading.begin, reading.end],
+    }
+
+
+def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Readers) -> dict[str, Any]:
+    """Messages that would be handed out again if the leader crashed now, or one session, and how many of
+    them are acknowledged already.
+    """
+    leader = _leading(system, group)
+    sessions: dict[str, dict[str, int]] = {}
+    if leader is None:
+        return {"leader": None, "sessions": sessions}
+    again = acknowledged = 0
+    under_way = _under_way(system, leader)
+    for stream, kept_at in committed.items():
+        by_borrower = readers.get(stream, {})
+        assignment = leader.leader.streams.get(stream)
+        known = kept_at if assignment is None else place(system, stream, assignment.position)
+        furthest = done = max(kept_at, known)
+        for one in by_borrower.values():
+            furthest, done = max(furthest, one["delivered"]), max(done, one["acknowledged"])
+        again += furthest - kept_at
+        acknowledged += done - kept_at
+        if assignment is None or assignment.owner not in by_borrower:
+            continue
+        one = by_borrower[assignment.owner]
+        heard = max(known, under_way.get((stream, assignment.owner), 0))
+        figures = sessions.setdefault(assignment.owner[0], {"again": 0, "acknowledged": 0})
+        figures["again"] += max(0, one["delivered"] - heard)
+        figures["acknowledged"] += max(0, one["acknowledged"] - heard)
+    return {
+        "leader": {"again": again, "acknowledged": acknowledged},
+        "sessions": {name: sessions[name] for name in sorted(sessions)},
+    }
+
+
+def _leading(system: Emqx, group: str) -> LeaderProcess | None:
+    """The leader that has the claim; while the claim is a dead one's, none has."""
+    claim = system.store.claims.get(group)
+    return next(
+        (one for one in system.leaders_of(group) if claim is not None and one.number == claim.leader), None
+    )
+
+
+def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerId], int]:
+    """By stream and borrower the furthest position that is on its way to a leader."""
+    found: dict[tuple[str, BorrowerId], int] = {}
+    for flight in system.network.flights.values():
+        message = flight.message
+        if (
+            flight.target.process == "leader"
+            and flight.target.leader == leader.number
+            and message.kind in (UPDATE_PROGRESS, DISCONNECT)
+        ):
+            for told in message.progress:
+                key = told.stream, message.borrower
+                found[key] = max(found.get(key, 0), place(system, told.stream, told.position))
+    return found

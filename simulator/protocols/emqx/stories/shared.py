@@ -1,0 +1,158 @@
+"""Whose stories a shared group has: every delivery of a message that somebody had acknowledged before, by
+cause, and what led to it.
+
+Rules: as `cast` for failovers, whose shapes these are. Told are the message's own rows, the leader's decision
+that the judgement rests on, and what happened between acknowledgement and delivery to the two sessions, the
+leaders, the group and what they stand on; of reports that were lost the first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES, GROUP_EVENTS, Row
+from simulator.protocols.emqx.verdicts.groups import CountedGroup, GroupDuplicate
+from simulator.story.rows import rows_where
+from simulator.story.step import Beat
+from simulator.trace.trace import Trace
+
+KIND = "duplicates"
+"""What there is a list of."""
+
+UPDATE_PROGRESS = "update-progress"
+
+_OF_CLIENTS = ("session.disconnected", "session.connected", "borrower.dropped", "borrower.changed")
+_OF_ALL = (
+    "leader.ended",
+    "leader.elected",
+    "group.destroyed",
+    "group.declared",
+    "node.crashed",
+    "link.cut",
+    "link.healed",
+    "store.failed",
+    "node.stopped",
+    "store.unreachable",
+    "leader.blocked",
+)
+
+
+def shared_groups(counted: CountedGroup) -> list[dict[str, Any]]:
+    """By cause in the order of decision: {"kind", "cause", "count", "heading", "says"}."""
+    return [
+        {
+            "kind": KIND,
+            "cause": cause,
+            "count": count,
+            "heading": GROUP_CAUSES[cause][0],
+            "says": GROUP_CAUSES[cause][1],
+        }
+        for cause, count in counted.by_cause.items()
+        if count
+    ]
+
+
+def shared_page(counted: CountedGroup, cause: str = "", first: int = 0, limit: int = 50) -> dict[str, Any]:
+    """Deliveries `first`… of a cause ("": of all): {"total", "first", "messages": [{"place", "producer",
+    "sequence_id", "at_us"}]}.
+    """
+    places = [place for place, one in enumerate(counted.duplicates_list) if cause in ("", one.cause)]
+    listed = [(place, counted.duplicates_list[place]) for place in places[first : first + limit]]
+    return {
+        "total": len(places),
+        "first": first,
+        "messages": [
+            {"place": place, "producer": one.producer, "sequence_id": one.sequence_id, "at_us": one.at_us}
+            for place, one in listed
+        ],
+    }
+
+
+def shared_place_of(counted: CountedGroup, producer: str, sequence_id: int) -> int | None:
+    """The place of a message's first second delivery; None when it came once."""
+    return next(
+        (
+            place
+            for place, one in enumerate(counted.duplicates_list)
+            if (one.producer, one.sequence_id) == (producer, sequence_id)
+        ),
+        None,
+    )
+
+
+def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Beat]:
+    """What led to a second delivery, in the order of the rows."""
+    again_seq = duplicate.evidence["delivered"]
+    own = [
+        trace.row(seq)
+        for seq in rows_where(
+            trace, again_seq + 1, producer=trace.number(duplicate.producer), sequence_id=duplicate.sequence_id
+        )
+    ]
+    own = [
+        row
+        for row in own
+        if row["type"] in GROUP_EVENTS
+        and (row["type"] in ("message.published", "message.stored") or row.get("subscription") == group)
+    ]
+    rested = [
+        trace.row(duplicate.evidence[role]) for role in ("decided", "leased") if role in duplicate.evidence
+    ]
+    rested = [row for row in rested if row["type"] in GROUP_EVENTS]
+    acknowledged, again = trace.row(duplicate.evidence["acknowledged"]), trace.row(again_seq)
+    clients = {acknowledged["client"], again["client"]}
+    between = [
+        row
+        for row in trace.rows(acknowledged["seq"], again_seq, types=(*_OF_CLIENTS, *_OF_ALL))
+        if _concerns(row, group, clients)
+    ]
+    between += _first_lost(trace, acknowledged, again_seq)
+    told = {
+        row["seq"]: Beat(
+            _kind_of(row, again_seq), row["at_us"], row["seq"], GROUP_EVENTS[row["type"]](row), row
+        )
+        for row in (*own, *rested, *between)
+    }
+    told[again_seq] = Beat(
+        "again",
+        again["at_us"],
+        again_seq,
+        (
+            f"{again['client']} gets it "
+            f"{'once more' if again['client'] == acknowledged['client'] else 'too'}, "
+            f"although it was done."
+        ),
+        again,
+    )
+    settled = max((row for row in (acknowledged, *rested)), key=lambda row: row["seq"])
+    why = Beat("why", settled["at_us"], settled["seq"], GROUP_CAUSES[duplicate.cause][1], settled)
+    return sorted([*told.values(), why], key=lambda beat: (beat.seq, beat.kind == "why"))
+
+
+def _first_lost(trace: Trace, acknowledged: Row, again_seq: int) -> list[Row]:
+    """The first report of the stream that did not reach a leader, after the acknowledgement."""
+    lost = trace.rows(acknowledged["seq"], again_seq, types=("protocol.lost",))
+    same = ("subscription", "client", "topic")
+    return [
+        row
+        for row in lost
+        if row["reason"] == UPDATE_PROGRESS and all(row.get(name) == acknowledged[name] for name in same)
+    ][:1]
+
+
+def _kind_of(row: Row, again_seq: int) -> str:
+    return (
+        "again"
+        if row["seq"] == again_seq
+        else row["type"].split(".")[1]
+        if row["type"].startswith("message.")
+        else row["type"].split(".")[0]
+    )
+
+
+def _concerns(row: Row, group: str, clients: set[str]) -> bool:
+    if row.get("subscription") not in (None, group):
+        return False
+    if row["type"] == "borrower.changed" and row["reason"] != "gone":
+        return False
+    return row["type"] in _OF_ALL or row["client"] in clients

@@ -1,0 +1,1 @@
+"""Sections of the summary that belong to durable shared subscriptions."""

@@ -1,0 +1,156 @@
+"""Why a message of a shared group came twice: the causes in their order of decision; the first that holds
+is the cause.
+
+A duplicate is a delivery of a message that somebody had acknowledged before. Let G be the leader's decision
+to let the reader of this delivery read from where it read, and A the latest acknowledgement before the
+delivery. `docs/durable-shared-subscriptions.md` has them in words.
+Rules: of what was known before G only the furthest positions matter, and they are the same for all duplicates
+of one lease: `Known` holds them, made once for each.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from itertools import accumulate
+from typing import NamedTuple
+
+from simulator.counting.results import CountingError
+from simulator.protocols.emqx.verdicts.group_history import (
+    Acknowledgement,
+    Delivery,
+    Lease,
+    Step,
+    StreamHistory,
+)
+
+NOWHERE = -1
+
+
+class Known:
+    """What had been said of a stream before the leader decided to grant a lease."""
+
+    def __init__(self, stream: StreamHistory, lease: Lease) -> None:
+        def before(steps: list[Step]) -> list[Step]:
+            return steps[: bisect_left(steps, lease.granted_seq, key=_seq)]
+
+        self._told, self._saved, persisted = (
+            before(stream.told),
+            before(stream.saved),
+            before(stream.persisted),
+        )
+        self.persisted = max((step.position for step in persisted), default=NOWHERE)
+        self.saved_elsewhere = max(
+            (step.position for step in self._saved if step.who != lease.leader), default=NOWHERE
+        )
+        self._rewinds = _rewinds(self._saved, persisted)
+        self._furthest: dict[int | None, tuple[list[int], list[int]]] = {None: _furthest_after(self._saved)}
+
+    def told_after(self, seq: int, client: int) -> int:
+        """The furthest position that a session told after a row."""
+        if client not in self._furthest:
+            self._furthest[client] = _furthest_after([step for step in self._told if step.who == client])
+        return _at(self._furthest[client], seq)
+
+    def saved_after(self, seq: int) -> int:
+        """The furthest position that any leader took after a row."""
+        return _at(self._furthest[None], seq)
+
+    def passed_and_not_passed_after(self, offset: int) -> bool:
+        """Whether a position past the message was known, and a leader took an older one afterwards."""
+        return any(low <= offset < high for low, high in self._rewinds)
+
+
+def _seq(step: Step) -> int:
+    return step.seq
+
+
+def _furthest_after(steps: list[Step]) -> tuple[list[int], list[int]]:
+    """Rows, and the furthest position said in each or after it."""
+    return [step.seq for step in steps], list(accumulate((step.position for step in reversed(steps)), max))[
+        ::-1
+    ]
+
+
+def _at(furthest: tuple[list[int], list[int]], seq: int) -> int:
+    seqs, positions = furthest
+    place = bisect_right(seqs, seq)
+    return positions[place] if place < len(seqs) else NOWHERE
+
+
+def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
+    """(low, high): messages from low to high (excluded) were passed by a position, and not by a later one
+    that a leader took.
+    """
+    taken, found, high = {step.seq for step in saved}, {}, NOWHERE
+    for step in sorted([*saved, *persisted]):
+        if step.seq in taken and step.position < high:
+            found[high] = min(step.position, found.get(high, step.position))
+        high = max(high, step.position)
+    return [(low, reached) for reached, low in found.items()]
+
+
+class Case(NamedTuple):
+    """One duplicate; `lease` is None, and nothing known, when a session sent its own chunk again."""
+
+    offset: int
+    delivery: Delivery
+    acknowledged: Acknowledgement
+    lease: Lease | None = None
+    known: Known | None = None
+
+
+def _told(case: Case) -> bool:
+    """Whether the acknowledgement's chunk was wholly acknowledged before the decision."""
+    return case.known.told_after(case.acknowledged.seq, case.acknowledged.client) > case.offset
+
+
+def _unreported(case: Case) -> bool:
+    return _told(case) and case.known.saved_after(case.acknowledged.seq) <= case.offset
+
+
+def _unpersisted(case: Case) -> bool:
+    return case.known.persisted <= case.offset < case.known.saved_elsewhere
+
+
+def _declared_dead(case: Case) -> bool:
+    return case.acknowledged.seq > case.lease.granted_seq
+
+
+def _rewound(case: Case) -> bool:
+    return case.known.passed_and_not_passed_after(case.offset)
+
+
+def _chunk_repeated(case: Case) -> bool:
+    return not _told(case)
+
+
+def _outdated(case: Case) -> bool:
+    return case.known.saved_elsewhere > case.offset
+
+
+GROUP_CAUSES: tuple[tuple[str, Callable[[Case], bool]], ...] = (
+    ("progress_unreported", _unreported),
+    ("progress_unpersisted", _unpersisted),
+    ("owner_declared_dead", _declared_dead),
+    ("progress_rewound", _rewound),
+    ("chunk_repeated", _chunk_repeated),
+    ("leader_outdated", _outdated),
+)
+
+
+def cause_of(case: Case) -> str:
+    """The cause. Raises CountingError when none holds: an internal error."""
+    if case.lease is None:
+        return "chunk_repeated"
+    for name, holds in GROUP_CAUSES:
+        if holds(case):
+            return name
+    raise CountingError(
+        "no cause of a duplicate holds",
+        {
+            "delivered": case.delivery.seq,
+            "acknowledged": case.acknowledged.seq,
+            "decided": case.lease.granted_seq,
+        },
+    )

@@ -1,0 +1,197 @@
+"""The live state of a simulated EMQX for the page: nodes, leaders with what they believe, sessions with
+their borrowers, streams with their cursors. Reads, never writes.
+
+Rules: a borrower is named `session/incarnation`, a leader by its number; a position is the offset of the next
+message, and the end of a closed stream its length. What changes often stands in objects by name, not in
+lists, so that a frame carries only what moved. Nodes stand under `clusters` too, without logs: what the page
+knows of sites and links serves both protocols. Shapes: docs/front-door.md, "view() of a group lab".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.emqx.borrower import PING, PING_TIMEOUT
+from simulator.protocols.emqx.stability import stability, starved, states
+from simulator.protocols.emqx.standing import borrower_name, group_standing, place
+from simulator.system.links import shown as shown_link
+
+if TYPE_CHECKING:
+    from simulator.protocols.emqx.agent import Agent
+    from simulator.protocols.emqx.leader import Assignment
+    from simulator.protocols.emqx.leader_process import LeaderProcess
+    from simulator.protocols.emqx.runtime import Emqx
+    from simulator.protocols.emqx.session import Session
+
+STREAMS_MAX = 2_000
+"""Streams of a group that a view lists."""
+
+SPANS = (
+    "leader_borrower_timeout",
+    "leader_renew_streams_interval",
+    "leader_periodical_actions_interval",
+    "leader_heartbeat_interval",
+    "leader_claim_ttl",
+    "session_find_leader_timeout",
+    "session_ping_leader_interval",
+    "session_ping_leader_timeout",
+    "session_unsubscribe_timeout",
+)
+"""Settings that a dial on the page needs the whole of."""
+
+
+def view(world: Any) -> dict[str, Any]:
+    """This protocol's part of `World.view`."""
+    system: Emqx = world.runtime
+    return {
+        "clusters": {
+            name: {"state": "up" if system.nodes[name].up else "down", "topics": {}}
+            for name in system.node_names
+        },
+        "brokers": {},
+        "producers": {
+            name: {
+                "cluster": None,
+                "topic": one.spec.topic,
+                "state": one.state,
+                "published": one.published,
+                "receipted": one.published,
+                "pending": 0,
+            }
+            for name, one in sorted(system.publishers.items())
+        },
+        "links": {f"{a} -> {b}": shown_link(link) for (a, b), link in sorted(system.links.items())},
+        "sentence": None,
+        "forecast": {},
+        "why_no_snapshot": {},
+        "failovers": [],
+        "spans_us": {name: system.setting(name) for name in SPANS},
+        "storage": {"shards": system.storage.shards, "generation": system.storage.generation},
+        "store": {
+            "failing_until_us": system.store.failing_until_us
+            if system.store.failing_until_us > system.now_us
+            else None,
+            "cut_until_us": {
+                node: until_us
+                for node, until_us in sorted(system.store.cut_until_us.items())
+                if until_us > system.now_us
+            },
+        },
+        "groups": {name: _group(system, name) for name in sorted(system.groups)},
+        "sessions": {name: _session(one) for name, one in sorted(system.sessions.items())},
+        "streams": {
+            one.name: {"length": one.length, "closed": one.closed}
+            for one in list(system.storage.streams.values())[:STREAMS_MAX]
+        },
+        "streams_total": len(system.storage.streams),
+    }
+
+
+def _group(system: Emqx, name: str) -> dict[str, Any]:
+    claim = system.store.claims.get(name)
+    shown = group_standing(system, name, STREAMS_MAX)
+    until_us = None if claim is None else claim.heartbeat_us + system.setting("leader_claim_ttl")
+    return {
+        "text": system.subscription_of(name).text,
+        "filter": system.groups[name].filter,
+        "claim": None
+        if claim is None
+        else {
+            "leader": claim.leader,
+            "node": claim.node,
+            "heartbeat_us": claim.heartbeat_us,
+            "until_us": until_us,
+        },
+        "ended": _ended(system, name),
+        "leaders": {
+            str(one.number): _leader(system, one, shown["streams"]) for one in system.leaders_of(name)
+        },
+        **shown,
+        "states": states(system, name),
+        "stability": stability(system, name),
+        "figures": system.figures.read(name, system.trace.at_us(system.seq - 1)),
+    }
+
+
+def _ended(system: Emqx, group: str) -> dict[str, Any] | None:
+    """The newest of its leaders that are no more."""
+    ended = [one for one in system.leaders.values() if one.group == group and not one.alive]
+    return {"number": ended[-1].number, "node": ended[-1].node, "state": ended[-1].state} if ended else None
+
+
+def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict[str, Any]:
+    """Of the listed streams it says what it believes; None is one that it does not know yet, or no more."""
+    leader = process.leader
+    targets = leader.targets()
+    counts = [len(owned) for owned in leader.owned.values()]
+    return {
+        "node": process.node,
+        "committed_us": process.committed_us,
+        "heartbeat_us": process.due_us("heartbeat"),
+        "blocked_us": process.asked_us,
+        "periodical_us": process.due_us("periodical_actions"),
+        "rounds": {
+            "count": process.rounds,
+            "last_us": process.round_us,
+            "due_us": sorted(process.due["renew_streams"]),
+        },
+        "stable": all(leader.stable(who) for who in leader.borrowers),
+        "balanced": bool(counts)
+        and max(counts) - min(counts) <= 1
+        and all(one.owner is not None for one in leader.streams.values()),
+        "borrowers": {
+            borrower_name(who): {
+                "deadline_us": deadline,
+                "stable": leader.stable(who),
+                "streams": len(leader.owned[who]),
+                "target": targets[who],
+            }
+            for who, deadline in sorted(leader.borrowers.items())
+        },
+        "streams": {name: _assignment(system, name, leader.streams.get(name)) for name in listed},
+    }
+
+
+def _assignment(system: Emqx, stream: str, one: Assignment | None) -> dict[str, Any] | None:
+    if one is None:
+        return None
+    shown = {
+        "state": one.state,
+        "position": place(system, stream, one.position),
+        "owner": borrower_name(one.owner) if one.owner else None,
+    }
+    return {**shown, "starved": True} if starved(system, one, stream) else shown
+
+
+def _session(session: Session) -> dict[str, Any]:
+    return {
+        "node": session.node,
+        "state": session.state,
+        "acks_paused": session.acks_paused,
+        "in_flight": len(session.in_flight),
+        "subscriptions": [one.text for one in session.subscriptions.values()],
+        "private_streams": sum(one.group is None for one in session.readings.values()),
+        "borrowers": _borrowers(session.agent),
+    }
+
+
+def _borrowers(agent: Agent) -> dict[str, dict[str, Any]]:
+    return {
+        borrower_name(one.id): {
+            "group": one.group,
+            "state": one.state,
+            "leader": one.leader,
+            "streams": len(one.streams),
+            "timers": dict(one.timers),
+            "until_us": _reads_until_us(one.timers, one.spans),
+        }
+        for one in agent.borrowers.values()
+    }
+
+
+def _reads_until_us(timers: dict[str, int], spans: Any) -> int | None:
+    """When a borrower that hears nothing more from its leader gives up; None while it has none."""
+    if PING_TIMEOUT in timers:
+        return timers[PING_TIMEOUT]
+    return timers[PING] + spans.session_ping_leader_timeout if PING in timers else None

@@ -1,0 +1,1 @@
+"""Acknowledgement-state sync between clusters, and the filter at the receiving broker."""

@@ -1,0 +1,121 @@
+"""The filter stage of acknowledgement-state sync: what a peer says is acknowledged is acknowledged by the
+broker, not sent (docs/acknowledgement-sync.md).
+
+Rules: the dispatcher asks of each entry that it is about to send. What peers have said survives crashes;
+nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState, origin_of
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+
+_REGISTERED = CODE["message.registered"]
+
+
+class AcknowledgementFilter:
+    """That of one subscription.
+
+    `said`: peer -> what it says is acknowledged there; `heard_us`, when one last said something; `filtered`
+    messages.
+    """
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.said: dict[str, AcknowledgedState] = {}
+        self.heard_us: int | None = None
+        self.filtered = 0
+
+    def hear(self, peer: str, state: AcknowledgedState) -> None:
+        """A peer says this; what it said before holds, too."""
+        before = self.said.get(peer)
+        self.said[peer] = state if before is None else before.followed_by(state)
+        self.heard_us = self.runtime.now_us
+
+    def remaining(self, index: int, record: int) -> int:
+        """Bit set of the entry's messages that no peer says are acknowledged."""
+        return self.unsaid(origin_of(self.topic, index), self.runtime.messages.batch[record])
+
+    def unsaid(self, origin: tuple[int, int], count: int) -> int:
+        """Bit set of the `count` messages at an original position that no peer says are acknowledged."""
+        remaining = (1 << count) - 1
+        for state in self.said.values():
+            remaining &= state.remaining(*origin, count)
+        return remaining
+
+    def takes(self, index: int, record: int, cause: int) -> bool:
+        """Acknowledge the messages of an entry that a peer says are acknowledged; True when that is the
+        whole entry.
+        """
+        runtime, cursor, count = self.runtime, self.subscription.cursor, self.runtime.messages.batch[record]
+        if self.remaining(index, record) == (1 << count) - 1:
+            return False
+        said, remaining = self._said_of(index, count)
+        if not said:
+            return False
+        before, seq, subscription = cursor.mark_delete, NULL, self.subscription
+        topic, (ledger, entry) = self.topic, self.topic.log.position(index)
+        for bit, peer in sorted(said.items()):
+            producer, sequence_id = (
+                runtime.messages.producer[record + bit],
+                runtime.messages.sequence_id[record + bit],
+            )
+            where = (producer, sequence_id, ledger, entry, NULL if count == 1 else bit)
+            seq = runtime.note(
+                "message.filtered",
+                cause,
+                topic.cluster.number,
+                peer,
+                topic.number,
+                subscription.number,
+                *where,
+                self.said[peer].seq,
+            )
+            seq = runtime.emit(
+                (
+                    _REGISTERED,
+                    runtime.now_us,
+                    seq,
+                    topic.cluster.number,
+                    topic.number,
+                    subscription.number,
+                    NULL,
+                    *where,
+                )
+            )
+            if count > 1:
+                cursor.acknowledge_batch(index, bit, count)
+        self.filtered += len(said)
+        if not remaining:
+            cursor.acknowledge(index)
+            window = runtime.windows.get(subscription.name)
+            for message in (
+                range(record, record + count)
+                if window is not None and window.target == topic.cluster.name
+                else ()
+            ):
+                window.settled(message)
+        subscription.after_acknowledgement(before, "acknowledgement", seq)
+        return not remaining
+
+    def _said_of(self, index: int, count: int) -> tuple[dict[int, str], int]:
+        """Of an entry's messages that are not acknowledged here, the peer that says they are, by batch
+        index; and the bit set of the rest.
+        """
+        origin, remaining = (
+            origin_of(self.topic, index),
+            self.subscription.cursor.batch_remaining(index, count),
+        )
+        said: dict[int, str] = {}
+        for peer, state in self.said.items():
+            known = remaining & ~state.remaining(*origin, count)
+            said.update(dict.fromkeys((bit for bit in range(count) if known >> bit & 1), peer))
+            remaining &= ~known
+        return said, remaining

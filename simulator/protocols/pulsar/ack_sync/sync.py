@@ -1,0 +1,305 @@
+"""Acknowledgement-state sync: a cluster tells another which messages a subscription has acknowledged
+(docs/acknowledgement-sync.md).
+
+Rules: a request carries the whole state over the link, with its latency and loss, never in the topic. Entries
+are named by the cluster where they were published and their index in its log, which every copy carries; so
+the state needs no translation at the receiver. The receiver adds it to what the peer said before: a crash
+that makes a cursor forget takes nothing back. Only a person's reset does. The receiver's dispatcher filters
+what the state says; nothing is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from pyroaring import BitMap
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+
+NONE, ONCE = "none", "once"  # once: on command only; else "periodic"
+REQUEST_BYTES, RANGE_BYTES = 64, 32
+"""What a request weighs on a link: names and mark-delete; and for each individually deleted range two
+positions, for each partly acknowledged batch a position and a bit set.
+"""
+
+MOST_ON_THE_WIRE = 100
+"""Requests to one peer that are on the wire at once; each holds a whole state, so a period far below the
+latency waits here.
+"""
+
+_DRAWS = 1 << 58  # draws of the link's latency that belong to requests, far from those of entries
+_NOTHING = BitMap()
+
+
+class AcknowledgedState(NamedTuple):
+    """What one cluster said: `whole[origin]` are indices in that cluster's log, `parts` the messages of
+    batched entries that are *not* acknowledged, by (origin, index). `history` is the row with which the
+    cursor was opened or last reset by a person, `seq` the row that applied the newest request.
+    """
+
+    whole: dict[int, BitMap]
+    parts: dict[tuple[int, int], int]
+    history: int
+    seq: int
+
+    def remaining(self, origin: int, index: int, messages: int) -> int:
+        """Bit set of the messages of an entry that this state does not know to be acknowledged."""
+        if index in self.whole.get(origin, _NOTHING):
+            return 0
+        return self.parts.get((origin, index), (1 << messages) - 1)
+
+    def followed_by(self, newer: AcknowledgedState) -> AcknowledgedState:
+        """What holds once a newer request came: both together; after a reset only the newer."""
+        if newer.history != self.history:
+            return newer
+        whole = {
+            origin: self.whole.get(origin, _NOTHING) | newer.whole.get(origin, _NOTHING)
+            for origin in {**self.whole, **newer.whole}
+        }
+        parts = {
+            (origin, index): remaining & self.parts.get((origin, index), remaining)
+            for (origin, index), remaining in {**self.parts, **newer.parts}.items()
+            if index not in whole.get(origin, _NOTHING)
+        }
+        return AcknowledgedState(whole, parts, newer.history, newer.seq)
+
+
+class Known(NamedTuple):
+    """A cursor's state as far as it decides whether there is something new to tell."""
+
+    history: int
+    mark_delete: int
+    deleted: BitMap
+    parts: dict[int, int]
+
+
+class Line:
+    """One connection to a peer: what was last put on it, and what it still carries.
+
+    Order holds on it, and with one request all after it are lost.
+    """
+
+    def __init__(self, number: int, connection: tuple[int, int]) -> None:
+        self.number = number
+        self.connection = connection  # the topic's load, the replicator's connection
+        self.told: Known | None = None
+        self.waiting = 0
+        self.due_us = 0
+
+
+class AcknowledgementSender:
+    """The sending side of one subscription in one cluster."""
+
+    def __init__(self, subscription: Subscription, period_us: int | None, place: int) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.period_us = period_us  # None: on command only
+        self.opened = self.history = NULL  # the rows that opened the cursor, and that last put it anew
+        self.lines: dict[str, Line] = {}
+        self.arrived: dict[str, Known] = {}  # peer -> the newest state that it has
+        self.next_us: int | None = None  # when it sends again by itself
+        self.requests = self.connections = 0
+        self._draws = _DRAWS + (max(self.topic.partition, 0) << 48) + (place << 32)
+        self._seen = BitMap()  # own indices whose origins are in `_others` already
+        self._others: dict[int, BitMap] = {}
+
+    def opened_by(self, seq: int) -> None:
+        """The row that created the subscription."""
+        self.opened = self.history = seq
+
+    def reset_by(self, seq: int) -> None:
+        """A person put the cursor elsewhere: what was said before is taken back with the next request."""
+        self.history = seq
+
+    def start(self) -> None:
+        """Begin to send: the subscription was created, or the topic loaded."""
+        self.lines, self.arrived = {}, {}
+        self._tick_later(self.topic.epoch)
+
+    def _tick_later(self, epoch: int) -> None:
+        if self.period_us is not None:
+            self.next_us = self.runtime.now_us + self.period_us
+            self.runtime.schedule(self.next_us, self.topic.rank, self, "tick", epoch)
+
+    def _stands(self, epoch: int) -> bool:
+        subscription = self.topic.subscriptions.get(self.subscription.name)
+        return (
+            epoch == self.topic.epoch
+            and self.topic.loaded
+            and subscription is self.subscription
+            and subscription.sender is self
+        )
+
+    def told(self, peer: str) -> bool:
+        """Whether the peer has the state as it stands now."""
+        cursor = self.subscription.cursor
+        return self.arrived.get(peer) == Known(
+            self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged()
+        )
+
+    def on_the_wire(self, peer: str) -> int:
+        """Requests to the peer that have not arrived."""
+        line = self.lines.get(peer)
+        return 0 if line is None else line.waiting
+
+    def tick(self, epoch: int) -> None:
+        """The period is over."""
+        if self._stands(epoch):
+            for peer in self.topic.remote_clusters():
+                self.send(peer, NULL)
+            self._tick_later(epoch)
+
+    def send(self, peer: str, cause: int) -> bool:
+        """Send the state to a peer that can be reached and does not have it; False when nothing was sent."""
+        runtime, topic, cursor = self.runtime, self.topic, self.subscription.cursor
+        replicator = topic.replicators.get(peer)
+        if replicator is None or not replicator.reachable():
+            return False
+        line = self._line(peer, (topic.epoch, replicator.connection))
+        known = Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
+        if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.told or self.arrived.get(peer), known):
+            return False
+        size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
+        seq = runtime.note(
+            "acknowledgements.sent",
+            cause,
+            topic.cluster.number,
+            peer,
+            topic.number,
+            self.subscription.number,
+            *topic.log.position(cursor.mark_delete),
+            cursor.deleted_count,
+            size_bytes,
+        )
+        self.requests += 1
+        due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
+        line.told, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
+        runtime.schedule(
+            line.due_us, topic.rank, self, "arrive", (peer, line.number, self._state(), known, seq)
+        )
+        return True
+
+    def _line(self, peer: str, connection: tuple[int, int]) -> Line:
+        """The present connection to a peer: what an earlier one still carried will not arrive, and is sent
+        again.
+        """
+        line = self.lines.get(peer)
+        if line is None or line.connection != connection:
+            self.connections += 1
+            line = self.lines[peer] = Line(self.connections, connection)
+        return line
+
+    def _is_news(self, told: Known | None, known: Known) -> bool:
+        if told is not None:
+            return told != known
+        return (
+            known.mark_delete >= 0 or bool(known.deleted) or bool(known.parts) or self.history != self.opened
+        )
+
+    def arrive(self, argument: tuple) -> None:
+        """A request reached the peer, or would have."""
+        peer, number, state, known, seq = argument
+        line = self.lines.get(peer)
+        if line is None or line.number != number or not self._holds(peer, line):
+            self.runtime.note(
+                "acknowledgements.lost",
+                seq,
+                self.topic.cluster.number,
+                peer,
+                self.topic.number,
+                self.subscription.number,
+                seq,
+            )
+            if line is not None and line.number == number:
+                del self.lines[peer]
+            return
+        line.waiting -= 1
+        self.arrived[peer] = known
+        apply(self.runtime.clusters[peer].topics[self.topic.name], self.subscription, state, known, seq)
+
+    def _holds(self, peer: str, line: Line) -> bool:
+        """Whether the connection has lasted until now."""
+        epoch, connection = line.connection
+        replicator = self.topic.replicators.get(peer)
+        return (
+            replicator is not None
+            and self._stands(epoch)
+            and replicator.connection == connection
+            and replicator.reachable()
+        )
+
+    def _state(self) -> AcknowledgedState:
+        """The cursor as it stands, by origin."""
+        cursor, topic, own = self.subscription.cursor, self.topic, self.topic.cluster.index
+        acknowledged = cursor.acknowledged()
+        acknowledged.add_range(0, cursor.mark_delete + 1)
+        acknowledged.run_optimize()
+        if not self._seen <= acknowledged:  # the cursor went back
+            self._seen, self._others = BitMap(), {}
+        self._note_origins(acknowledged - self._seen)
+        self._seen = acknowledged
+        parts = {
+            origin_of(topic, index): remaining for index, remaining in cursor.partly_acknowledged().items()
+        }
+        whole = {own: acknowledged, **{origin: indices.copy() for origin, indices in self._others.items()}}
+        return AcknowledgedState(whole, parts, self.history, NULL)
+
+    def _note_origins(self, new: BitMap) -> None:
+        """Where the newly acknowledged entries of other clusters were published."""
+        if not new:
+            return
+        topic, indices = self.topic, np.array(new.to_array(), dtype=np.int64)
+        records = topic.log.records.view(int(indices[0]), int(indices[-1]) + 1)[indices - indices[0]]
+        indices, records = indices[records >= 0], records[records >= 0]
+        origins = np.frombuffer(self.runtime.messages.origin, dtype=np.int64)[records]
+        for origin in np.unique(origins).tolist():
+            if origin != topic.cluster.index:
+                carried = (topic.source_indices[index] for index in indices[origins == origin].tolist())
+                self._others.setdefault(origin, BitMap()).update(carried)
+
+
+def sender_for(subscription: Subscription) -> AcknowledgementSender | None:
+    """The sending side, when the scenario asks for one."""
+    specs = subscription.runtime.subscriptions
+    spec = specs.get(subscription.name)
+    migrates = subscription.topic.base in subscription.runtime.synchronised
+    if spec is None or (spec.acknowledgement_sync == NONE and not migrates):
+        return None
+    period_us = None if spec.acknowledgement_sync == ONCE else spec.ack_sync_period_us
+    return AcknowledgementSender(subscription, period_us, sorted(specs).index(spec.name))
+
+
+def origin_of(topic: Topic, index: int) -> tuple[int, int]:
+    """(origin cluster's ordinal, index in its log) of an entry of messages: the position that it carries."""
+    origin = topic.runtime.messages.origin[topic.log.records[index]]
+    return origin, index if origin == topic.cluster.index else topic.source_indices[index]
+
+
+def apply(topic: Topic, sender: Subscription, state: AcknowledgedState, known: Known, cause: int) -> None:
+    """The receiving broker adds the state to what the peer said before; a subscription that is missing is
+    opened at Earliest.
+    """
+    peer, name = sender.topic.cluster, sender.name
+    subscription = topic.subscriptions.get(name)
+    if subscription is None:
+        subscription = topic.add_subscription(
+            name, sender.type, topic.log.first_kept - 1, False, "acknowledgement-sync", cause
+        )
+    seq = topic.runtime.note(
+        "acknowledgements.applied",
+        cause,
+        topic.cluster.number,
+        peer.number,
+        topic.number,
+        subscription.number,
+        *sender.topic.log.position(known.mark_delete),
+        len(known.deleted),
+        cause,
+    )
+    subscription.filter.hear(peer.name, state._replace(seq=seq))

@@ -1,0 +1,152 @@
+"""One answer: the text of a tool for one cluster and topic, the notes beside it, and which lines say
+otherwise elsewhere.
+
+Rules: what cannot be asked is said in words (AdminError). Work is done in pieces: `ask` yields between them
+and returns the answer. Where no broker answers, pulsar-admin gets no text, and neither does the reader; the
+notes say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.pulsar.admin import metrics, stats_internal, truth
+from simulator.protocols.pulsar.admin.printed import Line, Path, Printer
+from simulator.protocols.pulsar.admin.stats import TopicStats, counters
+from simulator.protocols.pulsar.admin.tallies import count
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.admin.tallies import Tallies
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.runtime import Runtime
+
+TOOLS = ("stats", "stats-internal", "metrics")
+
+
+class AdminError(Exception):
+    """A question that has no answer; `hint` says what would be right."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+def ask(runtime: Runtime, tool: str, cluster: str, topic_name: str | None = None) -> Iterator[None]:
+    """The answer as a JSON-able object: {tool, cluster, topic, at_us, command, text, notes: [[line,
+    words]], differs: [[line, {cluster: value}]], unavailable}. Lines count from 0. `topic_name` None is
+    the first topic. Raises AdminError.
+    """
+    topic = _topic(runtime, tool, cluster, topic_name)
+    answer = {
+        "tool": tool,
+        "cluster": cluster,
+        "topic": topic.name,
+        "at_us": runtime.now_us,
+        "command": _command(tool, topic),
+    }
+    if not topic.loaded:
+        return {**answer, "text": "", "notes": [], "differs": [], "unavailable": _unavailable(topic)}
+    counted: dict[int, Tallies] = {}
+    lines, notes = yield from _read(runtime, tool, topic, counted, with_notes=True)
+    others: dict[str, dict[Path, str]] = {}
+    for name in runtime.cluster_names:
+        other = runtime.clusters[name].topics.get(topic.name)
+        if other is not None and other is not topic and other.loaded:
+            theirs, _none = yield from _read(runtime, tool, other, counted, with_notes=False)
+            others[name] = {line.path: line.value for line in theirs if line.value is not None}
+    return {
+        **answer,
+        "text": "".join(f"{line.text}\n" for line in lines),
+        "notes": [[number, notes[line.path]] for number, line in enumerate(lines) if line.path in notes],
+        "differs": _differences(lines, others),
+        "unavailable": None,
+    }
+
+
+def _topic(runtime: Runtime, tool: str, cluster: str, name: str | None) -> Topic:
+    if tool not in TOOLS:
+        raise AdminError(f"There is no tool {tool}.", f"Tools are {', '.join(TOOLS)}.")
+    if cluster not in runtime.clusters:
+        raise AdminError(
+            f"There is no cluster {cluster}.", f"Clusters are {', '.join(runtime.cluster_names)}."
+        )
+    topics = runtime.clusters[cluster].topics
+    if name is None and topics:
+        name = next(iter(topics))
+    if not topics:
+        raise AdminError(
+            f"No topic exists in {cluster} now.", "Choose another instant or cluster, or create one."
+        )
+    if name not in topics:
+        raise AdminError(
+            f"There is no topic {name} in {cluster}.", f"Topics there are {', '.join(topics) or 'none'}."
+        )
+    return topics[name]
+
+
+def _command(tool: str, topic: Topic) -> str:
+    """What an operator would type."""
+    if tool == "metrics":
+        return f"curl -s http://broker.{topic.cluster.name}:8080/metrics/"
+    return (
+        f"pulsar-admin --admin-url http://broker.{topic.cluster.name}:8080 topics {tool} "
+        f"{metrics.full_name(topic)}"
+    )
+
+
+def _unavailable(topic: Topic) -> str:
+    cluster = topic.cluster
+    if cluster.up:
+        return f"No broker of {cluster.name} serves {topic.name} now, so there is nobody to ask."
+    return (
+        f"{cluster.name} is {cluster.state}: no broker answers, and pulsar-admin prints a connection error."
+    )
+
+
+def _read(
+    runtime: Runtime, tool: str, topic: Topic, counted: dict[int, Tallies], with_notes: bool
+) -> Iterator[None]:
+    """Lines and notes of one topic in one cluster."""
+    stats = TopicStats(topic, (yield from counters(runtime, topic, counted)))
+    notes: dict[Path, str] = {}
+    if tool == "metrics":
+        if 0 not in counted:
+            counted[0] = yield from count(runtime.trace, 0, runtime.seq)
+        counts = metrics.snapshot_counts(counted[0], topic.cluster.number)
+        lines = metrics.lines(stats, counts)
+        notes = truth.of_metrics(stats, counts) if with_notes else notes
+    elif tool == "stats":
+        lines = Printer().print(stats.tree())
+        notes = (yield from truth.of_stats(stats)) if with_notes else notes
+    else:
+        lines = Printer().print(stats_internal.tree(stats))
+        notes = (yield from truth.of_stats_internal(stats)) if with_notes else notes
+    return lines, notes
+
+
+def _differences(lines: list[Line], others: dict[str, dict[Path, str]]) -> list[list[Any]]:
+    """Lines whose value another cluster has too, and otherwise."""
+    found = []
+    for number, line in enumerate(lines):
+        if line.value is None:
+            continue
+        elsewhere = {
+            name: values[line.path]
+            for name, values in others.items()
+            if values.get(line.path, line.value) != line.value
+        }
+        if elsewhere:
+            found.append([number, elsewhere])
+    return found
+
+
+def with_notes(answer: dict[str, Any]) -> str:
+    """The text with each note under its line, for a terminal."""
+    notes = dict(answer["notes"])
+    lines = []
+    for number, line in enumerate(answer["text"].splitlines()):
+        lines.append(line)
+        if number in notes:
+            lines.append(f"{' ' * (len(line) - len(line.lstrip()))}^ {notes[number]}")
+    return "".join(f"{line}\n" for line in lines)

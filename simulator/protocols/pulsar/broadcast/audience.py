@@ -1,0 +1,318 @@
+"""An audience: very many alike subscriptions of one topic, each with one consumer, kept as columns.
+
+Rules: member i is an Exclusive subscription of its own with a cursor of its own. Its client takes each
+message at once and acknowledges it at once, so permits never run out and a message is delivered, acknowledged
+and registered at the instant at which it leaves the broker; a cursor is written as it moves. Members connect
+in their order, so those connected are always the first so many, and all of them have been handed every entry
+below `handed`. Markers are passed over in silence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.log.border import Border
+from simulator.protocols.pulsar.broadcast.runs import UNKNOWN, Run
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.ranks import CONSUMER, rank
+from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.scenarios.model import AudienceSpec
+
+WAITING, RUNNING, STOPPED = "waiting", "running", "stopped"
+_AFTER_CONSUMERS = 10_000
+"""Ordinal among the consumers: a scenario has fewer."""
+
+
+class Audience:
+    """One audience on one topic or partition.
+
+    `marks` are the members' mark-deletes, as indices in the topic's log.
+    """
+
+    def __init__(self, topic: Topic, spec: AudienceSpec) -> None:
+        runtime = topic.runtime
+        self.runtime = runtime
+        self.topic = topic
+        self.spec = spec
+        self.name = spec.name
+        self.size = spec.subscriptions
+        self.number = runtime.name(spec.name)
+        self.first_client = runtime.name(member_name(spec.name, 0))
+        self.rank = rank(
+            CONSUMER,
+            _AFTER_CONSUMERS + sorted(runtime.scenario.audiences).index(spec.name),
+            topic.partition + 1,
+        )
+        self.state = WAITING
+        self.epoch = 0  # counts ends of its region: a timer of before is stale
+        self.asks_again = False  # its clients will, now or when they have waited
+        self.retries = 0  # how often they have asked in vain
+        self.opened = self.connected = 0  # members that have a cursor, that are connected
+        self.handed = 0
+        self.border = Border(topic.log)  # of whoever is slowest
+        self.last_data = -1  # the last entry below `handed` that is no marker
+        self.marks = np.full(self.size, -1, dtype=np.int64)
+        self.connected_seqs = np.full(self.size, UNKNOWN, dtype=np.int64)
+        # of the last delivery, -1 before the first
+        self.latencies_us = np.full(self.size, -1, dtype=np.int64)
+        self.delivered = self.repeated = self.lost_to_retention = 0  # messages
+        self.reached: np.ndarray | None = None  # the highest marks of all, once cursors have been set back
+        # how long it took to connect everybody, the last time that this came to its end
+        self.connected_all_us: int | None = None
+        self.asked_us = 0
+
+    # --- life
+
+    def start(self, _argument: None) -> None:
+        """The scenario's `start`: every member's client asks to connect."""
+        self.state = RUNNING
+        self.ask(self.epoch)
+
+    def stop(self, _argument: None) -> None:
+        """The scenario's `stop`: every client closes."""
+        self.state = STOPPED
+        self._cut_off("closed", NULL)
+        if self.topic.broker is not None:
+            self.topic.broker.forget_audience(self)
+
+    def ask(self, epoch: int) -> None:
+        """Ask the topic's broker to connect everybody."""
+        if epoch != self.epoch or self.state != RUNNING:
+            return
+        self.asks_again = False
+        if self.topic.loaded:
+            self.retries = 0
+            self.asked_us = self.runtime.now_us
+            self.topic.broker.admissions.ask_all(self)
+        else:
+            self._back_off()
+
+    def _back_off(self) -> None:
+        """Everybody asks again later; who does so already goes on waiting."""
+        if self.state == RUNNING and not self.asks_again:
+            self._ask_at(self.runtime.now_us + backoff.wait_us(self.retries))
+            self.retries += 1
+
+    def _ask_at(self, at_us: int) -> None:
+        self.asks_again = True
+        self.runtime.schedule(at_us, self.rank, self, "ask", self.epoch)
+
+    def topic_loaded(self) -> None:
+        """The topic is there again: clients come with their region, those who lost only the topic when
+        they have waited.
+
+        No cursor stands ahead of the last entry that the topic knows of (only a shadow can know of fewer than
+        before): what was acknowledged beyond is delivered again.
+        """
+        self._set_back(self.topic.log.length)
+        if self.state == RUNNING and not self.asks_again:
+            self._ask_at(self.runtime.now_us)
+
+    def topic_unloaded(self, reason: str, cause: int) -> None:
+        """The topic has left its broker: whoever was connected, or waited for that, tries again."""
+        self._cut_off(reason, cause)
+        self._back_off()
+
+    def region_down(self) -> None:
+        """The clients are down with their region: none waits to ask again."""
+        self.epoch += 1
+        self.asks_again, self.retries = False, 0
+
+    def topic_deleted(self) -> None:
+        """Every subscription went with the topic: whoever comes when it is there again begins anew."""
+        self.opened, self.reached = 0, None
+
+    def _set_back(self, length: int) -> None:
+        marks = self.marks[: self.opened]
+        if (marks >= length).any():
+            before = self.marks if self.reached is None else np.maximum(self.marks, self.reached)
+            self.reached = before.copy()
+            np.minimum(marks, length - 1, out=marks)
+        self.handed = min(self.handed, length)
+        while self.last_data >= self.handed or (
+            self.last_data >= 0 and self.topic.log.records[self.last_data] < 0
+        ):
+            self.last_data -= 1
+
+    def _cut_off(self, reason: str, cause: int) -> None:
+        """Everybody is disconnected; a row for each."""
+        count, self.connected = self.connected, 0
+        if count:
+            code = CODE["consumer.disconnected"]
+            ordinals, members = np.arange(count), (self.topic.cluster.number, self.topic.number, self.number)
+            fields = (
+                self.runtime.now_us,
+                cause,
+                *members,
+                self.first_client + ordinals,
+                self.runtime.name(reason),
+            )
+            self.runtime.emit_rows(count, [RowColumns(code, self.runtime.seq + ordinals, fields)])
+
+    # --- reading
+
+    def read(self, cause: int) -> None:
+        """Hand every new entry to the broker, for all who are connected; an entry that cannot be read is
+        waited for.
+        """
+        log, reads = self.topic.log, self.topic.reads
+        for index in range(max(self.handed, log.first_kept), log.length):
+            if self.connected and reads is not None and not reads.take_for(index, self.connected):
+                return
+            if log.records[index] >= 0:
+                self.last_data = index
+                if self.connected:
+                    self.topic.broker.fan_out(
+                        Run(self, (index,), 0, self.connected, self._service_us((index,)), cause)
+                    )
+            self.handed = index + 1
+        if self.connected and reads is not None:
+            reads.reached_end()
+
+    def _service_us(self, entries: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(self.topic.broker.service_us(self.entry_bytes(index)) for index in entries)
+
+    def entry_bytes(self, index: int) -> int:
+        """Size of an entry, all messages of a batch."""
+        messages, record = self.runtime.messages, self.topic.log.records[index]
+        return messages.size_bytes[record] * messages.batch[record]
+
+    def first_needy(self, first: int, count: int) -> int | None:
+        """The first of the next members to connect that will have entries to catch up on; None when none
+        has.
+        """
+        if self.last_data < self.topic.log.first_kept:
+            return None
+        known = min(max(self.opened - first, 0), count)
+        behind = np.flatnonzero(self.marks[first : first + known] < self.last_data)
+        if len(behind):
+            return first + int(behind[0])
+        return first + known if known < count and self.spec.initial_position == "Earliest" else None
+
+    def connect(self, count: int, instants: np.ndarray) -> None:
+        """The next members are connected at these instants; whoever is behind is handed what is missing."""
+        self.read(NULL)
+        first, last, log = self.connected, self.connected + count, self.topic.log
+        if last > self.opened:
+            begin = self.handed - 1 if self.spec.initial_position == "Latest" else log.first_kept - 1
+            self.marks[max(first, self.opened) : last] = begin
+            self.opened = last
+            self.border.put_before_first(begin)
+        self.connected = last
+        if last == self.size:
+            self.connected_all_us = int(instants[-1]) - self.asked_us
+        for member in (first + np.flatnonzero(self.marks[first:last] < self.last_data)).tolist():
+            begin = max(int(self.marks[member]) + 1, log.first_kept)
+            entries = self._readable(begin)
+            if entries:
+                self.topic.broker.fan_out(
+                    Run(self, entries, member, 1, self._service_us(entries), UNKNOWN),
+                    int(instants[member - first]),
+                )
+
+    def _readable(self, begin: int) -> tuple[int, ...]:
+        """The entries with data from one on that were handed to others before, read once more for one
+        member.
+        """
+        log, reads = self.topic.log, self.topic.reads
+        if reads is not None:
+            for index in range(begin, self.handed):
+                reads.take_for(index, 1)
+        return tuple((begin + np.flatnonzero(log.records.view(begin, self.handed) >= 0)).tolist())
+
+    def pushed(self, first_index: int) -> None:
+        """The ledgers below an entry are gone (a shadow's source has trimmed): lost is what members had
+        not been handed, nor had ever got.
+        """
+        passed = self.marks[: self.opened].copy()
+        passed[: self.connected] = max(self.handed, 0) - 1
+        if self.reached is not None:
+            passed = np.maximum(passed, self.reached[: self.opened])
+        for mark, members in zip(
+            *np.unique(passed[passed < first_index - 1], return_counts=True), strict=True
+        ):
+            self.lost_to_retention += self._messages(int(mark) + 1, first_index) * int(members)
+        away = slice(self.connected, self.opened)
+        self.marks[away] = np.maximum(self.marks[away], first_index - 1)
+        self.handed = max(self.handed, first_index)
+        self.border.move(first_index - 1, self.topic.log.ledgers[0].id)
+
+    def ledger_opened(self) -> None:
+        """A new ledger was opened, to which the slowest cursors move where they stand at the border."""
+        slowest = self.slowest()
+        ledger = None if slowest is None else self.border.next_ledger(slowest)
+        if ledger is not None:
+            self.border.move(slowest, ledger)
+
+    def _messages(self, first: int, last: int) -> int:
+        """Messages of the entries `first` to `last - 1`."""
+        records = self.topic.log.records.view(first, last)
+        return sum(self.runtime.messages.batch[record] for record in records[records >= 0].tolist())
+
+    def took(self, run: Run, count: int, instants: np.ndarray) -> None:
+        """The next dispatches of a run have left: cursors move."""
+        published_us, batch = self.runtime.messages.published_us, self.runtime.messages.batch
+        records = [self.topic.log.records[index] for index in run.entries]
+        if len(run.entries) == 1:
+            members = slice(run.first + run.done, run.first + run.done + count)
+            if self.reached is not None:
+                self.repeated += (
+                    int(np.count_nonzero(self.reached[members] >= run.entries[0])) * batch[records[0]]
+                )
+            self.marks[members] = run.entries[0]
+            self.latencies_us[members] = instants - published_us[records[0]]
+            self.delivered += count * batch[records[0]]
+        else:
+            left = records[run.done : run.done + count]
+            if self.reached is not None:
+                reached = int(self.reached[run.first])
+                self.repeated += sum(
+                    batch[record]
+                    for index, record in zip(run.entries[run.done : run.done + count], left, strict=True)
+                    if index <= reached
+                )
+            self.marks[run.first] = run.entries[run.done + count - 1]
+            self.latencies_us[run.first] = instants[-1] - published_us[left[-1]]
+            self.delivered += sum(batch[record] for record in left)
+
+    # --- looking
+
+    def slowest(self) -> int | None:
+        """The mark-delete furthest behind, over markers that follow it; None before the first cursor
+        exists.
+        """
+        if not self.opened:
+            return None
+        log, slowest = self.topic.log, int(self.marks[: self.opened].min())
+        while slowest + 1 < log.length and (slowest + 1 < log.first_kept or log.records[slowest + 1] < 0):
+            slowest += 1
+        return slowest
+
+    def backlog(self) -> int:
+        """Entries that its cursors have not passed, all members together."""
+        length = self.topic.log.length
+        return int((length - 1 - np.maximum(self.marks[: self.opened], self.topic.log.first_kept - 1)).sum())
+
+
+def add_audiences(topic: Topic) -> None:
+    """Give a new topic (or partition) the audiences that the scenario declares for it."""
+    runtime = topic.runtime
+    for name in sorted(runtime.scenario.audiences):
+        spec = runtime.scenario.audiences[name]
+        if (spec.topic, spec.cluster) == (topic.base, topic.cluster.name):
+            audience = topic.audiences[name] = Audience(topic, spec)
+            runtime.fan_out.add(audience)
+            runtime.schedule(max(spec.start_us, runtime.now_us), audience.rank, audience, "start")
+            if spec.stop_us is not None:
+                runtime.schedule(max(spec.stop_us, runtime.now_us), audience.rank, audience, "stop")
+
+
+def member_name(audience: str, member: int) -> str:
+    """A member's name: they are numbered from 1."""
+    return f"{audience}-{member + 1}"

@@ -1,0 +1,216 @@
+"""One broker of a cluster: it serves one dispatch after another, and connects one client after another
+(`admissions`).
+
+Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as long as its bytes need at
+`bandwidth`,
+whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded.
+Dispatches are served in the order in which dispatchers hand them over, whatever topic they belong to; an
+entry is with the client when it has left. What is called back (its session is gone, its topic unloaded, its
+reading begun anew) takes no time any more, and what waits behind moves up. A cluster that declares no brokers
+has no such limits. Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to
+it that they leave in time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.protocols.pulsar.broadcast.admissions import Admissions
+from simulator.protocols.pulsar.broadcast.runs import Run
+from simulator.protocols.pulsar.ranks import BROKER, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simulator.protocols.pulsar.broadcast.audience import Audience
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.scenarios.model import BrokerSpec
+
+_SECOND_US = 1_000_000
+
+
+class Dispatch(NamedTuple):
+    """An entry on its way out: it leaves at `leaves_us`, after `service_us` of the broker's time."""
+
+    leaves_us: int
+    service_us: int
+    order: int  # among everything that the broker was ever handed
+    size_bytes: int
+    session: Session
+    sent: tuple[int, int, int, int, int]
+    """(index, first message, bit set of its messages that are sent, redelivery count, seq that caused the
+    push)
+    """
+
+    @property
+    def topic(self) -> Topic:
+        return self.session.topic
+
+    @property
+    def begins_us(self) -> int:
+        return self.leaves_us - self.service_us
+
+    @property
+    def end_us(self) -> int:
+        return self.leaves_us
+
+    def begin_at(self, at_us: int) -> Dispatch:
+        """The same, begun at another instant."""
+        return self._replace(leaves_us=at_us + self.service_us)
+
+
+class Broker:
+    """One declared broker.
+
+    `free_us` is when all it has taken on will have left; `admissions` is the queue of clients that wait to be
+    connected.
+    """
+
+    def __init__(self, cluster: Cluster, spec: BrokerSpec) -> None:
+        self.runtime = cluster.runtime
+        self.spec = spec
+        self.name = spec.name
+        self.number = cluster.runtime.name(spec.name)
+        self.rank = rank(BROKER, sorted(cluster.runtime.scenario.brokers).index(spec.name))
+        self.topics: list[str] = []  # that it serves now, in the order in which they came
+        self.waiting: deque[Dispatch] = deque()
+        self.runs: deque[Run] = deque()  # of audiences; together with `waiting`, by instants, the one queue
+        self.admissions = Admissions(self)
+        self.handed_over = self.free_us = 0
+        self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
+        self.dispatches = self.bytes_out = self.busy_us = 0  # of what has left
+        self.queued_us_max = 0
+
+    def service_us(self, size_bytes: int) -> int:
+        """How long one dispatch of that many bytes keeps the broker busy; rounded up, so that a byte is
+        never early.
+        """
+        bandwidth = self.spec.bandwidth_bytes_per_s
+        if bandwidth is None:
+            return self.spec.dispatch_us
+        return max(self.spec.dispatch_us, -(-size_bytes * _SECOND_US // bandwidth))
+
+    # --- dispatches
+
+    def send(self, session: Session, size_bytes: int, sent: tuple[int, int, int, int, int]) -> None:
+        """Take an entry for a consumer; it leaves after everything that was taken before."""
+        service_us = self.service_us(size_bytes)
+        self.free_us = max(self.runtime.now_us, self.free_us) + service_us
+        self.queued_us_max = max(self.queued_us_max, self.queued_us)
+        self.handed_over += 1
+        self.waiting.append(Dispatch(self.free_us, service_us, self.handed_over, size_bytes, session, sent))
+        if len(self.waiting) == 1:
+            self._expect_head()
+
+    def _expect_head(self) -> None:
+        if self.waiting:
+            self.runtime.schedule(self.waiting[0].leaves_us, self.rank, self, "leave", self.epoch)
+
+    def leave(self, epoch: int) -> None:
+        """The entry at the head of the queue has left: the client has it."""
+        if epoch != self.epoch:
+            return
+        dispatch = self.waiting.popleft()
+        self._expect_head()
+        self.dispatches += 1
+        self.bytes_out += dispatch.size_bytes
+        self.busy_us += dispatch.service_us
+        dispatch.session.arrive(dispatch)
+
+    def recall(self, session: Session) -> int:
+        """Take back what waits for a session; returns how many messages that was."""
+        if not session.in_broker:
+            return 0
+        self._keep(lambda item: isinstance(item, Run) or item.session is not session)
+        recalled, session.in_broker = session.in_broker, 0
+        return recalled
+
+    def forget_topic(self, topic: Topic) -> None:
+        """The topic leaves: what waits for its consumers goes with it, and clients that wait for it hear
+        so.
+        """
+        for dispatch in self.waiting:
+            if dispatch.session.topic is topic:
+                dispatch.session.in_broker = 0
+        self._keep(lambda item: item.topic is not topic)
+        self.admissions.forget_topic(topic)
+
+    def _keep(self, wanted: Callable[[Dispatch | Run], bool]) -> None:
+        """Drop the others from the queue; what is left moves up, except what is being served."""
+        now_us = end_us = self.runtime.now_us
+        queue = sorted((*self.waiting, *self.runs), key=lambda item: (item.begins_us, item.order))
+        kept = [item for item in queue if wanted(item)]
+        if len(kept) == len(queue):
+            return
+        self.waiting, self.runs = deque(), deque()
+        for item in kept:
+            being_served = item is queue[0] and item.begins_us < now_us
+            moved = item if being_served else item.begin_at(end_us)
+            end_us = moved.end_us
+            (self.runs if isinstance(moved, Run) else self.waiting).append(moved)
+        self.free_us = end_us
+        self.epoch += 1
+        self._expect_head()
+        self.runtime.fan_out.wake()
+
+    # --- audiences
+
+    def fan_out(self, run: Run, asked_us: int | None = None) -> None:
+        """Take the dispatches of an audience, asked for now or at an instant before anything else can
+        happen.
+        """
+        self.queued_us_max = max(self.queued_us_max, self.queued_us)
+        self.handed_over += 1
+        run.order = self.handed_over
+        run.begin_at(max(self.runtime.now_us if asked_us is None else asked_us, self.free_us))
+        self.free_us = run.end_us
+        self.runs.append(run)
+        self.runtime.fan_out.wake()
+
+    def took(self, run: Run, count: int) -> None:
+        """The next dispatches of the first run have left."""
+        entries = run.entries if len(run.entries) == 1 else run.entries[run.done : run.done + count]
+        services = run.service_us if len(run.entries) == 1 else run.service_us[run.done : run.done + count]
+        times = count // len(entries)
+        self.dispatches += count
+        self.bytes_out += times * sum(run.audience.entry_bytes(index) for index in entries)
+        self.busy_us += times * sum(services)
+        run.done += count
+        if run.done == run.total:
+            self.runs.popleft()
+
+    def forget_audience(self, audience: Audience) -> None:
+        """Its clients have closed."""
+        self._keep(lambda item: not isinstance(item, Run) or item.audience is not audience)
+        self.admissions.forget_client(audience)
+
+    # --- looking
+
+    @property
+    def queued(self) -> int:
+        """Dispatches that have not left."""
+        return len(self.waiting) + sum(run.total - run.done for run in self.runs)
+
+    @property
+    def queued_us(self) -> int:
+        """How long it will take to send what it has taken on: what an entry that comes now would wait
+        before its own service.
+        """
+        return max(0, self.free_us - self.runtime.now_us)
+
+
+def broker_for(cluster: Cluster, base: str, name: str) -> Broker | None:
+    """The broker that serves a new topic (or partition): the one that declares it, else the one with the
+    fewest topics, those it declares included, the first by name among equals. None in a cluster without
+    declared brokers.
+    """
+    brokers = cluster.brokers
+    declared = [broker for broker in brokers if name in broker.spec.topics or base in broker.spec.topics]
+    if declared:
+        return declared[0]
+    return min(
+        brokers, key=lambda broker: len(dict.fromkeys((*broker.spec.topics, *broker.topics))), default=None
+    )

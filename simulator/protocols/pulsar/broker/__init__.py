@@ -1,0 +1,1 @@
+"""The broker: topics, subscriptions, dispatchers and the sessions of its consumers."""

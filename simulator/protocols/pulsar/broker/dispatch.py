@@ -1,0 +1,278 @@
+"""How a broker hands entries to consumers: the reading side of a subscription, by subscription type.
+
+Rules: reading needs a consumer with permits; a marker that is read is filtered and acked (fact sheet section
+7); entries acked meanwhile are passed over. `busy` stops a dispatcher that is called while it dispatches (an
+Update written by an ack wakes it): its loop goes on anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from simulator.kernel.clock import CONTINUES_RANK
+from simulator.protocols.pulsar.broker.hash_ring import chosen_on_ring, full_topic_name
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+
+
+DISPATCHED_AT_ONCE = 1_000
+"""Entries that one event hands out at most, a receiver queue of the default size: two or three
+milliseconds.
+"""
+
+
+class Dispatcher:
+    """What all types share: consumers' sessions and the read position."""
+
+    # whether entries may have to wait (delayed delivery); only Shared and Key_Shared postpone
+    postpones = False
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.sessions: list[Session] = []
+        self.read_index = subscription.cursor.mark_delete + 1
+        # entries below may have been acked one by one: ask before sending
+        self.check_below = self.topic.log.length
+        self.busy = False
+        self.unacked = 0  # messages with consumers, of the whole subscription
+
+    def skip_to(self, mark_delete: int) -> None:
+        """The mark-delete was moved by the broker: the read position follows if it was behind."""
+        if self.read_index <= mark_delete:
+            self.read_index = mark_delete + 1
+
+    def restart_reading(self, cause: int) -> None:
+        """Read again from the mark-delete: what was on its way to consumers is forgotten."""
+        self.rewind()
+        self.dispatch(cause)
+
+    def rewind(self) -> None:
+        """Read position to the first entry after the mark-delete."""
+        # a shadow may see less than is acked
+        self.check_below = max(
+            self.check_below, self.topic.log.length, self.subscription.cursor.last_acknowledged + 1
+        )
+        self.read_index = max(self.subscription.cursor.mark_delete + 1, self.topic.log.first_kept)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        """The broker is gone: every session ends."""
+        for session in tuple(self.sessions):
+            session.consumer.disconnected(session, reason, cause)
+        self.sessions = []
+        self.unacked = 0
+
+    def next_deliverable(self, cause: int) -> int | None:
+        """The next entry to send, from the read position; markers are filtered on the way.
+
+        None at the end.
+        """
+        log, reads = self.topic.log, self.topic.reads
+        if self.read_index >= log.length and reads is None:
+            return None
+        cursor, said = self.subscription.cursor, self.subscription.filter.said
+        while (index := self.read_index) < log.length:
+            self.read_index = index + 1
+            if index < self.check_below and cursor.is_acknowledged(index):
+                continue
+            if reads is not None and not reads.take(index):
+                self.read_index = index  # nothing holds it: reading waits here
+                return None
+            record = log.records.values[index]
+            if record < 0:
+                self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
+            elif said and self.subscription.filter.takes(index, record, cause):
+                continue
+            elif (
+                not self.postpones
+                or not self.runtime.messages.deliver_at_us[record]
+                or not self.postponed(index, record)
+            ):
+                return index
+        if reads is not None:
+            reads.reached_end()
+        return None
+
+    def postponed(self, index: int, record: int) -> bool:
+        """Whether the entry is not to be sent now; asked only of a dispatcher that postpones."""
+        return False
+
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
+        """Acks were registered, of these entries one each: what they occupied is free.
+
+        Of `released` every message is acknowledged.
+        """
+
+    def let_go_up_to(self, index: int) -> None:
+        """The mark-delete is about to be moved here over the consumers' heads: what they hold of it is not
+        awaited any more.
+        """
+
+    def go_on(self, cause: int) -> None:
+        """The mark-delete was moved so: who was blocked by what he held may be sent more."""
+
+    def dispatch_on(self, cause: int) -> None:
+        """Enough has been handed out in this event: the rest follows at this instant, before anything
+        else.
+        """
+        self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self, "dispatch", cause)
+
+    # --- quiet stretches
+
+    room = 1 << 62
+    """Messages that may be sent before a limit is reached."""
+
+    def in_turn(self) -> list[Session]:
+        """The sessions, the one that is sent the next message first, if they are sent messages in turn
+        while all have permits; else none.
+        """
+        return []
+
+
+class SingleActiveDispatcher(Dispatcher):
+    """Exclusive and Failover: one consumer at a time reads; the others wait.
+
+    Rules: a new active consumer of a Failover subscription, the first one too, reads only after
+    activeConsumerFailoverDelayTimeMillis, so that the one before may finish what it was sent; it keeps that
+    and its acks count.
+    """
+
+    def __init__(self, subscription: Subscription) -> None:
+        super().__init__(subscription)
+        self.active: Session | None = None
+        self.delays = 0  # how many delays began: a timer of an earlier one is stale
+        self.waiting = False
+
+    def add(self, session: Session, cause: int) -> None:
+        """A consumer subscribed."""
+        self.sessions.append(session)
+        self._choose(cause)
+
+    def remove(self, session: Session, cause: int) -> None:
+        """A consumer left; what it held is read again by the next one.
+
+        A standby that leaves may move a partition to another consumer.
+        """
+        self.sessions = [other for other in self.sessions if other is not session]
+        self.subscription.session_ended(session)
+        if self.active is session:
+            self.active = None
+            self.unacked = 0
+        self._choose(cause)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        super().disconnect_all(reason, cause)
+        self.active = None
+        self.waiting = False
+
+    def _choose(self, cause: int) -> None:
+        """By name: partitions in turn, a topic without partitions (or all, by setting) on the hash ring."""
+        if not self.sessions:
+            return
+        ordered = sorted(self.sessions, key=lambda session: session.consumer.name)
+        topic = self.topic
+        if topic.partition >= 0 and not topic.active_by_ring:
+            chosen = ordered[topic.partition % len(ordered)]
+        else:
+            full_name = full_topic_name(self.runtime.scenario.topics[topic.base].namespace, topic.name)
+            chosen = ordered[chosen_on_ring(full_name, [session.consumer.name for session in ordered])]
+        if chosen is self.active:
+            return
+        self.active = chosen
+        self.unacked = 0
+        seq = self.runtime.note(
+            "consumer.activated",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.subscription.number,
+            chosen.consumer.number,
+        )
+        delay_ms = self.topic.cluster.setting("activeConsumerFailoverDelayTimeMillis", self.topic)
+        if self.subscription.type != "Failover" or not delay_ms:
+            self.rewind()
+            self.dispatch(seq)
+        elif not self.waiting:  # else the delay that runs is for this one, too
+            self.waiting = True
+            self.delays += 1
+            self.runtime.schedule(
+                self.runtime.now_us + delay_ms * 1000, self.topic.rank, self, "delay_over", (self.delays, seq)
+            )
+
+    def delay_over(self, argument: tuple[int, int]) -> None:
+        """The active consumer may read: from the first entry that is not acknowledged by now."""
+        number, cause = argument
+        if self.waiting and number == self.delays:
+            self.waiting = False
+            self.rewind()
+            self.dispatch(cause)
+
+    def dispatch(self, cause: int) -> None:
+        """Send to the active consumer while it has permits."""
+        session = self.active
+        if self.busy or self.waiting or session is None or session.permits <= 0:
+            return
+        self.busy = True
+        left = DISPATCHED_AT_ONCE
+        while session.permits > 0 and session is self.active:
+            if not left:
+                self.dispatch_on(cause)
+                break
+            index = self.next_deliverable(cause)
+            if index is None:
+                break
+            self.unacked += session.push(index, 0, cause)
+            left -= 1
+        self.busy = False
+
+    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
+        """Single messages cannot be asked for again: the client drops what it has queued, and for the
+        active one everything unacknowledged is read again.
+        """
+        session.consumer.forget(session)
+        if session is self.active and not self.waiting:
+            self.unacked = 0
+            self.rewind()
+            self.dispatch(cause)
+
+    def restart_reading(self, cause: int) -> None:
+        if self.active is not None:  # a displaced consumer finishes what it was sent
+            self.active.consumer.forget(self.active)
+        self.unacked = 0
+        super().restart_reading(cause)
+
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
+        self.unacked = max(0, self.unacked - len(acked))
+
+    # --- quiet stretches
+
+    def in_turn(self) -> list[Session]:
+        return self.sessions if self.sessions == [self.active] and not self.waiting else []
+
+    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
+        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose
+        rows are written already.
+        """
+        self.read_index += fresh
+        self.unacked += len(indices)
+
+    def released_many(self, indices: np.ndarray) -> None:
+        """`release` of these entries of one message each."""
+        self.unacked -= len(indices)
+
+
+def dispatcher_for(subscription: Subscription) -> Dispatcher:
+    """The dispatcher of the subscription's type."""
+    from simulator.protocols.pulsar.broker.dispatch_shared import KeySharedDispatcher, SharedDispatcher
+
+    if subscription.type == "Shared":
+        return SharedDispatcher(subscription)
+    if subscription.type == "Key_Shared":
+        return KeySharedDispatcher(subscription)
+    return SingleActiveDispatcher(subscription)

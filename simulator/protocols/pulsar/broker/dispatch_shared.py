@@ -1,0 +1,410 @@
+"""Dispatch to many consumers: Shared (in turn) and Key_Shared (by key).
+
+Rules: what comes back (consumer gone, negative ack, delay over) waits in `replay`, lowest position first, and
+goes before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit, is not
+sent more, in silence, until a consumer is down to half or asks for something again, a subscription below half
+(Pulsar's Consumer and dispatcher differ there).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.kernel.random import draw, stream_key
+from simulator.protocols.pulsar.broker.dispatch import DISPATCHED_AT_ONCE, Dispatcher
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+
+KEY_HASHES = 65_536
+_ANY_NUMBER = 1 << 62
+POINTS_PER_CONSUMER = 100  # subscriptionKeySharedConsistentHashingReplicaPoints
+
+
+class SharedDispatcher(Dispatcher):
+    """Round robin, at most dispatcherMaxRoundRobinBatchSize messages to one consumer in a turn."""
+
+    postpones = True
+
+    def __init__(self, subscription: Subscription) -> None:
+        super().__init__(subscription)
+        self.replay = BitMap()
+        self.pending: dict[int, Session] = {}  # entry -> the session that has it
+        self.redeliveries: dict[int, int] = {}
+        self.delayed: list[tuple[int, int]] = []  # (due, index), a heap
+        self.turn = 0
+        self.blocked = False
+
+    # --- consumers come and go
+
+    def add(self, session: Session, cause: int) -> None:
+        """A consumer subscribed; the first one after none starts from the mark-delete."""
+        if not self.sessions:
+            self.pending.clear()
+            self.replay.clear()
+            self.rewind()
+        self.sessions.append(session)
+        self.dispatch(cause)
+
+    def remove(self, session: Session, cause: int) -> None:
+        """A consumer left: what it had goes to the others."""
+        self.sessions = [other for other in self.sessions if other is not session]
+        self.subscription.session_ended(session)
+        self.unacked -= session.unacked
+        for index in [index for index, holder in self.pending.items() if holder is session]:
+            del self.pending[index]
+            self.replay.add(index)
+        self._unblock(cause)
+        self.dispatch(cause)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        super().disconnect_all(reason, cause)
+        self.pending.clear()
+        self.replay.clear()
+        self.redeliveries.clear()
+        self.delayed.clear()
+        self.blocked = False
+
+    def rewind(self) -> None:
+        """Read position to the first entry after the mark-delete; nothing waits for replay or delay any
+        more.
+        """
+        super().rewind()
+        self.replay.clear()
+        self.delayed.clear()
+
+    def restart_reading(self, cause: int) -> None:
+        for session in self.sessions:
+            session.consumer.forget(session)
+            session.unacked, session.blocked = 0, False
+        self.pending.clear()
+        self.unacked, self.blocked = 0, False
+        super().restart_reading(cause)
+
+    # --- sending
+
+    def postponed(self, index: int, record: int) -> bool:
+        due_us = self.runtime.messages.deliver_at_us[record]
+        if due_us <= self.runtime.now_us or not self.topic.hot.delays:
+            return False
+        heappush(self.delayed, (due_us, index))
+        self.runtime.schedule(due_us, self.topic.rank, self, "delay_over")
+        return True
+
+    def delay_over(self, _argument: None) -> None:
+        """A delayed message is due: it goes before new entries."""
+        while self.delayed and self.delayed[0][0] <= self.runtime.now_us:
+            self.replay.add(heappop(self.delayed)[1])
+        self.dispatch(NULL)
+
+    def dispatch(self, cause: int) -> None:
+        """Send while a consumer has permits and something is left."""
+        if self.busy or self.blocked or not self.sessions:
+            return
+        self.busy = True
+        turn_messages = self.topic.hot.turn_messages
+        session, left, sent = None, 0, 0
+        while not self.blocked:
+            if left <= 0 or session.blocked or session.permits <= 0:
+                if sent >= DISPATCHED_AT_ONCE:
+                    self.dispatch_on(cause)
+                    break
+                session, left = self._next_session(), turn_messages
+            if session is None:
+                break
+            index = self._next_index(cause) if self.replay else self.next_deliverable(cause)
+            if index is None:
+                if left == turn_messages:
+                    self.turn = self.sessions.index(session)  # chosen, and got nothing: it keeps its turn
+                break
+            left -= self._send(session, index, cause)
+            sent += 1
+        self.busy = False
+
+    def _next_session(self) -> Session | None:
+        count = len(self.sessions)
+        for step in range(count):
+            session = self.sessions[(self.turn + step) % count]
+            if session.permits > 0 and not session.blocked:
+                self.turn = (self.turn + step + 1) % count
+                return session
+        return None
+
+    def _next_index(self, cause: int) -> int | None:
+        while self.replay:  # an empty bitmap is false
+            index = self.replay.min()
+            self.replay.discard(index)
+            if self.subscription.cursor.is_acknowledged(index):
+                continue
+            if self.subscription.filter.said and self.subscription.filter.takes(
+                index, self.topic.log.records[index], cause
+            ):
+                continue
+            if self.topic.reads is None or self.topic.reads.take(index):
+                return index
+            self.replay.add(index)  # nothing holds it: reading waits here
+            return None
+        return self.next_deliverable(cause)
+
+    def _send(self, session: Session, index: int, cause: int) -> int:
+        self.pending[index] = session
+        sent = session.push(index, self.redeliveries.get(index, 0), cause)
+        session.unacked += sent
+        self.unacked += sent
+        hot = self.topic.hot
+        limit = hot.unacked_per_consumer
+        if limit and session.unacked >= limit and not session.blocked:
+            session.blocked = True
+            self._note_block("consumer.blocked", session, session.unacked, cause)
+        limit = hot.unacked_per_subscription
+        if limit and self.unacked >= limit:
+            self.blocked = True
+            self._note_block("consumer.blocked", None, self.unacked, cause)
+        return sent
+
+    # --- coming back
+
+    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
+        """The client asked for these again (negative ack, ack timeout)."""
+        for index in indices:
+            if self.pending.get(index) is session:
+                del self.pending[index]
+                self._take_from(session, index)
+                self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
+                self.replay.add(index)
+        self._unblock(cause, asking=session)
+        self.dispatch(cause)
+
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
+        pending, redeliveries = self.pending, self.redeliveries
+        for index in acked:
+            session = pending.get(index)
+            if session is not None:
+                session.unacked -= 1
+                self.unacked -= 1
+        for index in released:
+            pending.pop(index, None)
+            if redeliveries:
+                redeliveries.pop(index, None)
+        if self._unblock(cause):
+            self.dispatch(cause)
+
+    def let_go_up_to(self, index: int) -> None:
+        for held in [held for held in self.pending if held <= index]:
+            self._take_from(self.pending.pop(held), held)
+            self.redeliveries.pop(held, None)
+
+    def _take_from(self, session: Session, index: int) -> int:
+        """A consumer does not have the entry any more; returns how many messages of it were
+        unacknowledged.
+        """
+        freed = session.outstanding(index)
+        session.unacked -= freed
+        self.unacked -= freed
+        return freed
+
+    def go_on(self, cause: int) -> None:
+        self._unblock(cause)
+        self.dispatch(cause)
+
+    def _unblock(self, cause: int, asking: Session | None = None) -> bool:
+        """Lift limits that are down to half, and that of a consumer that asked for messages again; True
+        when one was lifted.
+        """
+        lifted = False
+        half = self.topic.hot.unacked_per_consumer // 2
+        for session in self.sessions:
+            if session.blocked and (session.unacked <= half or session is asking):
+                session.blocked = False
+                lifted = True
+                self._note_block("consumer.unblocked", session, session.unacked, cause)
+        if self.blocked and self.unacked < self.topic.hot.unacked_per_subscription // 2:
+            self.blocked = False
+            lifted = True
+            self._note_block("consumer.unblocked", None, self.unacked, cause)
+        return lifted
+
+    # --- quiet stretches
+
+    @property
+    def room(self) -> int:
+        hot, most = self.topic.hot, max(session.unacked for session in self.sessions)
+        limits = (hot.unacked_per_consumer, most), (hot.unacked_per_subscription, self.unacked)
+        return min([super().room, *(limit - 1 - unacked for limit, unacked in limits if limit)])
+
+    def in_turn(self) -> list[Session]:
+        waiting = (
+            self.blocked or self.replay or self.delayed or any(not session.ready for session in self.sessions)
+        )
+        turn = self.turn % len(self.sessions)
+        return [] if waiting else self.sessions[turn:] + self.sessions[:turn]
+
+    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
+        """`dispatch`, in turn, of these entries of one message each, whose rows are written already; those
+        that are not `fresh` were asked for again.
+        """
+        count = len(self.sessions)
+        for turn, index in enumerate(indices.tolist(), self.turn):
+            session = self.sessions[turn % count]
+            before = self.pending.get(index)
+            if before is not None:
+                before.unacked -= 1
+                self.unacked -= 1
+                self.redeliveries[index] = self.redeliveries.get(index, 0) + 1
+            self.pending[index] = session
+            session.unacked += 1
+        self.unacked += len(indices)
+        self.read_index += fresh
+        self.turn = (self.turn + len(indices)) % count
+
+    def released_many(self, indices: np.ndarray) -> None:
+        """`release` of these entries of one message each, with no limit to lift."""
+        for index in indices.tolist():
+            session = self.pending.pop(index, None)
+            if session is not None:
+                session.unacked -= 1
+                self.unacked -= 1
+            self.redeliveries.pop(index, None)
+
+    def _note_block(self, event: str, session: Session | None, count: int, cause: int) -> None:
+        client = None if session is None else session.consumer.number
+        self.runtime.note(
+            event,
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.subscription.number,
+            client,
+            count,
+        )
+
+
+class KeySharedDispatcher(SharedDispatcher):
+    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is
+    outstanding.
+
+    What cannot go yet is read past, up to a number of entries (#23231): with so many waiting nothing new is
+    read, for nobody.
+    """
+
+    def __init__(self, subscription: Subscription) -> None:
+        super().__init__(subscription)
+        self.ring: list[tuple[int, Session]] = []
+        self.held: dict[int, list] = {}  # key -> [session, messages outstanding]
+        self.stuck = BitMap()  # of the dispatch under way: what cannot go now
+
+    def add(self, session: Session, cause: int) -> None:
+        points = [
+            (draw(stream_key(0, session.consumer.name), point) % KEY_HASHES, session)
+            for point in range(POINTS_PER_CONSUMER)
+        ]
+        self.ring = sorted((*self.ring, *points), key=lambda point: (point[0], point[1].consumer.name))
+        super().add(session, cause)
+
+    def remove(self, session: Session, cause: int) -> None:
+        self.ring = [point for point in self.ring if point[1] is not session]
+        self.held = {key: held for key, held in self.held.items() if held[0] is not session}
+        super().remove(session, cause)
+
+    def disconnect_all(self, reason: str, cause: int) -> None:
+        super().disconnect_all(reason, cause)
+        self.ring, self.held = [], {}
+
+    def restart_reading(self, cause: int) -> None:
+        self.held = {}
+        super().restart_reading(cause)
+
+    def in_turn(self) -> list[Session]:
+        return []  # by key
+
+    def _sticky_key(self, index: int) -> int:
+        """The key by which an entry is dealt: that of its first message, or one of its own below NULL
+        (Pulsar: producer and sequence id).
+        """
+        record = self.topic.log.records[index]
+        key = self.runtime.messages.key[record]
+        return key if key != NULL else NULL - 1 - record
+
+    def _owner(self, key: int) -> Session:
+        hashed = draw(stream_key(0, "key"), key) if key >= 0 else self._hash_without_key(NULL - 1 - key)
+        hashed %= KEY_HASHES
+        place = bisect_left(self.ring, hashed, key=lambda point: point[0])
+        return self.ring[place % len(self.ring)][1]
+
+    def _hash_without_key(self, message: int) -> int:
+        messages = self.runtime.messages
+        return draw(
+            stream_key(0, self.runtime.trace.names[messages.producer[message]]), messages.sequence_id[message]
+        )
+
+    def dispatch(self, cause: int) -> None:
+        """Replays first, in order; an entry that cannot go blocks its key, and reading goes on for the
+        others.
+        """
+        if self.busy or self.blocked or not self.sessions:
+            return
+        self.busy = True
+        blocked_keys: dict[int, bool] = {}
+        while not self.blocked and any(session.ready for session in self.sessions):
+            index = self._next_index(cause)
+            if index is None:
+                break
+            key = self._sticky_key(index)
+            session = self._owner(key)
+            held = self.held.get(key)
+            if key in blocked_keys or not session.ready or (held is not None and held[0] is not session):
+                blocked_keys[key] = True
+                self.stuck.add(index)
+                continue
+            if held is None:
+                held = self.held[key] = [session, 0]
+            held[1] += self._send(session, index, cause)
+        self.replay |= self.stuck
+        self.stuck = BitMap()
+        self.busy = False
+
+    def next_deliverable(self, cause: int) -> int | None:
+        return None if len(self.stuck) >= self._look_ahead_max() else super().next_deliverable(cause)
+
+    def _look_ahead_max(self) -> int:
+        """PersistentStickyKeyDispatcherMultipleConsumers.getEffectiveLookAheadLimit: where both limits are
+        off those of unacknowledged messages count.
+        """
+        hot, consumers = self.topic.hot, len(self.sessions)
+        limits = [hot.ahead_per_consumer * consumers, hot.ahead_per_subscription]
+        if not any(limits):
+            limits = [hot.unacked_per_consumer * consumers, hot.unacked_per_subscription]
+        return min((limit for limit in limits if limit), default=_ANY_NUMBER)
+
+    def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
+        freed = False
+        for index in acked:
+            if index in self.pending:
+                freed = self._let_go(self._sticky_key(index), 1) or freed
+        super().release(acked, released, cause)
+        if freed and self.replay:
+            self.dispatch(cause)
+
+    def _take_from(self, session: Session, index: int) -> int:
+        freed = super()._take_from(session, index)
+        self._let_go(self._sticky_key(index), freed)
+        return freed
+
+    def _let_go(self, key: int, count: int) -> bool:
+        held = self.held.get(key)
+        if held is None:
+            return False
+        held[1] -= count
+        if held[1] > 0:
+            return False
+        del self.held[key]
+        return True

@@ -1,0 +1,52 @@
+"""The broker settings that the data plane asks for at every message, looked up once per topic.
+
+Rules: made anew when a topic is loaded and when a setting changes; units are the engine's (microseconds), not
+Pulsar's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+
+_SECOND_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class HotSettings:
+    """Settings in force for one topic in one cluster; 0 is off where Pulsar says so."""
+
+    ttl_us: int
+    deduplicates: bool
+    replicator_queue_entries: int
+    turn_messages: int
+    unacked_per_consumer: int
+    unacked_per_subscription: int
+    ahead_per_consumer: int
+    ahead_per_subscription: int
+    delays: bool
+    persist_interval_us: int
+
+    @classmethod
+    def of(cls, topic: Topic) -> HotSettings:
+        """Read a topic's settings."""
+
+        def setting(name: str):
+            return topic.cluster.setting(name, topic)
+
+        rate = setting("managedLedgerDefaultMarkDeleteRateLimit")
+        return cls(
+            ttl_us=setting("ttlDurationDefaultInSeconds") * _SECOND_US,
+            deduplicates=setting("brokerDeduplicationEnabled"),
+            replicator_queue_entries=setting("replicationProducerQueueSize"),
+            turn_messages=setting("dispatcherMaxRoundRobinBatchSize"),
+            unacked_per_consumer=setting("maxUnackedMessagesPerConsumer"),
+            unacked_per_subscription=setting("maxUnackedMessagesPerSubscription"),
+            ahead_per_consumer=setting("keySharedLookAheadMsgInReplayThresholdPerConsumer"),
+            ahead_per_subscription=setting("keySharedLookAheadMsgInReplayThresholdPerSubscription"),
+            delays=setting("delayedDeliveryEnabled"),
+            persist_interval_us=_SECOND_US // rate if rate else 0,
+        )

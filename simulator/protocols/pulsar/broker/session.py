@@ -1,0 +1,193 @@
+"""One consumer's subscription to one topic partition: permits on the broker's side, the receiver queue's
+account on the client's.
+
+Rules: the client grants `receiverQueueSize` permits when it subscribes and what it has taken once that is
+half the queue; a batched entry costs as many permits as it has messages, so permits may go below zero. Where
+the topic is on a declared broker, what is pushed waits in the broker (`in_broker` messages) and arrives when
+it has left it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broadcast.broker import Dispatch
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.client.acknowledging import About
+    from simulator.protocols.pulsar.client.consumer import Consumer, Item
+
+_DISPATCHED = CODE["message.dispatched"]
+
+
+class Session:
+    """A connected consumer of one topic partition."""
+
+    __slots__ = (
+        "consumer",
+        "subscription",
+        "topic",
+        "runtime",
+        "permits",
+        "taken",
+        "size",
+        "flow_at",
+        "unacked",
+        "blocked",
+        "queued",
+        "in_broker",
+        "connected_us",
+        "sent_messages",
+        "sent_bytes",
+        "sent_entries",
+    )
+
+    def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
+        self.consumer = consumer
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        size = consumer.spec.receiver_queue_size
+        self.size = size
+        self.permits = size
+        self.taken = 0
+        self.flow_at = max(1, size // 2)
+        self.unacked = 0
+        self.blocked = False
+        self.queued = 0  # messages in the client's receiver queue
+        self.in_broker = 0  # messages pushed, but not yet out of the topic's broker
+        self.connected_us = subscription.runtime.now_us
+        # msgOutCounter and bytesOutCounter of pulsar-admin
+        self.sent_messages = self.sent_bytes = self.sent_entries = 0
+
+    @property
+    def ready(self) -> bool:
+        """Whether the broker may send to it now."""
+        return self.permits > 0 and not self.blocked
+
+    def outstanding(self, index: int) -> int:
+        """Messages of the entry that are not acknowledged."""
+        count = self.runtime.messages.batch[self.topic.log.records[index]]
+        return 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count).bit_count()
+
+    def about(self, item: Item) -> About:
+        """What every row about the delivery of this message says."""
+        _session, index, message, batch_index, *_rest = item
+        topic, messages = self.topic, self.runtime.messages
+        return (
+            topic.cluster.number,
+            topic.number,
+            self.subscription.number,
+            self.consumer.number,
+            messages.producer[message],
+            messages.sequence_id[message],
+            *topic.log.position(index),
+            batch_index,
+        )
+
+    def push(self, index: int, redelivery: int, cause: int) -> int:
+        """The broker sends an entry; returns how many messages that was."""
+        topic, messages = self.topic, self.runtime.messages
+        first = topic.log.records.values[index]
+        count = messages.batch[first]
+        self.sent_entries += 1
+        if topic.broker is not None:
+            return self._queue_in_broker(index, first, count, redelivery, cause)
+        if count == 1:
+            self.permits -= 1
+            self.queued += 1
+            self.sent_messages += 1
+            self.sent_bytes += messages.size_bytes[first]
+            self.consumer.receive((self, index, first, NULL, redelivery, cause))
+            return 1
+        remaining = self.subscription.cursor.batch_remaining(index, count)
+        sent = remaining.bit_count()
+        self.permits -= sent
+        self.queued += sent
+        self.sent_messages += sent
+        self.sent_bytes += sent * messages.size_bytes[first]
+        for batch_index in range(count):
+            if remaining >> batch_index & 1:
+                self.consumer.receive((self, index, first + batch_index, batch_index, redelivery, cause))
+        return sent
+
+    def _queue_in_broker(self, index: int, first: int, count: int, redelivery: int, cause: int) -> int:
+        """The entry takes its turn at the broker; returns how many messages that was."""
+        remaining = 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count)
+        sent = remaining.bit_count()
+        size_bytes = sent * self.runtime.messages.size_bytes[first]
+        self.permits -= sent
+        self.in_broker += sent
+        self.sent_messages += sent
+        self.sent_bytes += size_bytes
+        self.topic.broker.send(self, size_bytes, (index, first, remaining, redelivery, cause))
+        return sent
+
+    def arrive(self, dispatch: Dispatch) -> None:
+        """An entry has left the broker: a row for each of its messages, then the client has them."""
+        index, first, remaining, redelivery, cause = dispatch.sent
+        runtime, topic, messages = self.runtime, self.topic, self.runtime.messages
+        ledger, entry = topic.log.position(index)
+        single, arrived = messages.batch[first] == 1, []
+        for batch_index in range(remaining.bit_length()):
+            if remaining >> batch_index & 1:
+                message = first + batch_index
+                size_bytes, service_us = (0, 0) if arrived else (dispatch.size_bytes, dispatch.service_us)
+                seq = runtime.emit(
+                    (
+                        _DISPATCHED,
+                        runtime.now_us,
+                        cause,
+                        topic.cluster.number,
+                        topic.number,
+                        self.subscription.number,
+                        self.consumer.number,
+                        messages.producer[message],
+                        messages.sequence_id[message],
+                        ledger,
+                        entry,
+                        NULL if single else batch_index,
+                        size_bytes,
+                        service_us,
+                    )
+                )
+                arrived.append((self, index, message, NULL if single else batch_index, redelivery, seq))
+        self.in_broker -= len(arrived)
+        self.queued += len(arrived)
+        for item in arrived:
+            self.consumer.receive(item)
+
+    def push_many(self, count: int, size_bytes: int) -> None:
+        """`push` of so many entries of one message, `size_bytes` all together, whose rows are written
+        already.
+        """
+        self.permits -= count
+        self.queued += count
+        self.sent_entries += count
+        self.sent_messages += count
+        self.sent_bytes += size_bytes
+
+    def take_many(self, count: int) -> None:
+        """`take` of single messages, with nothing left to dispatch."""
+        self.queued -= count
+        granted = (self.taken + count) // self.flow_at * self.flow_at
+        self.permits += granted
+        self.taken += count - granted
+
+    def recall(self) -> None:
+        """What is still in the broker is not sent: its permits are there again."""
+        if self.in_broker:
+            self.permits += self.topic.broker.recall(self)
+
+    def take(self, count: int, cause: int) -> None:
+        """The application (or the client itself) took messages from the receiver queue: permits flow back
+        by halves.
+        """
+        self.queued -= count
+        self.taken += count
+        if self.size and self.taken >= self.flow_at:
+            self.permits += self.taken
+            self.taken = 0
+            self.subscription.dispatcher.dispatch(cause)

@@ -1,0 +1,315 @@
+"""A subscription in one cluster: a cursor, and what reads, writes and moves it.
+
+Rules: an ack is registered here and may move the mark-delete; a moved mark-delete looks up a snapshot
+(`snapshot_lookup`), which may write an Update (fact sheet sections 7 and 9), and the cursor is written when
+it may be (`cursor_writer`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.log.border import Border
+from simulator.log.cursors import Cursor
+from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
+from simulator.protocols.pulsar.ack_sync.sync import sender_for
+from simulator.protocols.pulsar.broker.dispatch import dispatcher_for
+from simulator.protocols.pulsar.markers.entries import Marker
+from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
+from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
+from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.acknowledging import Ack
+    from simulator.protocols.pulsar.client.waiting_acks import AckColumns
+
+_REGISTERED = CODE["message.registered"]
+_SECOND_US = 1_000_000
+
+
+class Subscription:
+    """One durable subscription of one topic partition."""
+
+    def __init__(self, topic: Topic, name: str, type_: str, mark_delete: int, replicated: bool) -> None:
+        self.topic = topic
+        self.runtime = topic.runtime
+        self.name = name
+        self.number = topic.runtime.name(name)
+        self.type = type_
+        self.cursor = Cursor(mark_delete, -_SECOND_US)  # so its first write is not held back
+        self.replicated = replicated
+        self.dispatcher = dispatcher_for(self)
+        self.snapshots = SnapshotLookup(self)
+        self.last_applied_us: int | None = None  # when an Update was last applied to it
+        self.border = Border(self.topic.log)
+        self.border.put(mark_delete)
+        self.border.persist()
+        self.writer = CursorWriter(self)
+        self.sent_before = (0, 0)  # messages and bytes sent to sessions that have ended since the load
+        self.sender = sender_for(self)
+        self.filter = AcknowledgementFilter(self)
+
+    # --- life
+
+    def switch_replication(self, enabled: bool, cause: int) -> None:
+        """Set the cursor's property."""
+        if enabled == self.replicated:
+            return
+        self.replicated = enabled
+        seq = self.runtime.note(
+            "subscription.replication-switched",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.number,
+            int(enabled),
+        )
+        if enabled:
+            self.snapshots.begin()
+        else:
+            self.snapshots.end(seq)
+        self.topic.evaluate_controller(seq)
+
+    def session_ended(self, session: Session) -> None:
+        """A consumer left: the subscription's counters keep what was sent to it."""
+        messages, size_bytes = self.sent_before
+        self.sent_before = (messages + session.sent_messages, size_bytes + session.sent_bytes)
+
+    def change_type(self, type_: str) -> None:
+        """A consumer of another type subscribes to a subscription without consumers: the type is the
+        consumer's.
+        """
+        self.type = type_
+        self.dispatcher = dispatcher_for(self)
+
+    def unload(self, cause: int, clean: bool) -> None:
+        """The topic leaves its broker: clients are disconnected, the cache is gone, the cursor flushed or
+        not.
+        """
+        self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
+        self.snapshots.drop("unloaded", cause)
+        self.sent_before = (0, 0)
+        if clean and self.cursor.dirty:
+            self.writer.write(cause)
+
+    def recover(self, cause: int) -> None:
+        """The topic was loaded: the cursor stands where it was persisted, but never ahead of the last
+        entry that the topic knows of.
+
+        Only a shadow can know of fewer than before: what was acknowledged beyond is delivered again.
+        """
+        topic, before = self.topic, self.cursor.mark_delete
+        stood = self.border.position(before)
+        self.cursor.recover()
+        if self.cursor.mark_delete != before:
+            self.border.recover()
+        seq = self.runtime.note(
+            "cursor.recovered",
+            cause,
+            topic.cluster.number,
+            topic.number,
+            self.number,
+            *self.border.position(self.cursor.mark_delete),
+            self.cursor.deleted_count,
+        )
+        if self.cursor.mark_delete != before:
+            seq = self.runtime.note(
+                "cursor.moved",
+                seq,
+                topic.cluster.number,
+                topic.number,
+                self.number,
+                *stood,
+                *self.border.position(self.cursor.mark_delete),
+                "recovery",
+            )
+        ahead, last = self.cursor.mark_delete, topic.log.length - 1
+        if ahead > last:
+            self.cursor.set_back(last)
+            seq = self.note_moved(ahead, "ahead-of-last", seq)
+        if (window := self.runtime.window_into(topic.cluster.name, self.name)) is not None:
+            window.cursor_went_back(topic)
+        self.dispatcher.restart_reading(seq)
+
+    # --- acks
+
+    def acknowledge(self, acks: list[Ack]) -> None:
+        """Register individual acks: one group, one lookup."""
+        emit, now_us, cursor = self.runtime.emit, self.runtime.now_us, self.cursor
+        before, seq = cursor.mark_delete, NULL
+        acked, released = [ack[0] for ack in acks], []
+        for index, batch_index, ack_seq, message, about in acks:
+            if batch_index == NULL:
+                cursor.acknowledge(index)
+                released.append(index)
+            elif self._acknowledge_in_batch(index, batch_index, message):
+                released.append(index)
+            seq = emit((_REGISTERED, now_us, ack_seq, *about))
+        self.after_acknowledgement(before, "acknowledgement", seq)
+        self.dispatcher.release(acked, released, seq)
+
+    def acknowledge_columns(self, acks: AckColumns) -> None:
+        """`acknowledge` for acks by column."""
+        runtime, before, indices = self.runtime, self.cursor.mark_delete, acks.indices.tolist()
+        seqs = runtime.seq + np.arange(len(indices))
+        self.cursor.acknowledge_many(acks.indices)
+        runtime.emit_rows(
+            len(indices), [RowColumns(_REGISTERED, seqs, (runtime.now_us, acks.seqs, *acks.about))]
+        )
+        self.after_acknowledgement(before, "acknowledgement", int(seqs[-1]))
+        self.dispatcher.release(indices, indices, int(seqs[-1]))
+
+    def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
+        """One message of a batched entry; True when that removed the entry."""
+        return self.cursor.acknowledge_batch(
+            index, batch_index, self.runtime.messages.batch[message - batch_index]
+        )
+
+    def filter_marker(self, index: int, marker: Marker, cause: int) -> None:
+        """The dispatcher read a marker: never delivered, a snapshot goes to the cache, then the broker
+        acks it.
+        """
+        topic = self.topic
+        seq = self.runtime.note(
+            "marker.filtered",
+            cause,
+            topic.cluster.number,
+            None,
+            topic.number,
+            marker.number,
+            marker.type,
+            marker.snapshot,
+            self.number,
+            *topic.log.position(index),
+        )
+        if marker.type == "snapshot":
+            self.snapshots.read(marker, seq)
+        before = self.cursor.mark_delete
+        self.cursor.acknowledge(index)
+        self.after_acknowledgement(before, "acknowledgement", seq)
+
+    def acknowledge_up_to(self, index: int, reason: str, cause: int) -> bool:
+        """Cumulative ack by the broker (Update, expiry, skip…); True when the mark-delete moved."""
+        before = self.cursor.mark_delete
+        if not self.cursor.mark_delete_to(index):
+            return False
+        self.dispatcher.skip_to(self.cursor.mark_delete)
+        self.after_acknowledgement(before, reason, cause)
+        window = self.runtime.windows.get(self.name)
+        if window is not None:
+            window.look_again()
+        return True
+
+    def pass_over_to(self, index: int, reason: str, cause: int) -> None:
+        """Skip, clear or expiry: what consumers hold of it counts no longer as unacknowledged, and who was
+        blocked goes on (#25592).
+
+        An Update frees nobody, for there the acks of consumers are awaited.
+        """
+        self.dispatcher.let_go_up_to(index)
+        if self.acknowledge_up_to(index, reason, cause):
+            self.dispatcher.go_on(cause)
+
+    def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
+        """What follows an ack: the row of a moved mark-delete, persistence, the lookup, trimming."""
+        after = self.cursor.mark_delete
+        if (
+            self.runtime.windows
+            and (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None
+        ):
+            window.draining.look(self.topic)
+        self.writer.write_if_due(cause)
+        if after == before:
+            return
+        seq = self.note_moved(before, reason, cause)
+        if reason in ("acknowledgement", "update"):
+            self.snapshots.look_up(seq)
+            if self.topic.migrated_to is not None and not self.backlog:
+                self.runtime.blue_green.drained_by_ack(self, seq)
+        upkeep.trim_if_switched(self.topic, self.border.position(before)[0], before, after, seq)
+
+    # --- the cursor
+
+    def note_moved(self, before: int, reason: str, cause: int) -> int:
+        """The `cursor.moved` row from `before` to the present mark-delete."""
+        return self.runtime.note(
+            "cursor.moved",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.number,
+            *self.border.position(before),
+            *self.border.position(self.cursor.mark_delete),
+            reason,
+        )
+
+    def ledger_opened(self, cause: int) -> None:
+        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        ledger = self.border.next_ledger(self.cursor.mark_delete)
+        if ledger is not None:
+            self.move_to_ledger(ledger, cause)
+
+    def move_to_ledger(self, ledger: int, cause: int) -> None:
+        """The cursor stands at `<ledger>:-1` from now on, which is after the same entry."""
+        mark_delete = self.cursor.mark_delete
+        before = self.border.position(mark_delete)
+        self.border.move(mark_delete, ledger)
+        self.runtime.note(
+            "cursor.moved",
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.number,
+            *before,
+            ledger,
+            -1,
+            "rollover",
+        )
+
+    def reset(self, mark_delete: int, reason: str, cause: int) -> None:
+        """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet
+        section 9).
+        """
+        before = self.cursor.mark_delete
+        self.cursor.reset(mark_delete)
+        self.border.put(mark_delete)
+        seq = self.note_moved(before, reason, cause)
+        if self.sender is not None:
+            self.sender.reset_by(seq)
+        self.writer.write(seq)
+        for session in self.dispatcher.sessions:
+            session.consumer.forget_cumulative(self.topic.place)
+        self.dispatcher.restart_reading(seq)
+        if (window := self.runtime.window_into(self.topic.cluster.name, self.name)) is not None:
+            window.cursor_reset(self.topic)
+
+    @property
+    def mark_delete_text(self) -> str:
+        """The mark-delete as Pulsar prints it."""
+        ledger, entry = self.border.position(self.cursor.mark_delete)
+        return f"{ledger}:{entry}"
+
+    @property
+    def backlog(self) -> int:
+        """Entries after the mark-delete that are not individually deleted, markers included (B4)."""
+        # a shadow's last confirmed entry may go back
+        return max(0, self.cursor.backlog(self.topic.log.length))
+
+
+def note_owed(topic: Topic, name: str, mark_delete: int) -> None:
+    """What lies at or below the opening mark-delete was never promised to the subscription here; the
+    earliest opening counts.
+    """
+    below = topic.present.copy()
+    for record in topic.log.records.view(
+        max(mark_delete + 1, topic.log.first_kept), topic.log.length
+    ).tolist():
+        if record >= 0:
+            below.remove_range(record, record + topic.runtime.messages.batch[record])
+    topic.owed_from[name] = below & topic.owed_from[name] if name in topic.owed_from else below

@@ -1,0 +1,469 @@
+"""A topic (or one partition of it) in one cluster: its log and everything that reads or writes it.
+
+Rules: positions inside are indices (ordinals in the log); `ledger:entry` is made at the border. An append
+tells the replicators, then the subscriptions. A load opens a new ledger; an unload that is not clean forgets
+what was not persisted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.log.columns import SharedColumn
+from simulator.log.ledgers import TopicLog
+from simulator.protocols.pulsar.ack_sync.sync import NONE
+from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
+from simulator.protocols.pulsar.markers.entries import Marker
+from simulator.protocols.pulsar.ranks import TOPIC, rank
+from simulator.protocols.pulsar.replication.replicator import Replicator
+from simulator.protocols.pulsar.shadow.reads import Reads
+from simulator.protocols.pulsar.shadow.source import ShadowSource
+from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage.topic_ledgers import TopicLedgers
+from simulator.protocols.pulsar.storage.topic_timers import TopicTimers
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from simulator.protocols.pulsar.broadcast.audience import Audience
+    from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+
+_STORED = CODE["message.stored"]
+
+
+class Topic(TopicLedgers, TopicTimers):
+    """One topic partition in one cluster. `base` is the topic's name without partition.
+
+    `source` is the topic whose ledgers it reads, for a shadow topic; `refuses` why it takes no normal send,
+    if so.
+    """
+
+    source: Topic | None = None
+    refuses: str | None = None
+    terminated = False
+
+    def __init__(self, cluster: Cluster, base: str, name: str, partition: int) -> None:
+        runtime = cluster.runtime
+        self.runtime = runtime
+        self.cluster = cluster
+        self.base = base
+        self.name = name
+        self.partition = partition
+        self.place = (cluster.name, name)
+        self.number = runtime.name(name)
+        self.rank = rank(
+            TOPIC, sorted(runtime.scenario.topics).index(base), cluster.index * 1024 + partition + 1
+        )
+        self.policies = dict(runtime.scenario.topics[base].settings)
+        self.hot = HotSettings.of(self)
+        self.log = TopicLog()
+        self.stored_seqs = SharedColumn()
+        # index in its origin's log that each replicated entry carries, -1: published here
+        self.source_indices = SharedColumn()
+        migrates = runtime.scenario.topics[base].tenant in runtime.scenario.tenants
+        self.keeps_sources = migrates or any(
+            spec.acknowledgement_sync != NONE
+            for spec in runtime.scenario.subscriptions.values()
+            if spec.topic == base
+        )
+        self.subscriptions: dict[str, Subscription] = {}
+        self.replicators: dict[str, Replicator] = {}
+        self.controller: SnapshotController | None = None
+        self.data_timestamp_ms = 0
+        self.loaded = False
+        self.audiences: dict[str, Audience] = {}
+        self.broker: Broker | None = None  # where the cluster declares brokers: the one that serves the topic
+        self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
+        self.migrated_to: str | None = None  # the cluster that its clients are sent to
+        self.epoch = 0  # counts loads: a timer of an earlier load is stale
+        self.active_by_ring = False  # activeConsumerFailoverConsistentHashing when the topic was loaded
+        self.age_timed = False  # whether the timer that rolls an old ledger over runs
+        # where a broker's counters of this load began
+        self.loaded_seq = self.loaded_length = self.loaded_us = 0
+        # deduplication: highest id by producer or replicator
+        self.producers_seen: dict[str, tuple[int, int]] = {}
+        self._present, self._present_to = BitMap(), 0  # see `present`: taken in up to this index
+        # subscription -> what was here when a consumer or a person opened it first
+        self.owed_from: dict[str, BitMap] = {}
+        self.batched = any(
+            spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base
+        )
+        self.counts = {
+            "messages": 0,
+            "snapshot_request": 0,
+            "snapshot_response": 0,
+            "snapshot": 0,
+            "subscription_update": 0,
+        }
+        self.marker_bytes = 0
+        self.shadows = ShadowSource(self)
+        self.refused_sends = 0
+        self.reads: Reads | None = None  # counted where somebody asks by which place reads are served
+
+    # --- life
+
+    def load(self, cause: int, first: bool = False) -> None:
+        """A broker takes the topic: new ledger, cursors as persisted, replicators and timers started."""
+        runtime = self.runtime
+        self.loaded = True
+        self.epoch += 1
+        self.hot = HotSettings.of(self)
+        self.active_by_ring = self.cluster.setting("activeConsumerFailoverConsistentHashing", self)
+        seq = runtime.note("topic.loaded", cause, self.cluster.number, self.number)
+        self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
+        if self.broker is not None:
+            runtime.note("topic.assigned", seq, self.cluster.number, self.number, self.broker.number)
+        self.age_timed = False
+        self.open_ledger(seq)
+        self.data_timestamp_ms = 0
+        for subscription in self.subscriptions.values():
+            subscription.recover(seq)
+            if subscription.sender is not None:
+                subscription.sender.start()
+        for peer in self.remote_clusters():
+            if peer not in self.replicators:
+                self.add_replicator(peer, seq, at_start=first)
+        for replicator in self.replicators.values():
+            replicator.start(seq, at_once=first)
+        if self.source is None:
+            self.move_cursors_on(seq)
+        self.start_timers()
+        self.evaluate_controller(seq)
+        self.shadows.loaded(seq, first)
+        for audience in self.audiences.values():
+            audience.topic_loaded()
+        upkeep.trim_if_slowest_moved(self, seq)
+
+    def load_again(self, argument: tuple[int, int]) -> None:
+        """Another broker takes the topic after a crash of the one before; nothing to do when it was loaded
+        meanwhile.
+        """
+        epoch, cause = argument
+        if (
+            epoch == self.epoch
+            and not self.loaded
+            and self.cluster.up
+            and self.cluster.topics.get(self.name) is self
+        ):
+            self.load(cause)
+
+    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
+        """Leave the broker. Clean: cursors are flushed; otherwise they fall back to what was persisted."""
+        if not self.loaded:
+            return
+        self.loaded = False
+        seq = self.runtime.note("topic.unloaded", cause, self.cluster.number, self.number, reason)
+        if self.broker is not None:
+            self.broker.forget_topic(self)
+        for audience in self.audiences.values():
+            audience.topic_unloaded(reason, seq)
+        for subscription in self.subscriptions.values():
+            subscription.unload(seq, clean)
+        for replicator in self.replicators.values():
+            replicator.close(reason, seq, clean)
+        self.shadows.unloaded(reason, seq, clean)
+        if self.reads is not None:
+            self.reads.clear()
+        for producer in self.runtime.producers.values():
+            producer.broker_left(self, reason, seq)
+        if self.controller is not None:
+            self.controller.close("unloaded", seq)
+            self.controller = None
+        self._disconnect_inbound(reason, seq)
+        if self.source is None:
+            for replicator in self.shadow_replicators():
+                replicator.disconnect("shadow-" + reason, seq)
+
+    def terminate(self, cause: int) -> int:
+        """No more messages, for good: the open ledger is closed and none opened after it.
+
+        Returns the row's seq.
+        """
+        self.terminated, self.refuses = True, "terminated"
+        ledger = self.log.ledgers[-1]
+        self.log.close_ledger(self.runtime.now_us)
+        self.runtime.note("ledger.closed", cause, self.cluster.number, self.number, ledger.id, ledger.entries)
+        seq = self.runtime.note(
+            "topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed
+        )
+        self.shadows.ledgers_changed(seq)
+        self._disconnect_inbound("terminated", seq)
+        return seq
+
+    def _disconnect_inbound(self, reason: str, cause: int) -> None:
+        """The replicators of other clusters lose their producers here."""
+        for other in self.runtime.clusters.values():
+            topic = other.topics.get(self.name)
+            inbound = topic.replicators.get(self.cluster.name) if topic is not None else None
+            if inbound is not None:
+                inbound.disconnect("remote-" + reason, cause)
+
+    def shadow_replicators(self) -> list[ShadowReplicator]:
+        """Of topics that list this one among their shadows, be it one or not: their producers connect all
+        the same.
+        """
+        return [
+            topic.shadows.replicators[self.name]
+            for topic in self.cluster.topics.values()
+            if self.name in topic.shadows.replicators
+        ]
+
+    def take_broker(self, broker: Broker | None) -> None:
+        """Which broker serves it from the next load on."""
+        if self.broker is not None:
+            self.broker.topics.remove(self.name)
+        self.broker = broker
+        if broker is not None:
+            broker.topics.append(self.name)
+
+    def remote_clusters(self) -> list[str]:
+        """Clusters that this one replicates the topic to, in sorted order."""
+        return sorted(
+            target for source, target in self.runtime.replication[self.base] if source == self.cluster.name
+        )
+
+    def add_replicator(self, peer: str, cause: int, at_start: bool = False) -> Replicator:
+        """A new replication cursor at replicationStartAt (at the start of the run the log is empty: the
+        same place).
+        """
+        earliest = at_start or self.cluster.setting("replicationStartAt", self) == "earliest"
+        replicator = Replicator(self, peer, self.log.first_kept - 1 if earliest else self.log.length - 1)
+        self.replicators[peer] = replicator
+        self.replicators = {name: self.replicators[name] for name in sorted(self.replicators)}
+        self.runtime.note(
+            "replicator.created",
+            cause,
+            self.cluster.number,
+            peer,
+            self.number,
+            *self.log.position(replicator.cursor.mark_delete),
+        )
+        return replicator
+
+    # --- appends
+
+    def append_messages(
+        self, first: int, count: int, source: int, size_bytes: int, cause: int, source_index: int = -1
+    ) -> int:
+        """Append the entry of messages `first`…; `source` is the number of the cluster it was replicated
+        from, or NULL, `source_index` its place in that cluster's log.
+
+        Returns the seq of its (first) `message.stored` row. The caller wakes the readers with `wake`.
+        """
+        runtime, log = self.runtime, self.log
+        now_us, messages = runtime.now_us, runtime.messages
+        index = log.append(first, size_bytes, now_us)
+        ledger = log.current
+        entry = ledger.entries - 1
+        seq = runtime.emit(
+            (
+                _STORED,
+                now_us,
+                cause,
+                self.cluster.number,
+                source,
+                self.number,
+                messages.producer[first],
+                messages.sequence_id[first],
+                ledger.id,
+                entry,
+                NULL if count == 1 else 0,
+                size_bytes,
+            )
+        )
+        if count > 1:
+            self._note_rest_of_batch(first, count, source, ledger.id, entry, cause)
+        stored_seqs = self.stored_seqs.values
+        if index == len(stored_seqs):
+            stored_seqs.append(seq)
+        else:
+            self.stored_seqs.append_at(index, seq)
+        if self.keeps_sources:
+            self.source_indices.append_at(index, source_index)
+        self.counts["messages"] += count
+        self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
+        full = self._full
+        if entry + 1 >= full[0] or ledger.size_bytes >= full[1] or now_us - ledger.opened_us >= full[2]:
+            self.roll_over_if_full(seq)
+        return seq
+
+    def append_many(self, messages: np.ndarray, seqs: np.ndarray, size_bytes: int, last_us: int) -> None:
+        """`append_messages` for single messages whose rows are written already, the last at `last_us`;
+        there is room.
+        """
+        self.stored_seqs.extend_at(self.log.length, seqs)
+        self.log.append_many(messages, size_bytes)
+        self.counts["messages"] += len(messages)
+        self.data_timestamp_ms = last_us // 1000 or 1
+
+    def _note_rest_of_batch(
+        self, first: int, count: int, source: int, ledger: int, entry: int, cause: int
+    ) -> None:
+        runtime, messages = self.runtime, self.runtime.messages
+        for offset in range(1, count):
+            message = first + offset
+            runtime.emit(
+                (
+                    _STORED,
+                    runtime.now_us,
+                    cause,
+                    self.cluster.number,
+                    source,
+                    self.number,
+                    messages.producer[message],
+                    messages.sequence_id[message],
+                    ledger,
+                    entry,
+                    offset,
+                    0,
+                )
+            )
+
+    @property
+    def present(self) -> BitMap:
+        """Numbers of the messages that were ever in this log; not to be changed."""
+        first, self._present_to = self._present_to, max(self._present_to, self.log.length)
+        self._present |= self.runtime.messages.numbers_in(self.log.records.view(first, self._present_to))
+        return self._present
+
+    def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
+        """Append a marker made here (`source` None) or replicated from `source`; returns its row's seq."""
+        size_bytes = marker.size_bytes
+        index = self.log.append(-marker.number, size_bytes, self.runtime.now_us)
+        event, peer = ("marker.written", marker.addressee) if source is None else ("marker.stored", source)
+        seq = self.note_marker(event, marker, peer, index, cause, size_bytes)
+        self.stored_seqs.append_at(index, seq)
+        if self.keeps_sources:
+            self.source_indices.append_at(index, -1)
+        self.counts[marker.type] += 1
+        self.marker_bytes += size_bytes
+        self.roll_over_if_full(seq)
+        return seq
+
+    def note_marker(
+        self, event: str, marker: Marker, peer: str | None, index: int, cause: int, *more: int
+    ) -> int:
+        """One `marker.*` row about the marker at `index` of this log."""
+        ledger, entry = self.log.position(index)
+        return self.runtime.note(
+            event,
+            cause,
+            self.cluster.number,
+            peer,
+            self.number,
+            marker.number,
+            marker.type,
+            marker.snapshot,
+            marker.subscription,
+            ledger,
+            entry,
+            *more,
+        )
+
+    def wake(self, cause: int) -> None:
+        """Something was appended: replicators and dispatchers read on."""
+        for replicator in self.replicators.values():
+            replicator.read()
+        self.wake_dispatchers(cause)
+
+    def wake_dispatchers(self, cause: int) -> None:
+        """A message of another cluster was appended: nothing for the geo-replicators, who pass over it
+        when they read next.
+        """
+        if self.shadows.replicators:
+            self.shadows.appended()
+        if self.audiences:
+            self._wake_by_name(cause)
+            return
+        for subscription in tuple(self.subscriptions.values()):
+            if subscription.dispatcher.sessions:
+                subscription.dispatcher.dispatch(cause)
+
+    def _wake_by_name(self, cause: int) -> None:
+        """Audiences take their turn among the subscriptions where their names stand."""
+        for name in sorted((*self.subscriptions, *self.audiences)):
+            if name in self.audiences:
+                self.audiences[name].read(cause)
+            else:
+                self.subscriptions[name].dispatcher.dispatch(cause)
+
+    # --- replicated subscriptions
+
+    def evaluate_controller(self, cause: int) -> None:
+        """Start or stop the snapshot controller as the fact sheet's section 4 says."""
+        wanted = self.replicated_subscriptions_possible() and any(
+            s.replicated for s in self.subscriptions.values()
+        )
+        if wanted and (self.controller is None or not self.controller.ticking):
+            self.start_controller("subscription", cause)
+        elif not wanted and self.controller is not None:
+            self.controller.close("not-needed", cause)
+            self.controller = None
+
+    def replicated_subscriptions_possible(self) -> bool:
+        """Feature on and more than one cluster in the topic's replication list."""
+        return (
+            self.loaded
+            and self.cluster.setting("enableReplicatedSubscriptions", self)
+            and self.listed_clusters_beyond_one()
+        )
+
+    def listed_clusters_beyond_one(self) -> bool:
+        """Whether the topic's replication-cluster list holds more than one cluster, as this cluster sees
+        it: where replication goes one way only, the receiving cluster's own list names nobody else.
+        """
+        return bool(self.remote_clusters())
+
+    def start_controller(self, reason: str, cause: int) -> SnapshotController:
+        """Create the controller and start its timer; #26655: a topic that already holds entries gets a
+        snapshot of them.
+        """
+        if self.runtime.option("initialSnapshotCoversOlder") and self.log.length > self.log.first_kept:
+            self.data_timestamp_ms = self.runtime.now_us // 1000 or 1
+        self.create_controller().start(reason, cause)
+        return self.controller
+
+    def create_controller(self) -> SnapshotController:
+        """The topic's controller; without a start it answers and applies markers and takes no snapshots of
+        its own.
+        """
+        if self.controller is None:
+            self.controller = SnapshotController(self)
+        return self.controller
+
+    def add_subscription(
+        self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int
+    ) -> Subscription:
+        """Open a cursor with this mark-delete index."""
+        if reason not in ("update", "acknowledgement-sync", "migration"):
+            note_owed(self, name, mark_delete)
+        subscription = Subscription(self, name, type_, mark_delete, replicated)
+        self.subscriptions[name] = subscription
+        self.subscriptions = {key: self.subscriptions[key] for key in sorted(self.subscriptions)}
+        seq = self.runtime.note(
+            "subscription.created",
+            cause,
+            self.cluster.number,
+            self.number,
+            name,
+            *subscription.border.position(mark_delete),
+            reason,
+            int(replicated),
+        )
+        if subscription.sender is not None:
+            subscription.sender.opened_by(seq)
+            subscription.sender.start()
+        self.runtime.look_again(self.cluster.name)
+        return subscription
+
+    def count_reads(self) -> None:
+        """Count from now on which reads the cache serves and which the bookies."""
+        if self.reads is None:
+            self.reads = Reads(self, self)

@@ -1,0 +1,1 @@
+"""Invariants of Pulsar that every run is checked against (docs/checks.md)."""

@@ -1,0 +1,60 @@
+"""Which messages were dealt with at each cluster: what the claims about Updates and about filtering rest on.
+
+A message is dealt with at X, for a subscription, when the application acknowledged it there, it expired or
+was skipped there, X passed over it because a peer had said that it is acknowledged, or X's cursor was put
+above it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.sightings import Sightings
+
+DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
+
+Cursor = tuple[int, int, int]
+"""(cluster, topic, subscription)"""
+
+
+class DealtWith:
+    """Grows with the trace; `read` and `finish` enclose what is asked about a stretch."""
+
+    def __init__(self) -> None:
+        self._seen = Sightings()  # (cluster, subscription, producer)
+        self._covered: dict[Cursor, int] = {}  # highest place that counts as dealt with
+
+    def copy(self) -> DealtWith:
+        """An independent copy; to be taken between stretches."""
+        copy = DealtWith()
+        copy._seen, copy._covered = self._seen.copy(), dict(self._covered)
+        return copy
+
+    def read(self, stretch: Stretch) -> None:
+        """Take in the stretch's rows."""
+        self._seen.read(stretch.of(*DEALT_WITH), "cluster", "subscription")
+
+    def finish(self) -> None:
+        """The stretch is over."""
+        self._seen.finish()
+
+    def cover(self, known: Knowledge, seq: int, cursor: Cursor, place: int) -> None:
+        """Everything that the log holds up to `place` counts as dealt with from now on."""
+        cluster, topic, subscription = cursor
+        log = known.logs.of(cluster, topic)
+        for producer, ids in log.messages(log.between(self._covered.get(cursor, -1), place, seq)):
+            self._seen.add((cluster, subscription, producer), ids)
+        self._covered[cursor] = max(place, self._covered.get(cursor, -1))
+
+    def unseen(
+        self,
+        cluster: int,
+        subscription: int,
+        producer: int,
+        sequence_ids: np.ndarray,
+        before_seq: int | np.ndarray,
+    ) -> np.ndarray:
+        """Mask of the messages that had not been dealt with there before the row (one, or one each)."""
+        return self._seen.unseen((cluster, subscription, producer), sequence_ids, before_seq)

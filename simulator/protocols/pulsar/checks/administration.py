@@ -1,0 +1,370 @@
+"""What each cluster's admin service has at a row: topics and their shapes, namespaces with their policies,
+settings, replication lists, who is up.
+
+Everything is told by rows: the scenario's beginning, `topic.*`, `namespace.created`, `resource.*` of
+migrations, `policy.changed`, `setting.changed`, clusters and links. Where rows do not tell it, nothing is
+claimed: two commands change a topic's lists of all clusters at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios import shape
+from simulator.scenarios.model import NamespaceSpec, Scenario
+from simulator.scenarios.names import base_of
+from simulator.scenarios.settings import OPTIONS, SETTINGS
+from simulator.trace.registry import CODE, NULL
+
+FOLLOWED = (
+    "topic.created",
+    "topic.partitions-changed",
+    "topic.deleted",
+    "topic.loaded",
+    "namespace.created",
+    "resource.created",
+    "resource.deleted",
+    "policy.changed",
+    "setting.changed",
+    "command.applied",
+    "cluster.crashed",
+    "cluster.lost",
+    "cluster.restarted",
+    "link.cut",
+    "link.healed",
+)
+_NAMES = {code: name for name, code in CODE.items()}
+_READ = (
+    "at_us",
+    "type",
+    "cluster",
+    "peer",
+    "topic",
+    "subscription",
+    "client",
+    "producer",
+    "count",
+    "sequence_id",
+    "batch_index",
+    "reason",
+    "detail",
+)
+_CREATES_REMOTELY = "createTopicToRemoteClusterForReplication"
+_OTHER_LISTS = ("replication.remove-cluster", "replication.add-cluster")
+
+Place = tuple[str, str]
+"""(cluster, topic)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One control row with its names."""
+
+    seq: int
+    at_us: int
+    kind: str
+    cluster: str | None
+    peer: str | None
+    topic: str | None
+    subscription: str | None
+    client: str | None
+    producer: str | None
+    count: int
+    sequence_id: int
+    batch_index: int
+    reason: str | None
+    detail: str | None
+
+    def arguments(self) -> dict[str, Any]:
+        """Of a command that was applied."""
+        return json.loads(self.detail or "{}")
+
+
+class Administration:
+    """A shape is a number of partitions, 0 for a plain topic, None where there is none; policies stand
+    under Pulsar's names.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.rule = scenario.options.get(
+            "replicationTopicCreation", OPTIONS["replicationTopicCreation"].default
+        )
+        self.policies = _policies(scenario)
+        self.lists = _declared_lists(scenario)
+        self.lists_unknown: dict[str, None] = {}
+        self.settings: dict[tuple[str, str], Any] = {}
+        self.down: dict[str, None] = {}
+        self.cut: dict[tuple[str, str], None] = {}
+        self.shapes = declared_shapes(scenario)
+        # every shape that it ever had
+        self.had: dict[Place, tuple[int, ...]] = {place: (count,) for place, count in self.shapes.items()}
+        self.logs: dict[Place, None] = {
+            (cluster, log): None
+            for (cluster, base), count in self.shapes.items()
+            for log in logs_of(base, count)
+        }
+        self.creates_remotely = {
+            cluster: self.setting(cluster, _CREATES_REMOTELY) for cluster in scenario.clusters
+        }
+        # whether it ever did: an order may be on its way while the cluster restarts
+        self.created_remotely = dict(self.creates_remotely)
+
+    def copy(self) -> Administration:
+        """Independent, of the same rows."""
+        copy = object.__new__(Administration)
+        copy.scenario, copy.rule = self.scenario, self.rule
+        for name in (
+            "policies",
+            "lists",
+            "lists_unknown",
+            "settings",
+            "down",
+            "cut",
+            "shapes",
+            "had",
+            "logs",
+            "creates_remotely",
+            "created_remotely",
+        ):
+            setattr(copy, name, dict(getattr(self, name)))
+        return copy
+
+    # --- asked
+
+    def base(self, name: str) -> str:
+        """The topic of a log: `orders` of `orders-partition-2`."""
+        return base_of(self.scenario.topics, name)
+
+    def setting(self, cluster: str, name: str) -> Any:
+        """A broker's setting in force."""
+        declared = {**self.scenario.settings, **self.scenario.clusters[cluster].settings}
+        return self.settings.get((cluster, name), declared.get(name, SETTINGS[name].default))
+
+    def policy(self, cluster: str, namespace: str, name: str, setting: str) -> Any:
+        """A namespace's policy, or the broker's setting where the namespace says nothing or is not there."""
+        value = self.policies.get((cluster, namespace), {}).get(name)
+        return self.setting(cluster, setting) if value is None else value
+
+    def auto_creation(self, cluster: str, namespace: str) -> tuple[bool, str, int]:
+        """(allowed, type, partitions) in force for topics that clients create."""
+        names = ("allowAutoTopicCreation", "allowAutoTopicCreationType", "defaultNumPartitions")
+        return tuple(self.policy(cluster, namespace, name, name) for name in names)
+
+    def namespace_list(self, cluster: str, namespace: str) -> tuple[str, ...]:
+        """A namespace's replication clusters as a cluster has them, () where it does not exist."""
+        policies = self.policies.get((cluster, namespace))
+        return () if policies is None else policies["replicationClusters"] or (cluster,)
+
+    def list_in_force(self, cluster: str, base: str) -> tuple[str, ...]:
+        """A topic's replication list in a cluster: its own, one that came as a global policy, or its
+        namespace's.
+        """
+        for scope in ("local", "global"):
+            if (cluster, base, scope) in self.lists:
+                return self.lists[cluster, base, scope]
+        return self.namespace_list(cluster, self.scenario.topics[base].namespace)
+
+    def kept_out(self, cluster: str, base: str) -> bool:
+        """Whether the topic may not live there: neither on the list in force nor among the allowed
+        clusters.
+        """
+        listed = self.list_in_force(cluster, base)
+        allowed = (
+            self.policies.get((cluster, self.scenario.topics[base].namespace), {}).get("allowedClusters")
+            or ()
+        )
+        return (
+            base not in self.lists_unknown
+            and bool(listed)
+            and cluster not in listed
+            and cluster not in allowed
+        )
+
+    def remotes(self, cluster: str, base: str) -> list[str]:
+        """Clusters to which it replicates from there, sorted; a list of one replicates nothing."""
+        listed = self.list_in_force(cluster, base)
+        return (
+            sorted(name for name in listed if name != cluster)
+            if len(listed) > 1 and not self.kept_out(cluster, base)
+            else []
+        )
+
+    def answers(self, cluster: str, remote: str) -> bool:
+        """Whether a cluster gets an answer from another."""
+        return remote not in self.down and (cluster, remote) not in self.cut
+
+    # --- told
+
+    def follow(self, row: Row) -> None:
+        """Take in one of the FOLLOWED rows."""
+        cluster, kind = row.cluster, row.kind
+        if kind.startswith("topic."):
+            self._follow_topic(row)
+        elif kind == "namespace.created":
+            self.policies[cluster, row.detail] = _pulsar_names(NamespaceSpec(row.detail), {})
+        elif kind in ("resource.created", "resource.deleted"):
+            self._follow_migration(row)
+        elif kind == "policy.changed":
+            self._follow_policy(row)
+        elif kind == "setting.changed":
+            self.settings[cluster, row.reason] = _value(
+                row.detail.lower() if row.detail in ("True", "False") else row.detail
+            )
+        elif kind == "command.applied" and row.reason in _OTHER_LISTS:
+            self.lists_unknown[row.arguments()["topic"]] = None
+        elif kind in ("cluster.crashed", "cluster.lost"):
+            self.down[cluster] = None
+        elif kind == "cluster.restarted":
+            self.down.pop(cluster, None)
+            self.creates_remotely[cluster] = self.setting(cluster, _CREATES_REMOTELY)
+            self.created_remotely[cluster] |= self.creates_remotely[cluster]
+        elif kind == "link.cut":
+            self.cut[cluster, row.peer] = None
+        elif kind == "link.healed":
+            self.cut.pop((cluster, row.peer), None)
+
+    def _follow_topic(self, row: Row) -> None:
+        place = row.cluster, row.topic
+        if row.kind == "topic.loaded":
+            self.logs[place] = None
+        elif row.kind == "topic.deleted":
+            self.shapes.pop(place, None)
+            for log in [log for at, log in self.logs if at == row.cluster and self.base(log) == row.topic]:
+                del self.logs[row.cluster, log]
+        # a log that is only named like a partition gives its topic no shape
+        elif self.base(row.topic) == row.topic:
+            self.shapes[place] = row.count
+            if row.count not in self.had.get(place, ()):
+                self.had[place] = (*self.had.get(place, ()), row.count)
+
+    def _follow_migration(self, row: Row) -> None:
+        # as it is there, but for the list, which speaks of those around it
+        if row.reason == "namespace" and row.kind == "resource.created":
+            self.policies[row.cluster, row.detail] = {
+                **self.policies[row.peer, row.detail],
+                "replicationClusters": None,
+            }
+        elif row.reason == "namespace":
+            self.policies.pop((row.cluster, row.detail), None)
+
+    def _follow_policy(self, row: Row) -> None:
+        whose, _, value = row.detail.partition(": ")
+        if row.topic is None:
+            self.policies[row.cluster, whose] = {
+                **self.policies.get((row.cluster, whose), {}),
+                row.reason: _value(value),
+            }
+        elif _value(value) is None:
+            self.lists.pop((row.cluster, row.topic, whose), None)
+        else:
+            self.lists[row.cluster, row.topic, whose] = _value(value)
+
+
+class Administered(Check):
+    """A check that judges control rows by what the admin services have just before; subclasses say
+    `reads`, further rows, and `judge`.
+    """
+
+    reads: tuple[str, ...] = ()
+
+    def begin(self, scenario: Scenario) -> None:
+        self.has = Administration(scenario)
+
+    def copy_into(self, copy: Administered) -> None:
+        copy.has = self.has.copy()
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        for row in self.rows(stretch):
+            for why in self.judge(row):
+                yield row.seq, why
+            if row.kind in FOLLOWED:
+                self.has.follow(row)
+
+    def rows(self, stretch: Stretch) -> Iterator[Row]:
+        """The rows that it reads, in order."""
+        found = stretch.of(*FOLLOWED, *self.reads)
+        for seq, at_us, kind, *names, count, sequence_id, batch_index, reason, detail in (
+            found.records(*_READ) if len(found) else ()
+        ):
+            words = [None if number == NULL else stretch.name(number) for number in (*names, reason, detail)]
+            yield Row(seq, at_us, _NAMES[kind], *words[:6], count, sequence_id, batch_index, *words[6:])
+
+    def judge(self, row: Row) -> Iterable[str]:
+        """What is wrong with it, in words; called before the row is taken in."""
+        raise TypeError(f"{type(self).__name__} does not say how it judges a row")
+
+
+def logs_of(base: str, count: int) -> list[str]:
+    """A topic's logs by its shape."""
+    return [f"{base}-partition-{number}" for number in range(count)] or [base]
+
+
+def words_of(count: int | None) -> str:
+    """A shape for people."""
+    return "no topic" if count is None else f"{count} partitions" if count else "a plain topic"
+
+
+def declared_shapes(scenario: Scenario) -> dict[Place, int]:
+    """Topics that are there when the run begins; a shadow topic has its source's partitions."""
+    found = {}
+    for base, topic in scenario.topics.items():
+        source = scenario.topics.get(topic.shadow_of, topic)
+        found |= {
+            (cluster, base): source.shapes.get(cluster, count) for cluster, count in topic.shapes.items()
+        }
+    return found
+
+
+def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:
+    """By (cluster, namespace) what the scenario says; a namespace that it does not declare exists
+    everywhere, a mapped tenant's where it has topics.
+    """
+    homes = {(cluster, topic.namespace) for topic in scenario.topics.values() for cluster in topic.clusters}
+    found = {}
+    for name in sorted({topic.namespace for topic in scenario.topics.values()} | set(scenario.namespaces)):
+        spec = scenario.namespaces.get(name, NamespaceSpec(name))
+        mapped = name.partition("/")[0] in scenario.tenants and name not in scenario.namespaces
+        for cluster in scenario.clusters if spec.clusters is None else spec.clusters:
+            if mapped and (cluster, name) not in homes:
+                continue
+            found[cluster, name] = _pulsar_names(spec, spec.overrides.get(cluster, {}))
+    return found
+
+
+def _pulsar_names(spec: NamespaceSpec, overrides: dict[str, Any]) -> dict[str, Any]:
+    return {key.name: overrides.get(key.field, getattr(spec, key.field)) for key in shape.POLICIES}
+
+
+def _declared_lists(scenario: Scenario) -> dict[tuple[str, str, str], tuple[str, ...]]:
+    """Own lists of topics that the scenario gives pairs, or whose namespace it does not declare."""
+    found = {}
+    for base, topic in scenario.topics.items():
+        if topic.namespace in scenario.namespaces and topic.replication is None:
+            continue
+        pairs = (
+            [(one, other) for one in topic.clusters for other in topic.clusters if one != other]
+            if topic.replication is None
+            else topic.replication
+        )
+        for cluster in dict.fromkeys([*topic.clusters, *(name for pair in pairs for name in pair)]):
+            found[cluster, base, "local"] = (
+                cluster,
+                *sorted(target for source, target in pairs if source == cluster),
+            )
+    return found
+
+
+def _value(text: str) -> Any:
+    """A value as rows write it: removed, true, 3, [a, b], a word."""
+    if text.startswith("["):
+        return tuple(text[1:-1].split(", ")) if text != "[]" else ()
+    if text.isdigit():
+        return int(text)
+    return {"removed": None, "true": True, "false": False}.get(text, text)

@@ -1,0 +1,104 @@
+"""How long a client waits that the LookupService refused: 100 ms, doubled with each refusal up to 60 s,
+for ever (docs/tenant-migration.md).
+
+A refusal says how many times in a row; the next request reaches the service a round trip and that wait later.
+A client that lost several brokers one after another asks for each, and is not judged; nor is, after its last
+message, a producer whose plan ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.settings import OPTIONS
+from simulator.trace.registry import CODE
+
+FIRST_US, MOST_US = 100_000, 60_000_000
+_READ = (
+    "lookup.failed",
+    "lookup.answered",
+    "client.changed",
+    "consumer.disconnected",
+    "producer.disconnected",
+    "consumer.connected",
+    "producer.connected",
+)
+_FAILED, _ANSWERED, _CHANGED, *_CONNECTIONS = (CODE[name] for name in _READ)
+_LEFT, _CAME = _CONNECTIONS[:2], _CONNECTIONS[2:]
+NEVER_US = 1 << 62
+
+
+class AskedAgain(Check):
+    """Keeps when each refused client must ask again."""
+
+    claim = (
+        "A client that the LookupService refused asks again after 100 ms, doubled with each refusal in a "
+        "row up to 60 s, for ever."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.watching = bool(scenario.tenants)
+        self.trip_us = scenario.options.get("lookupLatency", OPTIONS["lookupLatency"].default)
+        self.ending = frozenset(
+            name
+            for name, spec in scenario.producers.items()
+            if spec.count is not None or spec.at_us or spec.stop_us is not None
+        )
+        self.due: dict[int, int] = {}  # client -> instant
+        self.next_due_us = NEVER_US
+        self.lost: dict[int, int] = {}  # client -> brokers that it lost since it last had one
+
+    def copy_into(self, copy: AskedAgain) -> None:
+        copy.watching, copy.trip_us, copy.ending, copy.next_due_us = (
+            self.watching,
+            self.trip_us,
+            self.ending,
+            self.next_due_us,
+        )
+        copy.due, copy.lost = dict(self.due), dict(self.lost)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Requests out of their time, and none at all."""
+        if not self.watching:
+            return
+        for seq, kind, at_us, client, count in stretch.of(*_READ).records("type", "at_us", "client", "count"):
+            yield from self._overdue(stretch, at_us)
+            if kind in (_FAILED, _ANSWERED):
+                due_us = self.due.pop(client, at_us)
+                if at_us < due_us:
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.name(client)} asked {(due_us - at_us) / 1e6:.3f} s before its "
+                            f"wait was "
+                            f"over"
+                        ),
+                    )
+            if kind == _FAILED and self.lost.get(client, 0) < 2:
+                self.due[client] = at_us + self.trip_us + min(FIRST_US << min(count - 1, 20), MOST_US)
+                self.next_due_us = min(self.next_due_us, self.due[client])
+            elif kind == _CHANGED:
+                self.due.pop(client, None)
+            elif kind in _LEFT:
+                self.due.pop(client, None)
+                self.lost[client] = self.lost.get(client, 0) + 1
+            elif kind in _CAME and self.lost.get(client, 0) < 2:
+                self.lost[client] = 0
+        yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
+
+    def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
+        if now_us <= self.next_due_us:
+            return
+        for client, due_us in list(self.due.items()):
+            if due_us < now_us:
+                del self.due[client]
+                if stretch.name(client) not in self.ending:
+                    seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
+                    yield seq, f"{stretch.name(client)} was to ask again at {due_us / 1e6:.3f} s, and did not"
+        self.next_due_us = min(self.due.values(), default=NEVER_US)

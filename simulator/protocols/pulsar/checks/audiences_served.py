@@ -1,0 +1,155 @@
+"""Every member of an audience gets every message once, in the log's order.
+
+A member's cursor begins where it first connects, and its first delivery is of the message right there or of a
+later one. From then on each
+delivery is of the very next message of the log: no repeat, no gap, over unloads and crashes too, for an
+audience's cursors are written as they move. On a shadow topic the log is its source's; what the source had
+deleted may be passed over, and after a load, when a shadow may know of fewer entries than before, a member
+may be taken back. Who comes after a topic was deleted begins anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulator.checks.check import Check, first_broken
+from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, position_words
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.logs import MARKER, Log
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import CODE
+
+_NOTHING_YET = -1
+_LOADED = CODE["topic.loaded"]
+PARTITION = re.compile(r"-partition-\d+$")
+
+
+class AudiencesServed(Check):
+    """Keeps the last message that each member got, as its ordinal among the log's messages."""
+
+    claim = (
+        "Every member of an audience is delivered each message of its topic once, in order, from where it "
+        "first connected."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.sizes = {name: spec.subscriptions for name, spec in scenario.audiences.items()}
+        self.last: dict[tuple[int, int, int], np.ndarray] = {}  # (cluster, topic, audience) -> by member
+        # the same -> who may begin again, for its shadow was loaded anew
+        self.taken_back: dict[tuple[int, int, int], np.ndarray] = {}
+        self.source_of: dict[tuple[int, int], int] = {}  # (cluster, shadow topic) -> its source
+        # (cluster, source) -> (seq, ledger) of those deleted
+        self.trimmed: dict[tuple[int, int], list[tuple[int, int]]] = {}
+
+    def copy_into(self, copy: AudiencesServed) -> None:
+        copy.sizes = self.sizes
+        # arrays are replaced, never written to
+        copy.last, copy.taken_back = dict(self.last), dict(self.taken_back)
+        copy.source_of, copy.trimmed = dict(self.source_of), dict(self.trimmed)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Deliveries out of turn."""
+        broken: list[tuple[int, str]] = []
+        if not self.sizes:
+            return broken
+        for _seq, cluster, topic, source in stretch.of("shadow.created").records(
+            "cluster", "topic", "reason"
+        ):
+            self.source_of[cluster, topic] = source
+        for seq, cluster, topic, ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):
+            self.trimmed[cluster, topic] = [*self.trimmed.get((cluster, topic), ()), (seq, ledger)]
+        delivered = stretch.of_audiences("message.delivered")
+        stretch.read_more("client")
+        found = dict(delivered.groups("cluster", "topic", "subscription"))
+        changes = list(self._changes(stretch, dict.fromkeys(key[:2] for key in (*self.last, *found))))
+        for key in sorted({*found, *self.last}):
+            rows = found.get(key, delivered.take(np.empty(0, dtype=np.int64)))
+            ours = [(seq, deleted) for seq, place, deleted in changes if place == key[:2]]
+            edges = [0, *np.searchsorted(rows.seqs, [seq for seq, _deleted in ours]).tolist(), len(rows)]
+            for number, (first, last) in enumerate(zip(edges, edges[1:])):
+                if number and key in self.last:
+                    self._begin_anew(key, ours[number - 1][1])
+                if last > first:
+                    broken += self._one_audience(stretch, known, key, rows.take(np.arange(first, last)))
+        return broken
+
+    def _changes(
+        self, stretch: Stretch, topics: Iterable[tuple[int, int]]
+    ) -> Iterator[tuple[int, tuple[int, int], bool]]:
+        """(seq, topic, whether it was deleted) of each deletion of a topic with an audience, and each load
+        of a shadow, in order.
+        """
+        for seq, kind, cluster, topic in stretch.of("topic.loaded", "topic.deleted").records(
+            "type", "cluster", "topic"
+        ):
+            if kind != _LOADED:
+                base = stretch.name(topic)
+                yield from (
+                    (seq, place, True)
+                    for place in topics
+                    if place[0] == cluster and PARTITION.sub("", stretch.name(place[1])) == base
+                )
+            elif (cluster, topic) in self.source_of:
+                yield seq, (cluster, topic), False
+
+    def _begin_anew(self, key: tuple[int, int, int], deleted: bool) -> None:
+        if deleted:
+            self.last[key] = np.full_like(self.last[key], _NOTHING_YET)
+        self.taken_back[key] = np.ones(len(self.last[key]), dtype=bool)
+
+    def _one_audience(
+        self, stretch: Stretch, known: Knowledge, key: tuple[int, int, int], rows: Rows
+    ) -> list[tuple[int, str]]:
+        place = (key[0], self.source_of.get(key[:2], key[1]))
+        log = known.logs.of(*place)
+        data = np.flatnonzero(log.table.column("producer") != MARKER)
+        ordinals = _ordinals(log, data, rows)
+        members = rows["client"] - (key[2] + 1)  # a trace numbers an audience and then its members
+        last = (
+            self.last[key].copy()
+            if key in self.last
+            else np.full(self.sizes[stretch.name(key[2])], _NOTHING_YET, dtype=np.int64)
+        )
+        order = np.argsort(members, kind="stable")
+        member, ordinal = members[order], ordinals[order]
+        before = np.concatenate(([_NOTHING_YET], ordinal[:-1]))
+        begins = np.concatenate(([True], member[1:] != member[:-1]))
+        before[begins] = last[member[begins]]
+        self.last[key] = last
+        last[member] = ordinal  # of several the last one stays
+        skipped = (before != _NOTHING_YET) & (ordinal != before + 1)
+        if key in self.taken_back:
+            skipped &= ~(begins & self.taken_back[key][member] & (ordinal <= before))
+            self.taken_back[key] = self.taken_back[key].copy()
+            self.taken_back[key][member] = False
+        if place != key[:2] and place in self.trimmed and skipped.any():
+            last_before = log.table.column("position")[data[np.maximum(ordinal - 1, 0)]] >> ENTRY_BITS
+            skipped &= (ordinal <= before) | (last_before > self._deleted_before(place, rows.seqs[order]))
+        bad = np.sort(order[(ordinal < 0) | skipped])
+        clients, places = rows["client"], rows.positions()
+        return first_broken(
+            rows.seqs[bad],
+            lambda n: (
+                f"{stretch.name(int(clients[bad[n]]))} was delivered "
+                f"{position_words(int(places[bad[n]]))} out "
+                f"of turn"
+            ),
+        )
+
+    def _deleted_before(self, place: tuple[int, int], seqs: np.ndarray) -> np.ndarray:
+        """The highest ledger of a topic that had been deleted before each of these rows, -1 for none."""
+        deleted = self.trimmed[place]
+        return np.array([-1, *(ledger for _seq, ledger in deleted)])[
+            np.searchsorted([seq for seq, _ledger in deleted], seqs)
+        ]
+
+
+def _ordinals(log: Log, data: np.ndarray, rows: Rows) -> np.ndarray:
+    """Of each delivered message the ordinal among the log's messages, which are its rows `data`; -1: it is
+    not in the log.
+    """
+    index, found = log.find(rows.positions(), rows.seqs)
+    return np.where(found, np.searchsorted(data, index) + np.maximum(rows["batch_index"], 0), -1)

@@ -1,0 +1,173 @@
+"""How long a consumer waits that lost its broker: 100 ms, doubled with each try up to 60 s, for ever
+(Pulsar's client, `Backoff`).
+
+No row says that it tries; but when it lost its broker is one, and so is when it is back, which can only be at
+a try. A consumer waits once for all partitions that it has lost. Judged are those that name their cluster,
+were connected to everything before, and may connect whenever the broker serves the topic: not Exclusive ones,
+nor those with a schema or a role, nor where connecting takes its time or topics come and go by policies. Who
+is started, stopped or sent on begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import CODE
+
+FIRST_US, MOST_US = 100_000, 60_000_000
+_READ = (
+    "consumer.connected",
+    "consumer.disconnected",
+    "client.changed",
+    "client.redirected",
+    "topic.loaded",
+    "topic.unloaded",
+    "topic.partitions-changed",
+)
+_CAME, _LEFT, _CHANGED, _SENT_ON, _LOADED, _UNLOADED, _GROWN = (CODE[name] for name in _READ)
+NEVER_US = 1 << 62
+_BY_BROKER = ("unload", "crash")
+
+Place = tuple[int, int]
+"""(cluster, log)"""
+
+
+class _Wait(NamedTuple):
+    """`lost` logs; the next try at `next_us`, after `tries` in vain."""
+
+    lost: tuple[Place, ...]
+    next_us: int
+    tries: int
+
+    def after(self) -> _Wait:
+        return self._replace(
+            next_us=self.next_us + min(FIRST_US << min(self.tries + 1, 20), MOST_US), tries=self.tries + 1
+        )
+
+
+class BackInTime(Check):
+    """Keeps what each consumer is connected to, what it has lost, and which topics brokers serve."""
+
+    claim = (
+        "A consumer that lost its broker tries to connect again after 100 ms, doubled with each try up to "
+        "60 s, for ever, and is back at the first try at which the broker serves its topic."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        comes_and_goes = bool(scenario.namespaces or scenario.tenants) or any(
+            topic.exists is not None for topic in scenario.topics.values()
+        )
+        slow = any(broker.connect_us for broker in scenario.brokers.values())
+        judged = () if comes_and_goes or slow else scenario.consumers.items()
+        self.judged = {
+            name: max(1, scenario.topics[scenario.subscriptions[spec.subscription].topic].partitions or 0)
+            for name, spec in judged
+            if scenario.subscriptions[spec.subscription].type != "Exclusive"
+            and spec.schema is None
+            and spec.role is None
+        }
+        self.connected: dict[int, tuple[Place, ...]] = {}
+        self.waits: dict[int, _Wait] = {}
+        self.served: dict[Place, int] = {}  # since when
+        self.next_due_us = NEVER_US
+
+    def copy_into(self, copy: BackInTime) -> None:
+        copy.judged, copy.next_due_us = self.judged, self.next_due_us
+        copy.connected, copy.waits, copy.served = dict(self.connected), dict(self.waits), dict(self.served)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Consumers that came back between their tries, or did not come at one."""
+        if not self.judged:
+            return
+        for seq, kind, at_us, cluster, topic, client, reason in stretch.of(*_READ).records(
+            "type", "at_us", "cluster", "topic", "client", "reason"
+        ):
+            yield from self._overdue(stretch, at_us)
+            place = cluster, topic
+            if kind == _LOADED:
+                self.served[place] = at_us
+            elif kind == _UNLOADED:
+                self.served.pop(place, None)
+            elif kind == _GROWN:
+                # who comes late to a new partition waits for that
+                self.judged, self.waits, self.next_due_us = {}, {}, NEVER_US
+                return
+            elif stretch.name(client) in self.judged:
+                yield from (
+                    (seq, why)
+                    for why in self._take(
+                        stretch, kind, at_us, place, client, stretch.name(reason) in _BY_BROKER
+                    )
+                )
+        yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
+
+    def _take(
+        self, stretch: Stretch, kind: int, at_us: int, place: Place, client: int, by_broker: bool
+    ) -> Iterator[str]:
+        wait, connected = self.waits.get(client), self.connected.get(client, ())
+        if kind == _LEFT:
+            whole = len(connected) == self.judged[stretch.name(client)] and all(
+                one[0] == place[0] for one in connected
+            )
+            self.connected[client] = tuple(one for one in connected if one != place)
+            if not by_broker:
+                self.waits.pop(client, None)
+            elif wait is not None:
+                self.waits[client] = wait._replace(lost=(*wait.lost, place))
+            elif whole:
+                self._wait(client, _Wait((place,), at_us + FIRST_US, 0))
+        elif kind == _CAME:
+            self.connected[client] = (*connected, place)
+            if wait is not None and place in wait.lost:
+                yield from self._back(stretch, at_us, place, client, wait)
+        else:
+            self.waits.pop(client, None)
+
+    def _back(self, stretch: Stretch, at_us: int, place: Place, client: int, wait: _Wait) -> Iterator[str]:
+        if at_us != wait.next_us:
+            yield (
+                f"{stretch.name(client)} was back on {stretch.name(place[1])} at {at_us / 1e6:g} s, and "
+                f"was to try at {wait.next_us / 1e6:g} s"
+            )
+            del self.waits[client]
+            return
+        lost = tuple(one for one in wait.lost if one != place)
+        self.waits[client] = wait._replace(lost=lost)
+        if not lost:
+            del self.waits[client]
+
+    def _wait(self, client: int, wait: _Wait) -> None:
+        self.waits[client] = wait
+        self.next_due_us = min(self.next_due_us, wait.next_us)
+
+    def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
+        """Tries that are over by now: whoever waits still found no broker, or should have."""
+        if now_us <= self.next_due_us:
+            return
+        self.next_due_us = NEVER_US
+        for client, wait in list(self.waits.items()):
+            while wait.next_us < now_us:
+                missed = [place for place in wait.lost if self.served.get(place, NEVER_US) < wait.next_us]
+                if missed:
+                    seq = stretch.first + int(
+                        np.searchsorted(stretch.values("at_us"), wait.next_us, side="right")
+                    )
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.name(client)} was to be back on {stretch.name(missed[0][1])} at "
+                            f"{wait.next_us / 1e6:g} s, and was not"
+                        ),
+                    )
+                    del self.waits[client]
+                    break
+                wait = wait.after()
+            else:
+                self._wait(client, wait)

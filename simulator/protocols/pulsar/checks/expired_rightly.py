@@ -1,0 +1,182 @@
+"""Time to live: what it keeps from a peer, and what it takes from a subscription (fact sheet A5 rule 8).
+
+A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it lies.
+An entry expires as one, by its first message. When messages were published is kept where the run has a time
+to live at all, or from the row on that sets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch, position
+from simulator.checks.table import Table
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.names import base_of
+
+TTL = "ttlDurationDefaultInSeconds"
+_SECOND_US = 1_000_000
+NEVER_SEQ = PAST_EVERY_LEDGER
+
+
+class ExpiredRightly(Check):
+    """Keeps when each producer published what, from row `since` on."""
+
+    claim = (
+        "A replicator sends no message whose time to live is over, and only such a message is passed over "
+        "as expired, by replicators and cursors alike."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.topics = frozenset(scenario.topics)
+        self.sources = {name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of}
+        self.batching = frozenset(name for name, spec in scenario.producers.items() if spec.batch > 1)
+        self.ttl = SettingsInForce(scenario, TTL)
+        declared = [
+            scenario.settings,
+            *(spec.settings for spec in (*scenario.clusters.values(), *scenario.topics.values())),
+        ]
+        planned = any(
+            command.do == "setting.change" and command.arguments["setting"] == TTL
+            for command in scenario.commands
+        )
+        self.since = 0 if planned or any(settings.get(TTL) for settings in declared) else NEVER_SEQ
+        self.published: dict[int, tuple[int, Table]] = {}  # producer -> (first sequence id, instants)
+
+    def copy_into(self, copy: ExpiredRightly) -> None:
+        copy.topics, copy.sources, copy.batching, copy.since = (
+            self.topics,
+            self.sources,
+            self.batching,
+            self.since,
+        )
+        copy.ttl = self.ttl.copy()
+        copy.published = {
+            producer: (first, table.copy()) for producer, (first, table) in self.published.items()
+        }
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Expired messages that were sent, and others that were passed over."""
+        changed = stretch.of("setting.changed")
+        changes = (
+            [row for row in changed.records("cluster", "reason", "detail") if stretch.name(row[2]) == TTL]
+            if len(changed)
+            else []
+        )
+        if changes and self.since == NEVER_SEQ:
+            self.since = changes[0][0]
+        if self.since == NEVER_SEQ:
+            return
+        self._keep(stretch)
+        first = stretch.first
+        for seq, *change in (*changes, (stretch.last,)):
+            yield from self._judge(stretch, known, first, seq)
+            if change:
+                self.ttl.follow(stretch, *change)
+                first = seq
+
+    def _keep(self, stretch: Stretch) -> None:
+        rows = stretch.of("message.published")
+        for (producer,), published in rows.take(rows.seqs >= self.since).groups("producer"):
+            first, table = self.published.setdefault(
+                producer, (int(published["sequence_id"][0]), Table({"at_us": np.int64}))
+            )
+            table.append({"at_us": published["at_us"]})
+
+    def _published_us(self, producer: int, sequence_id: int) -> int | None:
+        first, table = self.published.get(producer, (0, None))
+        index = sequence_id - first
+        return int(table.column("at_us")[index]) if table is not None and 0 <= index < table.length else None
+
+    # --- judging the rows from one change of the setting to the next
+
+    def _judge(self, stretch: Stretch, known: Knowledge, first: int, last: int) -> Iterator[tuple[int, str]]:
+        for (cluster, topic), rows in _between(stretch.of("message.replicated"), first, last).groups(
+            "cluster", "topic"
+        ):
+            ttl_us = self._ttl_us(stretch, cluster, topic)
+            for seq, at_us, producer, sequence_id, part in (
+                rows.records("at_us", "producer", "sequence_id", "batch_index") if ttl_us else ()
+            ):
+                published_us = self._published_us(producer, sequence_id)
+                if part <= 0 and published_us is not None and published_us + ttl_us < at_us:
+                    yield (
+                        seq,
+                        (
+                            f"{stretch.message(producer, sequence_id)} was sent "
+                            f"{(at_us - published_us) / 1e6:g} s after it was published; it lived "
+                            f"{ttl_us // _SECOND_US} s"
+                        ),
+                    )
+        passed = _between(stretch.of("message.not-replicated"), first, last)
+        passed = passed.take(passed["reason"] == stretch.number("expired")).records(
+            "at_us", "cluster", "topic", "producer", "sequence_id"
+        )
+        expired = _between(stretch.of("message.expired"), first, last)
+        expired = expired.take(expired["batch_index"] <= 0).records(
+            "at_us", "cluster", "topic", "producer", "sequence_id"
+        )
+        for row in (*(one for one in passed if stretch.name(one[4]) not in self.batching), *expired):
+            yield from self._too_early(stretch, *row)
+        for seq, at_us, cluster, topic, *place in _between(
+            stretch.of("shadow.entry-skipped"), first, last
+        ).records("at_us", "cluster", "topic", "ledger", "entry"):
+            yield from self._skipped(stretch, known, seq, at_us, cluster, topic, tuple(place))
+
+    def _too_early(
+        self,
+        stretch: Stretch,
+        seq: int,
+        at_us: int,
+        cluster: int,
+        topic: int,
+        producer: int,
+        sequence_id: int,
+    ) -> Iterator[tuple[int, str]]:
+        ttl_us, published_us = (
+            self._ttl_us(stretch, cluster, topic),
+            self._published_us(producer, sequence_id),
+        )
+        if published_us is not None and (not ttl_us or published_us + ttl_us >= at_us):
+            lives = f"it lives {ttl_us // _SECOND_US} s" if ttl_us else "nothing expires there"
+            yield (
+                seq,
+                (
+                    f"{stretch.message(producer, sequence_id)} was passed over as expired in "
+                    f"{stretch.name(cluster)} {(at_us - published_us) / 1e6:g} s after it was published, and "
+                    f"{lives}"
+                ),
+            )
+
+    def _skipped(
+        self,
+        stretch: Stretch,
+        known: Knowledge,
+        seq: int,
+        at_us: int,
+        cluster: int,
+        topic: int,
+        place: tuple[int, int],
+    ) -> Iterator[tuple[int, str]]:
+        """An entry of which a shadow was not told: the source's time to live counts."""
+        name = stretch.name(topic)
+        source = stretch.number(
+            self.sources[base_of(self.topics, name)] + name[len(base_of(self.topics, name)) :]
+        )
+        log = known.logs.of(cluster, source)
+        index, found = log.find(np.array([position(*place)]), np.array([seq]))
+        producer, sequence_id = (int(log.values(column, index)[0]) for column in ("producer", "sequence_id"))
+        if found[0] and producer >= 0:
+            yield from self._too_early(stretch, seq, at_us, cluster, source, producer, sequence_id)
+
+    def _ttl_us(self, stretch: Stretch, cluster: int, topic: int) -> int:
+        return self.ttl.value(stretch.name(cluster), base_of(self.topics, stretch.name(topic))) * _SECOND_US
+
+
+def _between(rows: Rows, first: int, last: int) -> Rows:
+    return rows.take((rows.seqs >= first) & (rows.seqs < last)) if len(rows) else rows

@@ -1,0 +1,80 @@
+"""A broker filters only what was dealt with at the cluster that said so.
+
+Acknowledgement-state sync lets Y pass over a message because X said that it is acknowledged. At that row the
+message must have
+been dealt with at X: the application acknowledged it there, it expired or was skipped there, X had filtered
+it itself (which the same claim vouches for), an Update applied at X had covered it, or it lay before X's
+subscription began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from simulator.checks.check import Check, first_broken
+from simulator.checks.stretch import Rows, Stretch, position
+from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import CODE
+
+COVERING = ("subscription.created", "update.applied")
+_CREATED = CODE["subscription.created"]
+
+
+class FilteredRightly(Check):
+    """Keeps which messages were dealt with at each cluster."""
+
+    claim = (
+        "A broker filters only messages that were acknowledged, expired or skipped before at the cluster "
+        "that said so."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.synchronised = bool(scenario.tenants) or any(
+            spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
+        )
+        self.dealt_with = DealtWith()
+
+    def copy_into(self, copy: FilteredRightly) -> None:
+        copy.synchronised, copy.dealt_with = self.synchronised, self.dealt_with.copy()
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Filtered messages that nobody had dealt with."""
+        if not self.synchronised:
+            return []
+        self.dealt_with.read(stretch)
+        filtered, begun = stretch.of("message.filtered"), 0
+        broken: list[tuple[int, str]] = []
+        for row in stretch.of(*COVERING).records(
+            "type", "cluster", "topic", "subscription", "ledger", "entry", "to_ledger", "to_entry"
+        ):
+            seq, kind, cluster, topic, subscription, ledger, entry, to_ledger, to_entry = row
+            upto = int(np.searchsorted(filtered.seqs, seq))
+            broken += self._judge(stretch, filtered.take(np.arange(begun, upto)))
+            begun = upto
+            place = position(ledger, entry) if kind == _CREATED else position(to_ledger, to_entry)
+            self.dealt_with.cover(known, seq, (cluster, topic, subscription), place)
+        broken += self._judge(stretch, filtered.take(np.arange(begun, len(filtered))))
+        self.dealt_with.finish()
+        return broken
+
+    def _judge(self, stretch: Stretch, filtered: Rows) -> list[tuple[int, str]]:
+        broken: list[tuple[int, str]] = []
+        for (cluster, peer, subscription, producer), rows in filtered.groups(
+            "cluster", "peer", "subscription", "producer"
+        ):
+            ids = rows["sequence_id"]
+            bad = np.flatnonzero(self.dealt_with.unseen(peer, subscription, producer, ids, rows.seqs))
+
+            def say(number: int) -> str:
+                message, at = stretch.message(producer, int(ids[bad[number]])), stretch.name(peer)
+                return (
+                    f"{stretch.name(cluster)} passed over {message} for {stretch.name(subscription)}: not "
+                    f"acknowledged, expired or skipped at {at}"
+                )
+
+            broken += first_broken(rows.seqs[bad], say)
+        return broken

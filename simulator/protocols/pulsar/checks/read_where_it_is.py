@@ -1,0 +1,157 @@
+"""Offloaded ledgers and their readers (fact sheet C4, PIP-180): where the bookies hold a ledger no more,
+only the driver that copied it reads it.
+
+What was read before may be in a cache or a receiver queue, so deliveries are judged by consumers of shadow
+topics that came when that was over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.names import base_of
+from simulator.trace.registry import CODE
+
+DRIVER, KEPT = "managedLedgerOffloadDriver", "managedLedgerCacheEvictionTimeThresholdMillis"
+_READ = (
+    "ledger.offloaded",
+    "ledger.deleted",
+    "ledger.trimmed",
+    "setting.changed",
+    "consumer.connected",
+    "entry.unreadable",
+    "message.delivered",
+)
+_COPIED, _DELETED, _TRIMMED, _SET, _CAME, _UNREADABLE, _DELIVERED = (CODE[name] for name in _READ)
+
+Ledger = tuple[str, str, int]
+"""(cluster, log that writes it, ledger)"""
+
+
+class ReadWhereItIs(Check):
+    """Keeps where each ledger is, and since when each consumer is there."""
+
+    claim = (
+        "An entry that the bookies hold no more is read only by the offload driver that copied it, and "
+        "only such an entry is unreadable."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.topics = frozenset(scenario.topics)
+        self.sources = {name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of}
+        self.driver, self.kept = SettingsInForce(scenario, DRIVER), SettingsInForce(scenario, KEPT)
+        self.copied: dict[Ledger, str] = {}
+        self.gone: dict[Ledger, int] = {}  # since when
+        self.trimmed: dict[Ledger, None] = {}
+        self.came: dict[tuple[int, int, int, int], int] = {}
+
+    def copy_into(self, copy: ReadWhereItIs) -> None:
+        copy.topics, copy.sources, copy.driver, copy.kept = (
+            self.topics,
+            self.sources,
+            self.driver.copy(),
+            self.kept.copy(),
+        )
+        copy.copied, copy.gone, copy.trimmed, copy.came = (
+            dict(self.copied),
+            dict(self.gone),
+            dict(self.trimmed),
+            dict(self.came),
+        )
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Entries that were delivered though nobody could read them, and the other way round."""
+        if not self.sources:
+            return
+        kinds = _READ if self.gone or len(stretch.of("ledger.deleted")) else _READ[:-1]
+        columns = (
+            "type",
+            "at_us",
+            "cluster",
+            "topic",
+            "subscription",
+            "client",
+            "ledger",
+            "entry",
+            "reason",
+            "detail",
+        )
+        for (
+            seq,
+            kind,
+            at_us,
+            cluster,
+            topic,
+            subscription,
+            client,
+            ledger,
+            entry,
+            reason,
+            detail,
+        ) in stretch.of(*kinds).records(*columns):
+            if kind == _SET:
+                for setting in (self.driver, self.kept):
+                    setting.follow(stretch, cluster, reason, detail)
+            elif kind == _CAME:
+                self.came[cluster, topic, subscription, client] = at_us
+            elif kind == _UNREADABLE:
+                yield from (
+                    (seq, why)
+                    for why in self._unreadable(
+                        stretch.name(cluster), stretch.name(topic), ledger, entry, stretch.name(reason)
+                    )
+                )
+            elif kind == _DELIVERED:
+                came_us = self.came.get((cluster, topic, subscription, client), -1)
+                yield from (
+                    (seq, why)
+                    for why in self._delivered(
+                        stretch.name(cluster), stretch.name(topic), ledger, entry, came_us
+                    )
+                )
+            else:
+                self._ledger(
+                    kind, (stretch.name(cluster), stretch.name(topic), ledger), at_us, stretch.name(reason)
+                )
+
+    def _ledger(self, kind: int, ledger: Ledger, at_us: int, reason: str) -> None:
+        if kind == _COPIED:
+            self.copied[ledger] = reason
+        elif kind == _DELETED:
+            self.gone.setdefault(ledger, at_us)
+        else:
+            self.trimmed[ledger] = None
+
+    def _source(self, log: str) -> str:
+        base = base_of(self.topics, log)
+        return self.sources.get(base, base) + log[len(base) :]
+
+    def _unreadable(self, cluster: str, log: str, ledger: int, entry: int, why: str) -> Iterator[str]:
+        where = cluster, self._source(log), ledger
+        if where in self.trimmed:
+            return
+        driver = self.driver.value(cluster, base_of(self.topics, log))
+        if where not in self.gone:
+            yield f"{log} could not read {ledger}:{entry} ({why}), which the bookies hold"
+        elif self.copied.get(where) == driver:
+            yield f"{log} could not read {ledger}:{entry} ({why}), which its driver {driver} has copied"
+
+    def _delivered(self, cluster: str, log: str, ledger: int, entry: int, came_us: int) -> Iterator[str]:
+        base, where = base_of(self.topics, log), (cluster, self._source(log), ledger)
+        if (
+            base not in self.sources
+            or where not in self.gone
+            or came_us <= self.gone[where] + 1_000 * self.kept.value(cluster, base)
+        ):
+            return
+        driver = self.driver.value(cluster, base)
+        if self.copied.get(where) != driver:
+            yield (
+                f"{log} delivered {ledger}:{entry}, which the bookies hold no more and "
+                f"{self.copied.get(where, 'nobody')} has copied, not {driver}"
+            )

@@ -1,0 +1,101 @@
+"""Requests about partitioned topics go on to the clusters that they replicate to (fact sheet D2, A10,
+PIP-370, PIP-433).
+
+A creation is copied as it is built and was before, unless the broker may order nothing or the person said
+`createLocalTopicOnly`; more partitions are always.
+What comes of it has a row in the other cluster: the topic, more partitions, or why not. Over links whose
+latency has no bound nothing is claimed; where a link is made slower, requests from then on may take as long
+as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.administration import FOLLOWED, Administered, Row
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios.model import Scenario
+
+COPIED = "copied-request"
+TRIPS = 4
+"""Of the longest latency: one way, three times as long where a link reorders."""
+
+Request = tuple[str, str, str, str]
+"""(command, cluster that was asked, other cluster, topic)"""
+
+
+class RequestsCopied(Administered):
+    """Keeps the requests that are on their way: by when, and the partitions asked for."""
+
+    claim = (
+        "A request to create a partitioned topic, or to give it more partitions, reaches each cluster that "
+        "the topic replicates to: it does there what it does here, or why not is logged."
+    )
+    reads = ("topic.creation-refused",)
+
+    def begin(self, scenario: Scenario) -> None:
+        super().begin(scenario)
+        latencies = [link.latency for link in scenario.links.values()]
+        # over other links nothing is claimed
+        self.bounded = all(one.kind in ("constant", "uniform") for one in latencies)
+        self.trip_us = TRIPS * max((max(one.value_us, one.high_us) for one in latencies), default=0)
+        self.due: dict[Request, tuple[int, int]] = {}
+
+    def copy_into(self, copy: RequestsCopied) -> None:
+        super().copy_into(copy)
+        copy.bounded, copy.trip_us, copy.due = self.bounded, self.trip_us, dict(self.due)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Requests that nobody has heard of."""
+        if not self.bounded:
+            return
+        for row in self.rows(stretch):
+            yield from self._overdue(stretch, row.at_us)
+            self.judge(row)
+            if row.kind in FOLLOWED:
+                self.has.follow(row)
+        yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
+
+    def judge(self, row: Row) -> Iterable[str]:
+        """What puts a request on its way, and what it came to."""
+        if row.kind == "command.applied" and row.reason == "link.slow":
+            self.trip_us = max(self.trip_us, TRIPS * row.arguments()["latency_us"])
+        elif row.kind == "command.applied" and row.reason in ("topic.create", "topic.update-partitions"):
+            self._sent(row)
+        elif row.reason == COPIED:
+            for command in ("topic.create", "topic.update-partitions"):
+                self.due.pop((command, row.peer, row.cluster, row.topic), None)
+        return ()
+
+    def _sent(self, row: Row) -> None:
+        has, given = self.has, row.arguments()
+        cluster, base, partitions = given["cluster"], given["topic"], given["partitions"]
+        if base in has.lists_unknown:
+            return
+        if row.reason == "topic.create" and (
+            not partitions
+            or given["createLocalTopicOnly"]
+            or has.rule == "proposal"
+            or not has.creates_remotely[cluster]
+        ):
+            return
+        for remote in has.remotes(cluster, base):
+            self.due[row.reason, cluster, remote, base] = (row.at_us + self.trip_us, partitions)
+
+    def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
+        for (command, cluster, remote, base), (due_us, partitions) in list(self.due.items()):
+            if due_us >= now_us:
+                continue
+            del self.due[command, cluster, remote, base]
+            if command == "topic.create" or self.has.shapes.get((remote, base)) != partitions:
+                seq = stretch.first + int(np.searchsorted(stretch.values("at_us"), due_us, side="right"))
+                yield (
+                    seq,
+                    (
+                        f"{command} of {base} with {partitions} partitions in {cluster} came to nothing in "
+                        f"{remote}"
+                    ),
+                )

@@ -1,0 +1,81 @@
+"""Whether replication of a topic is safe by configuration, so that Updates may be held to their promise.
+
+Safe is: every ordered pair of the topic's clusters replicates since before the first message and was never
+taken off the list, no producer restricts where its messages go, no unsafe option is on, and an Update for a
+missing subscription creates it at Earliest. Elsewhere an Update may skip messages by the setting's own fault;
+they are counted as lost.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from simulator.checks.stretch import Stretch, position
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios.model import Scenario, TopicSpec
+from simulator.scenarios.settings import OPTIONS
+from simulator.trace.registry import CODE
+
+_CREATED = CODE["replicator.created"]
+
+
+class SafeByConfiguration:
+    """Follows the replicators of every topic partition; topics are known by their name, so partitions may
+    be added.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._clusters = _safe_topics(scenario)
+        # topic -> pairs that replicate from the first message on
+        self._complete: dict[int, set[tuple[int, int]]] = {}
+        self._broken: set[int] = set()  # topics of which a pair began late or was taken off
+
+    def copy(self) -> SafeByConfiguration:
+        """An independent copy."""
+        copy = object.__new__(SafeByConfiguration)
+        copy._clusters = self._clusters
+        copy._complete = {topic: set(pairs) for topic, pairs in self._complete.items()}
+        copy._broken = set(self._broken)
+        return copy
+
+    def follow(self, known: Knowledge, row: tuple[int, ...]) -> None:
+        """Take in a `replicator.created` or `replicator.removed` row: (seq, type, cluster, peer, topic,
+        ledger, entry).
+        """
+        seq, kind, cluster, peer, topic, ledger, entry = row
+        log = known.logs.of(cluster, topic)
+        if kind == _CREATED and not log.messages(log.between(-1, position(ledger, entry), seq)):
+            self._complete.setdefault(topic, set()).add((cluster, peer))
+        else:
+            self._broken.add(topic)
+
+    def holds(self, stretch: Stretch, topic: int) -> bool:
+        """Whether Updates of this topic may be held to their promise now."""
+        name = stretch.name(topic)
+        clusters = self._clusters.get(name) or self._clusters.get(name.rpartition("-partition-")[0])
+        if clusters is None or topic in self._broken:
+            return False
+        wanted = len(clusters) * (len(clusters) - 1)
+        return len(self._complete.get(topic, ())) == wanted
+
+
+def _safe_topics(scenario: Scenario) -> dict[str, tuple[str, ...]]:
+    """Clusters of each topic whose configuration is safe from the start."""
+    options = {name: scenario.options.get(name, option.default) for name, option in OPTIONS.items()}
+    if options["unsafePartialSnapshotAfter"] or options["missingSubscriptionCreation"] != "earliest":
+        return {}
+    restricted = {
+        producer.topic
+        for producer in scenario.producers.values()
+        if producer.replicate_to is not None
+        and set(scenario.topics[producer.topic].clusters) - {producer.cluster, *producer.replicate_to}
+    }
+    return {
+        name: topic.clusters
+        for name, topic in scenario.topics.items()
+        if name not in restricted and _every_pair(topic)
+    }
+
+
+def _every_pair(topic: TopicSpec) -> bool:
+    return topic.replication is None or set(topic.replication) >= set(permutations(topic.clusters, 2))

@@ -1,0 +1,165 @@
+"""An Update never takes the peer past a message that was not dealt with at the cluster that wrote it.
+
+X writes an Update that names a position of Y. Every message that Y's log holds up to there must have been
+dealt with at X
+before: the application acknowledged it there, it expired or was skipped there, X passed over it because a
+peer had said that it is acknowledged (`filtered_rightly` vouches for that), it lay before X's subscription
+began (or was removed before an Update opened that), or an Update applied at X had covered it (which the same
+claim, at the cluster that wrote that one, vouches for). This is history: what X's cursor forgets in a crash
+or a reset was still dealt with. Each entry of Y is looked at once for each X and subscription, when the first
+Update names it or something above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import Rows, Stretch, position, position_words
+from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.safe_by_configuration import SafeByConfiguration
+from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import CODE
+
+CONTROL = (
+    "ledger.trimmed",
+    "replicator.created",
+    "replicator.removed",
+    "snapshot.completed",
+    "subscription.created",
+    "update.applied",
+    "update.position",
+)
+_TRIMMED, _COMPLETED, _CREATED = (
+    CODE["ledger.trimmed"],
+    CODE["snapshot.completed"],
+    CODE["subscription.created"],
+)
+_APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
+
+
+class SafeUpdate(Check):
+    """Keeps which messages were dealt with at each cluster, and how far each peer's log was looked at."""
+
+    claim = (
+        "Whenever a cluster writes an Update, every message that the peer holds at or below the named "
+        "position has been"
+        " acknowledged, expired or skipped at that cluster."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.safe = SafeByConfiguration(scenario)
+        self.dealt_with = DealtWith()
+        self.never_sent = Sightings()  # (cluster that never got it, producer)
+        # (cluster, topic) -> place up to which ledgers were deleted
+        self.removed: dict[tuple[int, int], int] = {}
+        # (cluster, peer, topic, subscription) -> place
+        self.looked_at: dict[tuple[int, int, int, int], int] = {}
+        self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
+
+    def copy_into(self, copy: SafeUpdate) -> None:
+        copy.safe, copy.dealt_with, copy.never_sent = (
+            self.safe.copy(),
+            self.dealt_with.copy(),
+            self.never_sent.copy(),
+        )
+        copy.removed, copy.looked_at, copy.partial = (
+            dict(self.removed),
+            dict(self.looked_at),
+            dict(self.partial),
+        )
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Updates that name a position above something not dealt with."""
+        self.dealt_with.read(stretch)
+        self.never_sent.read(_never_sent(stretch), "peer")
+        broken: list[tuple[int, str]] = []
+        columns = (
+            "type",
+            "cluster",
+            "peer",
+            "topic",
+            "subscription",
+            "ledger",
+            "entry",
+            "to_ledger",
+            "to_entry",
+            "snapshot",
+            "reason",
+        )
+        for row in stretch.of(*CONTROL).records(*columns):
+            (
+                seq,
+                kind,
+                cluster,
+                peer,
+                topic,
+                subscription,
+                ledger,
+                entry,
+                to_ledger,
+                to_entry,
+                snapshot,
+                reason,
+            ) = row
+            if kind == _NAMED:
+                link, place = (cluster, peer, topic, subscription), position(to_ledger, to_entry)
+                if self.safe.holds(stretch, topic):
+                    broken += self._named(
+                        stretch, known, seq, link, place, judged=snapshot not in self.partial
+                    )
+            elif kind == _APPLIED:
+                self.dealt_with.cover(
+                    known, seq, (cluster, topic, subscription), position(to_ledger, to_entry)
+                )
+            elif kind == _CREATED:
+                place = position(ledger, entry)
+                if stretch.name(reason) == "update":
+                    place = min(place, self.removed.get((cluster, topic), -1))
+                self.dealt_with.cover(known, seq, (cluster, topic, subscription), place)
+            elif kind == _TRIMMED:
+                self.removed[cluster, topic] = position(ledger + 1, -1)
+            elif kind == _COMPLETED:
+                if stretch.name(reason) == "partial":
+                    self.partial[snapshot] = None
+            else:
+                self.safe.follow(known, (seq, kind, cluster, peer, topic, ledger, entry))
+        self.dealt_with.finish()
+        self.never_sent.finish()
+        return broken
+
+    def _named(
+        self, stretch: Stretch, known: Knowledge, seq: int, link: tuple[int, ...], place: int, judged: bool
+    ) -> list[tuple[int, str]]:
+        """Look at what the peer holds up to `place` and was not looked at before; what a partial snapshot
+        names is not judged.
+        """
+        cluster, peer, topic, subscription = link
+        log = known.logs.of(peer, topic)
+        chosen = log.between(self.looked_at.get(link, -1), place, seq)
+        self.looked_at[link] = max(place, self.looked_at.get(link, -1))
+        for producer, ids in log.messages(chosen) if judged else ():
+            open_ = ids[self.dealt_with.unseen(cluster, subscription, producer, ids, seq)]
+            open_ = open_[self.never_sent.unseen((cluster, producer), open_, seq)]
+            if len(open_):
+                at, name = stretch.name(cluster), stretch.name(subscription)
+                more = f" and {len(open_) - 1} more" if len(open_) > 1 else ""
+                message = stretch.message(producer, int(open_[0]))
+                words = (
+                    f"{at}'s Update of {name} names {position_words(place)} at {stretch.name(peer)}, which "
+                    f"holds {message}{more}"
+                )
+                return [(seq, f"{words} at or below it: not acknowledged, expired or skipped at {at}")]
+        return []
+
+
+def _never_sent(stretch: Stretch) -> Rows:
+    """What a replicator passed over because it was too old, or because a person truncated the topic before
+    it was sent.
+    """
+    rows = stretch.of("message.not-replicated")
+    return rows.take(
+        (rows["reason"] == stretch.number("expired")) | (rows["reason"] == stretch.number("cleared"))
+    )

@@ -1,0 +1,61 @@
+"""A replicator starts only where the remote cluster has the topic as the rule of the day demands.
+
+Since PIP-433 (options `implemented` and `proposal`) both clusters must have the topic in one shape, and a
+replicator creates it only in a shape that it has at home, or had when the order went out; before, the remote
+must have a log of the very name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simulator.protocols.pulsar.checks.administration import Administered, Row, words_of
+
+
+class SameShape(Administered):
+    """Compares both clusters' shapes at each start."""
+
+    claim = (
+        "A replicator starts only where the other cluster has the topic in the same shape, and creates it "
+        "in no other."
+    )
+    reads = ("replicator.started",)
+
+    def judge(self, row: Row) -> Iterable[str]:
+        """Replicators that started, and topics that they created, out of shape."""
+        if row.kind == "replicator.started":
+            return self._out_of_shape(row.cluster, row.peer, row.topic)
+        if row.kind == "topic.created" and row.reason == "replicator":
+            return self._created_otherwise(row.cluster, row.peer, self.has.base(row.topic), row.count)
+        return []
+
+    def _out_of_shape(self, here: str, there: str, name: str) -> list[str]:
+        has, base = self.has, self.has.base(name)
+        if has.rule == "before":
+            return (
+                []
+                if (there, name) in has.logs
+                else [f"the replicator {here} -> {there} of {name} started where there is no {name}"]
+            )
+        local, remote = has.shapes.get((here, base)), has.shapes.get((there, base))
+        if local is None:  # a log without metadata is a plain topic of its own name
+            local, remote = 0, 0 if (there, name) in has.logs else None
+        if local == remote:
+            return []
+        return [
+            (
+                f"the replicator {here} -> {there} of {name} started between {words_of(local)} and "
+                f"{words_of(remote)}"
+            )
+        ]
+
+    def _created_otherwise(self, here: str, there: str, base: str, count: int) -> list[str]:
+        has, local = self.has, self.has.shapes.get((there, base))
+        if has.rule == "before" or local is None or count in has.had[there, base]:
+            return []
+        return [
+            (
+                f"the replicator from {there} created {base} in {here} as {words_of(count)}, and has "
+                f"{words_of(local)} at home"
+            )
+        ]

@@ -1,0 +1,241 @@
+"""Schemas of topics: who may bring one, and what the strategy in force lets follow (fact sheet A8, D4).
+
+Avro's own library says who can read what; which pairs are asked is written here once more, from the
+strategies' names, so that the check shares no mistake with the broker's function. A refusal is judged as well
+as a new version: both say what was in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
+from avro.schema import parse
+
+from simulator.checks.stretch import Stretch
+from simulator.protocols.pulsar.checks.administration import Administered, Row
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.scenarios.model import Scenario, SchemaSpec
+
+ANSWERS_KEPT = 4096
+"""Pairs of definitions whose answer is kept."""
+
+
+@lru_cache(maxsize=ANSWERS_KEPT)
+def _understands(reader: str, writer: str) -> bool:
+    return (
+        ReaderWriterCompatibilityChecker().get_compatibility(parse(reader), parse(writer)).compatibility
+        is SchemaCompatibilityType.compatible
+    )
+
+
+def reads(reader: SchemaSpec, writer: SchemaSpec) -> bool:
+    """Whether `reader` understands what `writer` wrote; types without a definition understand themselves."""
+    return reader.type == writer.type and (
+        None in (reader.definition, writer.definition) or _understands(reader.definition, writer.definition)
+    )
+
+
+def may_follow(strategy: str, new: SchemaSpec, versions: Sequence[SchemaSpec]) -> bool:
+    """Whether `new` may become the version after `versions`, oldest first."""
+    if not versions or strategy.startswith("ALWAYS_"):
+        return not versions or strategy == "ALWAYS_COMPATIBLE"
+    direction, _, transitive = strategy.partition("_")
+    asked = versions if transitive else versions[-1:]
+    return all(
+        new.type == old.type
+        and (direction == "FORWARD" or reads(new, old))
+        and (direction == "BACKWARD" or reads(old, new))
+        for old in asked
+    )
+
+
+def may_subscribe(strategy: str, reader: SchemaSpec, versions: Sequence[SchemaSpec]) -> bool:
+    """Whether a consumer may read a topic: the newest version, every one where readers go first and
+    transitively.
+    """
+    asked = versions if strategy in ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE") else versions[-1:]
+    return strategy == "ALWAYS_COMPATIBLE" or all(reads(reader, old) for old in asked)
+
+
+class SchemasByRule(Administered):
+    """Keeps the versions of every topic; a shadow topic has its source's."""
+
+    claim = (
+        "A schema becomes a topic's version, or is refused, a consumer with a schema subscribes, and a "
+        "producer without one stores a message, by the strategy and the rights in force."
+    )
+    reads = ("schema.registered", "schema.refused", "schema.deleted", "schema.used", "consumer.connected")
+
+    def begin(self, scenario: Scenario) -> None:
+        super().begin(scenario)
+        if _enforces(scenario):
+            self.reads = (*self.reads, "message.stored")
+        # producer -> (first sequence id, schema), oldest first
+        self.used: dict[str, tuple[tuple[int, str | None], ...]] = {}
+        self.versions: dict[tuple[str, str], tuple[SchemaSpec, ...]] = {}  # (cluster, topic) -> oldest first
+
+    def copy_into(self, copy: SchemasByRule) -> None:
+        super().copy_into(copy)
+        copy.reads, copy.versions, copy.used = self.reads, dict(self.versions), dict(self.used)
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        return super().read(stretch, known) if self.has.scenario.schemas else []
+
+    def judge(self, row: Row) -> Iterable[str]:
+        """Versions, refusals and readers against the rules."""
+        if row.kind in ("topic.deleted", "schema.deleted"):
+            self.versions.pop((row.cluster, row.topic), None)
+        elif row.kind == "consumer.connected":
+            return self._subscribed(row)
+        elif row.kind == "schema.used":
+            self.used[row.producer] = (*self.used.get(row.producer, ()), (row.sequence_id, row.detail))
+        elif row.kind == "message.stored":
+            return self._stored(row)
+        elif row.kind == "schema.refused" and row.reason == "none-given":
+            return (
+                []
+                if self._enforced(row)
+                else [
+                    (
+                        f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, "
+                        f"which takes "
+                        f"messages without"
+                    )
+                ]
+            )
+        elif row.kind == "schema.registered":
+            new, place = self.has.scenario.schemas[row.detail], (row.cluster, row.topic)
+            wrong = self._registered(row, new)
+            self.versions[place] = (*self.versions.get(place, ()), new)
+            return wrong
+        elif row.kind == "schema.refused" and row.reason in ("not-allowed", "incompatible"):
+            return self._refused(row)
+        return []
+
+    # --- what is in force
+
+    def _place(self, cluster: str, topic: str) -> tuple[str, str]:
+        base = self.has.base(topic)
+        return cluster, self.has.scenario.topics[base].shadow_of or base
+
+    def _strategy(self, place: tuple[str, str]) -> str:
+        namespace = self.has.scenario.topics[place[1]].namespace
+        return self.has.policy(
+            place[0], namespace, "schemaCompatibilityStrategy", "schemaCompatibilityStrategy"
+        )
+
+    def _allowed(self, place: tuple[str, str], replicator: bool) -> bool:
+        has, cluster, namespace = self.has, place[0], self.has.scenario.topics[place[1]].namespace
+        clients = has.policy(cluster, namespace, "isAllowAutoUpdateSchema", "isAllowAutoUpdateSchemaEnabled")
+        own = has.rule != "before" and has.policies.get((cluster, namespace), {}).get(
+            "isAllowAutoUpdateSchemaWithReplicator"
+        )
+        return bool(clients or (replicator and own))
+
+    # --- judging
+
+    def _registered(self, row: Row, new: SchemaSpec) -> list[str]:
+        place = row.cluster, row.topic
+        versions, strategy = self.versions.get(place, ()), self._strategy(place)
+        said = f"{row.topic} in {row.cluster} took {new.name} as version {row.count}"
+        if row.count != len(versions) or any(_same(new, old) for old in versions):
+            return [f"{said}, and has {', '.join(old.name for old in versions) or 'none'}"]
+        if row.reason != "command" and not self._allowed(place, row.reason == "replicator"):
+            return [f"{said} from a {row.reason}, which may bring none"]
+        return (
+            []
+            if may_follow(strategy, new, versions)
+            else [f"{said}, which may not follow {versions[-1].name} under {strategy}"]
+        )
+
+    def _refused(self, row: Row) -> list[str]:
+        scenario, place = self.has.scenario, self._place(row.cluster, row.topic)
+        offered = next(
+            (spec for name, spec in scenario.schemas.items() if row.detail.startswith(f"{name}: ")), None
+        )
+        versions, strategy = self.versions.get(place, ()), self._strategy(place)
+        said = f"{row.topic} in {row.cluster} refused {row.detail.partition(':')[0]} as {row.reason}"
+        if offered is None or any(_same(offered, old) for old in versions):
+            return [f"{said}, which it has"]
+        if row.reason == "not-allowed":
+            return [f"{said}, and who brought it may"] if self._allowed(place, row.peer is not None) else []
+        reader = (
+            row.client in scenario.consumers
+            and scenario.consumers[row.client].schema == offered.name
+            and bool(versions)
+        )
+        good = may_subscribe if reader else may_follow
+        return [f"{said}, and {strategy} lets it"] if good(strategy, offered, versions) else []
+
+    def _enforced(self, row: Row) -> bool:
+        """Whether the topic has schemas, and takes no message without."""
+        place = self._place(row.cluster, row.topic)
+        namespace = self.has.scenario.topics[place[1]].namespace
+        return bool(self.versions.get(place)) and bool(
+            self.has.policy(place[0], namespace, "schemaValidationEnforced", "isSchemaValidationEnforced")
+        )
+
+    def _stored(self, row: Row) -> list[str]:
+        """A batch is sent with what was in force when it began: only single messages are judged."""
+        spec = self.has.scenario.producers.get(row.producer)
+        schemas = [
+            spec.schema if spec else None,
+            *(schema for first, schema in self.used.get(row.producer, ()) if first <= row.sequence_id),
+        ]
+        bare = row.peer is None and row.batch_index < 0 and schemas[-1] is None
+        return (
+            [f"{row.producer}/{row.sequence_id} has no schema, and {row.topic} in {row.cluster} stored it"]
+            if bare and self._enforced(row)
+            else []
+        )
+
+    def _subscribed(self, row: Row) -> list[str]:
+        spec, place = self.has.scenario.consumers.get(row.client), self._place(row.cluster, row.topic)
+        if spec is None or spec.schema is None:
+            return []
+        schema, versions, strategy = (
+            self.has.scenario.schemas[spec.schema],
+            self.versions.get(place, ()),
+            self._strategy(place),
+        )
+        if versions and may_subscribe(strategy, schema, versions):
+            return []
+        return [
+            (
+                f"{row.client} subscribed to {row.topic} in {row.cluster} with {schema.name}, which "
+                f"{'can not read its versions' if versions else 'it does not have'} under {strategy}"
+            )
+        ]
+
+
+def _enforces(scenario: Scenario) -> bool:
+    """Whether schemas are enforced anywhere at any time that the scenario plans: then stored messages are
+    looked at.
+    """
+    name = "isSchemaValidationEnforced"
+    spaces = [
+        value
+        for spec in scenario.namespaces.values()
+        for value in (
+            spec.schema_validation_enforced,
+            *(one.get("schema_validation_enforced") for one in spec.overrides.values()),
+        )
+    ]
+    settings = [
+        scenario.settings.get(name),
+        *(spec.settings.get(name) for spec in scenario.clusters.values()),
+    ]
+    return (
+        any(spaces)
+        or any(settings)
+        or any(
+            command.do == "setting.change" and command.arguments["setting"] == name
+            for command in scenario.commands
+        )
+    )
+
+
+def _same(one: SchemaSpec, other: SchemaSpec) -> bool:
+    return (one.type, one.definition) == (other.type, other.definition)

@@ -1,0 +1,194 @@
+"""A source tells its shadows of every entry, in order (fact sheet C2).
+
+A replicator that connects anew may tell again, from its cursor on. It passes over what TTL has expired, what
+the source has deleted or a person truncated, and what a reset (in the proposal only) left behind. A shadow
+that two sources feed is left out: a row does not say which told it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from simulator.checks.check import Check
+from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch, position, position_words
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.logs import Log
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.names import base_of
+from simulator.trace.registry import CODE
+
+Place = tuple[int, int]
+"""(cluster, topic)"""
+
+_TURNS = (
+    "shadow.replicator-created",
+    "shadow.replicator-stopped",
+    "shadow.replicator-reset",
+    "ledger.trimmed",
+    "command.applied",
+)
+_CREATED, _STOPPED, _RESET, _TRIMMED, _COMMANDED = (CODE[name] for name in _TURNS)
+_COLUMNS = ("type", "cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "reason", "detail")
+
+
+class ShadowToldAll(Check):
+    """Follows how far each shadow was told: the furthest entry that its source's replicator spoke of, or
+    need not.
+    """
+
+    claim = (
+        "A source tells its shadow of every entry in order from the end of its log when the replicator's "
+        "cursor opened, markers and replicated ones too, and leaves out only what has expired."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.topics = frozenset(scenario.topics)
+        self.source_of: dict[Place, int] = {}  # of shadows that are fed
+        self.told: dict[Place, int] = {}
+        # by shadow: place beyond `told` -> seq of the row that passed over it
+        self.expired: dict[Place, dict[int, int]] = {}
+        self.doubtful: dict[Place, None] = {}
+
+    def copy_into(self, copy: ShadowToldAll) -> None:
+        copy.topics, copy.source_of, copy.told, copy.doubtful = (
+            self.topics,
+            dict(self.source_of),
+            dict(self.told),
+            dict(self.doubtful),
+        )
+        copy.expired = {place: dict(passed) for place, passed in self.expired.items()}
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Entries that a source's replicator passed over."""
+        if not self.source_of and not len(stretch.of("shadow.replicator-created")):
+            return []
+        for (cluster, topic), rows in stretch.of("shadow.entry-skipped").groups("cluster", "topic"):
+            passed = self.expired.setdefault((cluster, topic), {})
+            for seq, ledger, entry in rows.records("ledger", "entry"):
+                passed.setdefault(position(ledger, entry), seq)
+        added = stretch.of("shadow.added")
+        left = dict(added.take(added["reason"] == stretch.number("replicator")).groups("cluster", "topic"))
+        broken: list[tuple[int, str]] = []
+        for row in stretch.of(*_TURNS).records(*_COLUMNS):
+            for place in self._concerned(stretch, row):
+                broken += self._judge(stretch, known, place, left, row[0])
+                self._turn(known, place, row)
+                if row[1] == _CREATED:
+                    broken += self._begun(stretch, known, place, row[0])
+        for place in tuple(left):
+            broken += self._judge(stretch, known, place, left, PAST_EVERY_LEDGER)
+        self._settle(known)
+        return broken
+
+    # --- what changes how far a shadow is told
+
+    def _concerned(self, stretch: Stretch, row: tuple[int, ...]) -> list[Place]:
+        """The shadows that a row is about."""
+        _seq, kind, cluster, topic, *_places, reason, detail = row
+        if kind == _TRIMMED:
+            return [
+                place for place, source in self.source_of.items() if (place[0], source) == (cluster, topic)
+            ]
+        if kind != _COMMANDED:
+            return (
+                [] if kind == _STOPPED and stretch.name(reason).startswith("shadow-") else [(cluster, topic)]
+            )
+        if stretch.name(reason) != "topic.truncate":
+            return []
+        arguments = json.loads(stretch.name(detail))
+        named = [place for place in self.source_of if stretch.name(place[0]) == arguments["cluster"]]
+        return [
+            place
+            for place in named
+            if arguments["topic"] in (name := stretch.name(self.source_of[place]), base_of(self.topics, name))
+        ]
+
+    def _turn(self, known: Knowledge, place: Place, row: tuple[int, ...]) -> None:
+        seq, kind, _cluster, _topic, ledger, entry, to_ledger, to_entry, reason, _detail = row
+        if kind == _CREATED:
+            if self.source_of.get(place, reason) != reason:
+                self.doubtful[place] = None
+            self.source_of[place], self.told[place] = reason, position(ledger, entry)
+        elif kind == _STOPPED:
+            self.source_of.pop(place, None)
+        elif kind == _RESET:
+            self._pass_over(place, position(to_ledger, to_entry))
+        elif kind == _TRIMMED:
+            self._pass_over(place, position(ledger + 1, -1) - 1)
+        else:
+            log = known.logs.of(place[0], self.source_of[place])
+            self._pass_over(place, *log.table.column("position")[: log.rows_before(seq)][-1:].tolist())
+
+    def _pass_over(self, place: Place, *upto: int) -> None:
+        self.told[place] = max(self.told[place], *upto, -1)
+
+    def _settle(self, known: Knowledge) -> None:
+        """Forget expired entries that count no more: those below, and those that come next."""
+        for place, passed in self.expired.items():
+            if not passed or place not in self.source_of:
+                continue
+            positions = known.logs.of(place[0], self.source_of[place]).table.column("position")
+            index = int(np.searchsorted(positions, self.told[place], side="right"))
+            while index < len(positions) and int(positions[index]) in passed:
+                self.told[place] = int(positions[index])
+                index = int(np.searchsorted(positions, self.told[place], side="right"))
+            self.expired[place] = {at: seq for at, seq in passed.items() if at > self.told[place]}
+
+    # --- judging
+
+    def _begun(self, stretch: Stretch, known: Knowledge, place: Place, seq: int) -> Iterator[tuple[int, str]]:
+        """A cursor that is not durable opens at the end of the log."""
+        beyond = known.logs.of(place[0], self.source_of[place]).between(
+            self.told[place], PAST_EVERY_LEDGER, seq
+        )
+        if beyond.stop > beyond.start:
+            yield (
+                seq,
+                (
+                    f"the replicator towards {stretch.name(place[1])} began at "
+                    f"{position_words(self.told[place])}, before the end of "
+                    f"{stretch.name(self.source_of[place])}"
+                ),
+            )
+
+    def _judge(
+        self, stretch: Stretch, known: Knowledge, place: Place, left: dict[Place, Rows], before_seq: int
+    ) -> Iterator[tuple[int, str]]:
+        """What was told before that row; the rest is `left`."""
+        rows = left.get(place)
+        if rows is None:
+            return
+        upto = int(np.searchsorted(rows.seqs, before_seq))
+        now, left[place] = rows.take(np.arange(upto)), rows.take(np.arange(upto, len(rows)))
+        if len(now) and place in self.source_of and place not in self.doubtful:
+            source = self.source_of[place]
+            for seq, missing in self._passed_over(known.logs.of(place[0], source), place, now):
+                yield (
+                    seq,
+                    (
+                        f"{stretch.name(source)} did not tell {stretch.name(place[1])} of "
+                        f"{position_words(missing)}"
+                    ),
+                )
+
+    def _passed_over(self, log: Log, place: Place, rows: Rows) -> Iterator[tuple[int, int]]:
+        """(seq, place) of the first entry that each telling left out."""
+        places, told, passed = rows.positions(), self.told[place], self.expired.get(place, {})
+        known, starts = log.table.column("position"), log.table.column("starts_entry")
+        first, last = np.searchsorted(known, (told, places.max()), side="right").tolist()
+        known, starts = known[first:last], starts[first:last]
+        counts = np.concatenate(([0], np.cumsum(starts, dtype=np.int64)))  # entries beyond `told`, row by row
+        ordinals = counts[np.searchsorted(known, places, side="right")]
+        highest = np.maximum.accumulate(np.concatenate(([0], ordinals)))[:-1]
+        entries = known[starts]
+        for row in np.flatnonzero(ordinals > highest + 1).tolist():
+            seq = int(rows.seqs[row])
+            unexplained = [
+                at for at in entries[highest[row] : ordinals[row] - 1].tolist() if passed.get(at, seq) >= seq
+            ]
+            if unexplained:
+                yield seq, unexplained[0]
+        self.told[place] = max(told, int(places.max()))

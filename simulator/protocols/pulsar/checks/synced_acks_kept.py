@@ -1,0 +1,167 @@
+"""A broker that was told what is acknowledged elsewhere keeps to it: acknowledgement-state sync's filter,
+judged by its effect.
+
+A request names X's mark-delete; every message that X's log held up to there when the request left is
+acknowledged, says X. A consumer that connects to Y after Y took the request in is handed none of them. What
+was on its way to an earlier consumer still comes, so only connections made afterwards are judged;
+individually deleted entries are not in the row, so only the mark-delete counts. A request that names less
+than the one before (a person's reset, a crash that forgot) begins anew, and what a producer sent again is
+left out: its second copy is an entry of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from pyroaring import BitMap
+
+from simulator.checks.check import Check, first_broken
+from simulator.checks.stretch import Rows, Stretch, position
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.names import PARTITION_SUFFIX
+from simulator.trace.registry import CODE, NULL
+
+_CONTROL = (
+    "acknowledgements.applied",
+    "consumer.connected",
+    "subscription.deleted",
+    "topic.deleted",
+    "resource.deleted",
+)
+_APPLIED, _CONNECTED = CODE[_CONTROL[0]], CODE[_CONTROL[1]]
+_COLUMNS = (
+    "type",
+    "cluster",
+    "peer",
+    "topic",
+    "subscription",
+    "client",
+    "to_ledger",
+    "to_entry",
+    "evidence_seq",
+)
+
+Messages = dict[int, BitMap]
+"""Sequence ids by producer; the sets are never changed, so that copies share them."""
+
+
+class ToldKept(Check):
+    """Keeps what each subscription was told by each peer, and what was known when each of its consumers
+    connected.
+    """
+
+    claim = (
+        "What a broker was told is acknowledged, up to the mark-delete that was named, it hands to no "
+        "consumer that connects afterwards."
+    )
+
+    def begin(self, scenario: Scenario) -> None:
+        self.synchronised = bool(scenario.tenants) or any(
+            spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
+        )
+        # (cluster, topic, subscription) -> peer -> (place, messages)
+        self.told: dict[tuple[int, int, int], dict[int, tuple[int, Messages]]] = {}
+        # the same and client -> peer -> messages
+        self.at_connect: dict[tuple[int, int, int, int], dict[int, Messages]] = {}
+        self.resent = Sightings()
+
+    def copy_into(self, copy: ToldKept) -> None:
+        copy.synchronised, copy.resent = self.synchronised, self.resent.copy()
+        copy.told = {
+            key: {peer: (place, dict(said)) for peer, (place, said) in by_peer.items()}
+            for key, by_peer in self.told.items()
+        }
+        copy.at_connect = {key: dict(by_peer) for key, by_peer in self.at_connect.items()}
+
+    def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
+        """Deliveries of what a peer had said is acknowledged."""
+        if not self.synchronised:
+            return []
+        self.resent.read(stretch.of("message.resent"))
+        delivered, begun = stretch.of("message.delivered"), 0
+        broken: list[tuple[int, str]] = []
+        for (
+            seq,
+            kind,
+            cluster,
+            peer,
+            topic,
+            subscription,
+            client,
+            to_ledger,
+            to_entry,
+            sent_seq,
+        ) in stretch.of(*_CONTROL).records(*_COLUMNS):
+            upto = int(np.searchsorted(delivered.seqs, seq))
+            broken += self._judge(stretch, delivered.take(np.arange(begun, upto)))
+            begun, cursor = upto, (cluster, topic, subscription)
+            if kind == _APPLIED:
+                self._take_in(known, cursor, peer, position(to_ledger, to_entry), sent_seq)
+            elif kind == _CONNECTED:
+                self.at_connect[*cursor, client] = {
+                    peer: dict(said) for peer, (_place, said) in self.told.get(cursor, {}).items()
+                }
+            else:
+                self._forget(stretch, *cursor)
+        broken += self._judge(stretch, delivered.take(np.arange(begun, len(delivered))))
+        self.resent.finish()
+        return broken
+
+    def _take_in(
+        self, known: Knowledge, cursor: tuple[int, int, int], peer: int, place: int, sent_seq: int
+    ) -> None:
+        of_cursor = self.told.setdefault(cursor, {})
+        before, said = of_cursor.get(peer, (-1, {}))
+        if place < before:
+            before, said = -1, {}
+            for key, by_peer in self.at_connect.items():
+                if key[:3] == cursor:
+                    by_peer.pop(peer, None)
+        log = known.logs.of(peer, cursor[1])
+        for producer, ids in log.messages(log.between(before, place, sent_seq)):
+            said[producer] = said.get(producer, BitMap()) | BitMap(ids.tolist())
+        of_cursor[peer] = place, said
+
+    def _forget(self, stretch: Stretch, cluster: int, topic: int, subscription: int) -> None:
+        """A subscription, or a topic with all of its own, is gone."""
+        if topic == NULL:
+            return
+        base = PARTITION_SUFFIX.sub("", stretch.name(topic))
+        for kept in (self.told, self.at_connect):
+            for key in list(kept):
+                if (
+                    key[0] == cluster
+                    and PARTITION_SUFFIX.sub("", stretch.name(key[1])) == base
+                    and subscription in (NULL, key[2])
+                ):
+                    del kept[key]
+
+    def _judge(self, stretch: Stretch, delivered: Rows) -> list[tuple[int, str]]:
+        broken: list[tuple[int, str]] = []
+        for (*connection, producer), rows in delivered.groups(
+            "cluster", "topic", "subscription", "client", "producer"
+        ):
+            ids = rows["sequence_id"]
+            for peer, said in self.at_connect.get(tuple(connection), {}).items():
+                again = BitMap(ids.tolist()) & said.get(producer, BitMap())
+                if again:
+                    chosen = np.isin(ids, np.array(again.to_array())) & self.resent.unseen(
+                        (producer,), ids, rows.seqs
+                    )
+                    broken += self._words(stretch, rows.take(chosen), connection, peer)
+        return broken
+
+    @staticmethod
+    def _words(stretch: Stretch, rows: Rows, connection: list[int], peer: int) -> list[tuple[int, str]]:
+        cluster, _topic, subscription, client = (stretch.name(number) for number in connection)
+        producers, ids = rows["producer"].tolist(), rows["sequence_id"].tolist()
+        said = f"which {stretch.name(peer)} had said is acknowledged by {subscription} before it connected"
+        return first_broken(
+            rows.seqs,
+            lambda number: (
+                f"{cluster} handed {client} {stretch.message(producers[number], ids[number])}, {said}"
+            ),
+        )

@@ -1,0 +1,1 @@
+"""The client library: producers, consumers, acks, negative acks, reconnecting."""

@@ -1,0 +1,383 @@
+"""What a consumer does with a message it has processed: acknowledge, hold or give it back (`giving_back`);
+and how acks travel.
+
+Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000
+entries acknowledged one by one at once); acks not yet sent die with the client, and without grouping an ack
+without a connection fails. A cumulative ack is one row per message that it covers; the client itself drops
+what comes again at or below its last one (PersistentAcknowledgmentsGroupingTracker).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.kernel.random import Shares, stream_key
+from simulator.protocols.pulsar.client.redelivery import GivesBack
+from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.client.consumer import Item
+
+_ACKNOWLEDGED = CODE["message.acknowledged"]
+_HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
+ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
+_WHOLE_ENTRY = 1 << 62  # after every batch index
+
+Place = tuple[str, str]
+"""(cluster, topic): a client that looks up its broker may hold messages of one topic from two clusters."""
+
+Key = tuple[Place, int, int]
+"""(place, index, batch_index or NULL)"""
+
+About = tuple[int, int, int, int, int, int, int, int, int]
+"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id,
+ledger, entry, batch_index
+"""
+
+Handed = tuple["Item", int, Key, About]
+"""A message in the application's hands: (as it lay in the receiver queue, seq of its `message.delivered`
+row, key, what its rows say)
+"""
+
+Ack = tuple[int, int, int, int, About]
+"""(index, batch_index or NULL, seq of the ack's row, message number, what its rows say)"""
+
+EVERY_MESSAGE = range(1 << 62)
+"""Where messages are selected by name, each is looked at."""
+
+
+class Selected(NamedTuple):
+    """Messages to hold or to acknowledge negatively: by name (producer, sequence id), and by a share of
+    all.
+    """
+
+    named: frozenset[tuple[str, int]]
+    shares: Shares
+    for_us: int | None
+
+
+class Acknowledger(GivesBack):
+    """The acking half of a Consumer."""
+
+    def init_acknowledging(self) -> None:
+        """Empty state; called once by the consumer."""
+        spec = self.spec
+        self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
+        self.in_hand: dict[Key, Handed] = {}
+        self.ack_pending = WaitingAcks()
+        self.batches_waiting: dict[tuple[Place, int], bool] = {}  # entries of several messages in it
+        self.batched_waiting = 0  # messages of these in it
+        # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
+        self.acknowledged_to: dict[Place, tuple[int, int]] = {}
+        self.dropped: dict[Key, Item] = {}  # what came again below it, and the next one tells the broker of
+        # acks that wait for the rest of their batch
+        self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}
+        self.flush_due = False
+        # the messages that a selection may take, for one look-up each; None: no selection
+        self.special: Shares | range | None = None
+        self.holds: list[Selected] = []
+        self.negatives: list[Selected] = []
+        if spec.hold:
+            self.add_hold(spec.hold.messages, spec.hold.share_millionths, spec.hold.for_us)
+        if spec.negative_acknowledge:
+            chosen, key = (
+                spec.negative_acknowledge,
+                stream_key(self.runtime.seed, f"negative/{spec.subscription}"),
+            )
+            self.negatives.append(
+                Selected(frozenset(chosen.messages), Shares((key, chosen.share_millionths)), None)
+            )
+            self._note_selections()
+        self.init_giving_back()
+        self.held: dict[Key, int] = {}  # key -> serial of the hold
+        self.hold_count = 0
+
+    def add_hold(
+        self, messages: Iterable[tuple[str, int]], share_millionths: int, for_us: int | None
+    ) -> None:
+        """From now on hold these messages, and a share of all, for a time (None: until released)."""
+        key = stream_key(self.runtime.seed, f"hold/{self.spec.subscription}")
+        self.holds.append(Selected(frozenset(messages), Shares((key, share_millionths)), for_us))
+        self._note_selections()
+
+    def drop_holds(self) -> None:
+        """Hold no message any more that is still to come."""
+        self.holds = []
+        self._note_selections()
+
+    def _note_selections(self) -> None:
+        selections = [*self.negatives, *self.holds]
+        named = any(selection.named for selection in selections)
+        self.special = (
+            None
+            if not selections
+            else EVERY_MESSAGE
+            if named
+            else Shares.any_of(selection.shares for selection in selections)
+        )
+
+    def drop_acks(self) -> None:
+        """The process died."""
+        self.in_hand.clear()
+        self._forget_pending()
+        self.acknowledged_to.clear()
+        self.dropped.clear()
+        self.whole_entries.clear()
+        self.drop_given_back()
+        self.held.clear()
+        self.flush_due = False
+
+    # --- after processing
+
+    def settle(self, handed: Handed) -> None:
+        """Hold, negatively acknowledge or acknowledge a processed message."""
+        if self.spec.acknowledge == "never":
+            return
+        message = handed[0][2]
+        if self.special is None or message not in self.special:
+            self.acknowledge(handed)
+            return
+        kind, held_us = self.choice(message)
+        if kind == _NEGATIVE:
+            self.negatively_acknowledge(handed, handed[1])
+        elif kind == _HELD:
+            self._hold(handed, held_us)
+        else:
+            self.acknowledge(handed)
+
+    def choice(self, message: int) -> tuple[int, int]:
+        """What becomes of a processed message: the type of its row, and for how long it is held (NULL:
+        until a person releases it, or not at all).
+        """
+        if self.special is not None and message in self.special:
+            if self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
+                return _NEGATIVE, NULL
+            if hold := self._selected(self.holds, message):
+                return _HELD, NULL if hold.for_us is None else hold.for_us
+        return _ACKNOWLEDGED, NULL
+
+    def _selected(self, selections: list[Selected], message: int) -> Selected | None:
+        """The first selection that the message is in, by its own draw or by name."""
+        for selection in selections:
+            if message in selection.shares:
+                return selection
+            if selection.named:
+                messages = self.runtime.messages
+                if (
+                    self.runtime.trace.names[messages.producer[message]],
+                    messages.sequence_id[message],
+                ) in selection.named:
+                    return selection
+        return None
+
+    def _hold(self, handed: Handed, held_us: int) -> None:
+        runtime, (_item, cause, key, about) = self.runtime, handed
+        self.hold_count += 1
+        # of several copies the first one's time counts: its ack is for all
+        self.held.setdefault(key, self.hold_count)
+        self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, held_us))
+        if held_us != NULL:
+            runtime.schedule(
+                runtime.now_us + held_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count)
+            )
+
+    def hold_over(self, argument: tuple[int, Key, int]) -> None:
+        """The held message is acknowledged at last."""
+        epoch, key, serial = argument
+        if epoch == self.epoch and self.held.get(key) == serial:
+            self.release_held(key)
+            self.close_if_done()
+
+    def release_held(self, key: Key) -> None:
+        """Acknowledge a held message now, though it may have been asked for again meanwhile; not one that
+        a cumulative ack has covered by now.
+        """
+        handed = self.in_hand.get(key) or self.given_back.get(key)
+        if self.held.pop(key, None) is not None and handed is not None:
+            self.acknowledge(handed)
+
+    def held_messages(self) -> dict[Key, int]:
+        """The number of each message that the application holds."""
+        return {key: (self.in_hand.get(key) or self.given_back[key])[0][2] for key in self.held}
+
+    # --- acks
+
+    def acknowledge(self, handed: Handed) -> None:
+        """The application calls ack: individually, or cumulatively for all it was handed up to here, given
+        back or not.
+        """
+        if self.spec.acknowledge == "cumulative":
+            upto = handed[2]
+            had = {**self.in_hand, **self.given_back} if self.given_back else self.in_hand
+            for key in sorted(key for key in had if key[0] == upto[0] and key <= upto):
+                self._acknowledge_one(had[key], self.kinds["cumulative"])
+            if self.spec.acknowledgment_group_time_us:
+                self._note_cumulative(handed)
+            if self.dropped:
+                self._tell_of_dropped(handed[2], self.last_seq)
+        else:
+            self._acknowledge_one(handed, self.kinds["individual"])
+        if not self.flush_due or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
+            self._send_or_wait()
+
+    def _note_cumulative(self, handed: Handed) -> None:
+        """What comes again up to here is a duplicate for the client; without batch-index acks of its own,
+        up to the entry before.
+        """
+        place, index, batch_index = handed[2]
+        whole = batch_index == NULL or (place, index) not in self.whole_entries
+        upto = (
+            (index, _WHOLE_ENTRY if batch_index == NULL else batch_index)
+            if whole or self.spec.batch_index_acknowledgment
+            else (index - 1, _WHOLE_ENTRY)
+        )
+        self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
+
+    def drops(self, item: Item) -> bool:
+        """Whether the client drops this message when it comes: its ack waits to be sent, or a cumulative
+        ack covered it (isDuplicate).
+        """
+        session, index, _message, batch_index, _redelivery, _cause = item
+        key = (session.topic.place, index, batch_index)
+        if key in self.ack_pending:
+            return True
+        upto = self.acknowledged_to.get(key[0])
+        if upto is None or (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) > upto:
+            return False
+        self.dropped[key] = item
+        return True
+
+    def _tell_of_dropped(self, upto: Key, seq: int) -> None:
+        """The cumulative ack of row `seq` is a position: it covers what was dropped below it."""
+        for key in sorted(key for key in self.dropped if key[0] == upto[0] and key <= upto):
+            item = self.dropped.pop(key)
+            self._wait_to_be_sent(key, item[0], (item[1], item[3], seq, item[2], item[0].about(item)))
+
+    def forget_cumulative(self, place: Place) -> None:
+        """A seek: what was acknowledged comes again."""
+        self.acknowledged_to.pop(place, None)
+        self.forget_dropped(place)
+
+    def forget_dropped(self, place: Place) -> None:
+        """The broker reads again there: what was dropped comes once more."""
+        if self.dropped:
+            self.dropped = {key: item for key, item in self.dropped.items() if key[0] != place}
+
+    def _acknowledge_one(self, handed: Handed, kind: int) -> None:
+        runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = (
+            self.runtime,
+            handed,
+        )
+        self.in_hand.pop(key, None)
+        if self.given_back:
+            self.given_back.pop(key, None)
+        if self.held:
+            self.held.pop(key, None)
+        seq = self.last_seq = runtime.emit((_ACKNOWLEDGED, runtime.now_us, delivered_seq, *about, kind))
+        name = session.subscription.name
+        runtime.acknowledged[name].add(message)
+        if runtime.windows and name in runtime.windows:
+            runtime.windows[name].settled(message)
+        self._wait_to_be_sent(key, session, (index, batch_index, seq, message, about))
+
+    def _wait_to_be_sent(self, key: Key, session: Session, ack: Ack) -> None:
+        batch_index = key[2]
+        if batch_index == NULL:
+            self.ack_pending.put(key, ack)
+        elif self._acks_in_batches(session):
+            self._add_of_batch(key, ack)
+        else:
+            self._wait_for_entry(key, ack)
+
+    def _acks_in_batches(self, session: Session) -> bool:
+        """Whether acks of single messages of a batch go to the broker and are kept there."""
+        return self.spec.batch_index_acknowledgment and session.topic.cluster.setting(
+            "acknowledgmentAtBatchIndexLevelEnabled", session.topic
+        )
+
+    def _wait_for_entry(self, key: Key, ack: Ack) -> None:
+        """Without batch-index acks an entry is acknowledged when all its messages are."""
+        waiting = self.whole_entries.setdefault(key[:2], {})
+        waiting[key] = ack
+        _index, batch_index, _seq, message, _about = ack
+        if len(waiting) == self.runtime.messages.batch[message - batch_index]:
+            for part, waited in self.whole_entries.pop(key[:2]).items():
+                self._add_of_batch(part, waited)
+
+    def _add_of_batch(self, key: Key, ack: Ack) -> None:
+        self.batched_waiting += key not in self.ack_pending
+        self.batches_waiting[key[:2]] = True
+        self.ack_pending.put(key, ack)
+
+    def _forget_pending(self) -> None:
+        self.ack_pending.clear()
+        self.batches_waiting, self.batched_waiting = {}, 0
+
+    def forget_whole_entry(self, item: Item) -> None:
+        """The entry comes anew: acks of its earlier delivery were for that one."""
+        if self.whole_entries:
+            self.whole_entries.pop((item[0].topic.place, item[1]), None)
+
+    def _send_or_wait(self) -> None:
+        waiting, group_us = len(self.ack_pending), self.spec.acknowledgment_group_time_us
+        if group_us == 0 or (waiting >= ACK_GROUP_SIZE_MAX and self._group_is_full()):
+            self.flush_acks()
+        elif waiting and not self.flush_due:
+            self.flush_due = True
+            self.runtime.schedule(
+                self.group_ends_us(self.runtime.now_us), self.rank, self, "flush_timer", self.epoch
+            )
+
+    def _group_is_full(self) -> bool:
+        """Whether a thousand entries wait; a cumulative ack is one position, however much it covers, and
+        always waits for its time.
+        """
+        if self.spec.acknowledge == "cumulative":
+            return False
+        return len(self.ack_pending) - self.batched_waiting + len(self.batches_waiting) >= ACK_GROUP_SIZE_MAX
+
+    def group_ends_us(self, at_us: int) -> int:
+        """When the acks that begin to wait at an instant are sent."""
+        group_us = self.spec.acknowledgment_group_time_us
+        return self.connected_us + ((at_us - self.connected_us) // group_us + 1) * group_us
+
+    def flush_timer(self, epoch: int) -> None:
+        """The grouping interval is over."""
+        if epoch == self.epoch:
+            self.flush_due = False
+            self.flush_acks()
+
+    def flush_acks(self) -> None:
+        """Send the acks that wait, one group per topic; those of a topic that is not connected go on
+        waiting, unless nothing is grouped (such an ack fails), or it is now connected in another cluster:
+        positions there are others, so the client drops them.
+        """
+        if not self.ack_pending:
+            return
+        place = self.ack_pending.mostly_of
+        if place in self.sessions and self.ack_pending.all_of(place):
+            acks = self.ack_pending.columns()
+            self._forget_pending()
+            self.sessions[place].subscription.acknowledge_columns(acks)
+            return
+        groups: dict[Place, list[Ack]] = {}
+        waiting: dict[Key, Ack] = {}
+        for key, ack in self.ack_pending.by_key().items():
+            place = key[0]
+            if place in groups:
+                groups[place].append(ack)
+            elif place in self.sessions:
+                groups[place] = [ack]
+            elif self.spec.acknowledgment_group_time_us and not self.connected_to(place[1]):
+                waiting[key] = ack
+        self._forget_pending()
+        for key, ack in waiting.items():
+            if key[2] == NULL:
+                self.ack_pending.put(key, ack)
+            else:
+                self._add_of_batch(key, ack)
+        for place, acks in groups.items():
+            self.sessions[place].subscription.acknowledge(acks)

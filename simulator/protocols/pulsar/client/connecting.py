@@ -1,0 +1,174 @@
+"""How consumers find and lose their brokers: subscribe, leave, try again.
+
+Rules: a subscription that does not exist is created at the consumer's initial position; subscribing with
+replicateSubscriptionState turns replication on, never off (fact sheet section 13). Retries wait 100 ms,
+doubled up to 60 s (`backoff`). A declared broker with a time to connect takes one client after another.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.broker.session import Session
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.migration.blue_green import sent_on
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.consumer import Consumer
+
+
+def connect(consumer: Consumer, cause: int) -> None:
+    """Subscribe in the consumer's cluster, or first ask where that is."""
+    if consumer.resolver is not None:
+        consumer.resolver.ask(cause)
+    else:
+        connect_there(consumer, cause)
+
+
+def connect_there(consumer: Consumer, cause: int) -> None:
+    """Subscribe to every partition of the topic in the consumer's cluster; what cannot be reached is tried
+    again.
+    """
+    runtime = consumer.runtime
+    cause = max(cause, consumer.last_seq)
+    if not consumer.sessions:
+        consumer.connected_us = runtime.now_us
+    spec = runtime.subscriptions[consumer.spec.subscription]
+    cluster = runtime.clusters[consumer.cluster_name]
+    complete = cluster.up
+    if cluster.up:
+        if consumer.resolver is None:
+            cluster = runtime.blue_green.instead(cluster, consumer, spec.topic, cause)
+            clients.find_topic(consumer, cluster, spec.topic, cause)
+        complete = cluster.shape(spec.topic) is not None
+    for topic in cluster.client_parts(spec.topic) if cluster.up else ():
+        if not consumer.connected_to(topic.name):
+            complete = _ask(consumer, topic, spec, cause) and complete
+    if complete:
+        consumer.retries = 0
+        consumer.flush_acks()
+    else:
+        retry(consumer)
+
+
+def _ask(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
+    """Subscribe at once, or wait for the broker's turn, which ends in `admitted`; False when the broker
+    cannot take it now.
+    """
+    broker = topic.broker
+    if broker is None or not broker.spec.connect_us or not topic.loaded:
+        return _subscribe(consumer, topic, spec, cause)
+    if topic.name not in consumer.asking:
+        consumer.asking[topic.name] = broker
+        broker.admissions.ask(consumer, topic)
+    return True
+
+
+def admitted(consumer: Consumer, topic: Topic) -> None:
+    """The client's turn at the broker is over."""
+    consumer.asking.pop(topic.name)
+    spec = topic.runtime.subscriptions[consumer.spec.subscription]
+    if not _subscribe(consumer, topic, spec, consumer.last_seq):
+        retry(consumer)
+    elif not consumer.asking:
+        consumer.retries = 0
+        consumer.flush_acks()
+
+
+def sent_away(consumer: Consumer, topic: Topic) -> None:
+    """The topic left its broker before the client's turn came: like those that were connected it tries
+    again.
+    """
+    consumer.asking.pop(topic.name)
+    retry(consumer)
+
+
+def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
+    """One partition; False when the broker cannot take it now."""
+    if topic.migrated_to is not None:
+        topic, cause = sent_on(consumer, topic, cause)
+    if topic is None or not topic.loaded:
+        return False
+    if consumer.forbidden:
+        topic.runtime.note(
+            "client.changed", cause, topic.cluster.number, consumer.number, "refused-not-authorised"
+        )
+        return True  # for good: such a client does not try again
+    subscription = topic.subscriptions.get(spec.name)
+    if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
+        topic.runtime.note(
+            "client.changed", cause, topic.cluster.number, consumer.number, "refused-exclusive"
+        )
+        return False
+    if consumer.spec.schema is not None and clients.refuses_reader(consumer, topic, cause) is not None:
+        return False
+    wanted = spec.replicate_subscription_state and topic.cluster.setting(
+        "enableReplicatedSubscriptions", topic
+    )
+    if subscription is None:
+        mark_delete = topic.log.length - 1 if spec.initial_position == "Latest" else topic.log.first_kept - 1
+        subscription = topic.add_subscription(
+            spec.name, spec.type, mark_delete, bool(wanted), "consumer", cause
+        )
+    elif subscription.type != spec.type and not subscription.dispatcher.sessions:
+        subscription.change_type(spec.type)
+    seq = topic.runtime.note(
+        "consumer.connected", cause, topic.cluster.number, topic.number, subscription.number, consumer.number
+    )
+    consumer.last_seq = max(consumer.last_seq, seq)
+    session = Session(consumer, subscription)
+    consumer.sessions[topic.place] = session
+    if len(consumer.sessions) >= len(topic.cluster.client_parts(topic.base)) and all(
+        place[0] == topic.place[0] for place in consumer.sessions
+    ):
+        consumer.cluster_name = topic.cluster.name  # a broker may have sent it on
+    if wanted and not subscription.replicated:
+        subscription.switch_replication(True, seq)
+    topic.evaluate_controller(seq)
+    subscription.dispatcher.add(session, seq)
+    if session.size == 0:
+        consumer.ask_for_one(seq)
+    return True
+
+
+def leave(consumer: Consumer, reason: str, cause: int) -> None:
+    """The consumer's sessions end; what they had goes back to the subscription."""
+    sessions, consumer.sessions = consumer.sessions, {}
+    for session in sessions.values():
+        session.recall()
+        seq = note_disconnected(session, reason, cause)
+        session.subscription.dispatcher.remove(session, seq)
+
+
+def note_disconnected(session: Session, reason: str, cause: int) -> int:
+    """The `consumer.disconnected` row."""
+    topic = session.topic
+    return topic.runtime.note(
+        "consumer.disconnected",
+        cause,
+        topic.cluster.number,
+        topic.number,
+        session.subscription.number,
+        session.consumer.number,
+        reason,
+    )
+
+
+def retry(consumer: Consumer) -> None:
+    """Try to subscribe again after the backoff, to every partition that is missing then; who waits for
+    that already goes on waiting.
+    """
+    runtime = consumer.runtime
+    if consumer.retry_due_in == consumer.epoch:
+        return
+    consumer.retry_due_in = consumer.epoch
+    runtime.schedule(
+        runtime.now_us + backoff.wait_us(consumer.retries),
+        consumer.rank,
+        consumer,
+        "reconnect",
+        consumer.epoch,
+    )
+    consumer.retries += 1

@@ -1,0 +1,319 @@
+"""A consumer: the client library (receiver queue, ack grouping, negative acks) and the application behind it.
+
+Rules: *delivered* is when the application gets a message, *acknowledged* when it calls ack, *registered* when
+the broker has it. The application works on one message at a time for `processing`; a held message is put
+aside and acknowledged later. `epoch` counts lives: an event meant for an earlier life is stale.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
+from simulator.protocols.pulsar.broker.session import Session
+from simulator.protocols.pulsar.client import connecting
+from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Handed
+from simulator.protocols.pulsar.lookup.resolving import resolver_for
+from simulator.protocols.pulsar.ranks import CONSUMER, rank
+from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.scenarios.model import ConsumerSpec
+
+_DELIVERED = CODE["message.delivered"]
+WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (
+    "waiting",
+    "running",
+    "paused",
+    "closing",
+    "closed",
+    "killed",
+    "down",
+)
+ALIVE = (RUNNING, PAUSED, CLOSING)
+
+Item = tuple[Session, int, int, int, int, int]
+"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count,
+seq that caused the push)
+"""
+
+
+class Consumer(Acknowledger):
+    """One consumer of a subscription; on a partitioned topic it has a session per partition and one
+    application.
+    """
+
+    def __init__(self, runtime: Runtime, spec: ConsumerSpec) -> None:
+        self.runtime = runtime
+        self.spec = spec
+        self.name = spec.name
+        self.number = runtime.name(spec.name)
+        self.subscription_number = runtime.name(spec.subscription)
+        self.resolver = resolver_for(
+            self, spec.cluster, runtime.subscriptions[spec.subscription].topic, spec.schema
+        )
+        self.cluster_name = spec.cluster or self.resolver.mapped
+        self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
+        self.state = WAITING
+        # why its role may not consume there, if so
+        self.forbidden = refusal(
+            runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic
+        )
+        self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
+        self.asking: dict[str, Broker] = {}  # by topic the broker that has not come to this client yet
+        self.queue: deque[Item] = deque()
+        self.current: Handed | None = None
+        self.taking = False
+        self.epoch = 0
+        self.retries = 0
+        self.retry_due_in = -1  # the life in which it waits to try again
+        self.last_seq = NULL
+        self.connected_us = 0
+        self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
+        self.refusal: str | None = None  # why its topic could not be created when it asked last
+        self.on_closed = None  # the failover that waits for the close
+        self.leaves_held = False  # while closing: without waiting for what it holds
+        self.init_acknowledging()
+
+    # --- life
+
+    def start(self, _argument: None = None) -> None:
+        """Subscribe, for the first time or again."""
+        if self.state not in ALIVE:
+            self.state = PAUSED if self.spec.paused and self.state == WAITING else RUNNING
+            self.epoch += 1
+            self.leaves_held = False
+            connecting.connect(self, NULL)
+
+    def stop_as_planned(self, _argument: None) -> None:
+        """The scenario's `stop`: finish the message at work and close; what is held goes back."""
+        if self.state in ALIVE:
+            self.leaves_held = True
+            self.close_when_done(self.on_closed)
+        elif self.state == DOWN:  # it does not come back with its region
+            self.close(NULL)
+
+    def pause(self, cause: int) -> None:
+        """The application takes no further message; the client stays connected."""
+        self.state = PAUSED
+        self._note(cause, "paused")
+
+    def resume(self, cause: int) -> None:
+        """The application goes on."""
+        self.state = RUNNING
+        self.work(self._note(cause, "resumed"))
+
+    def kill(self, cause: int, reason: str = "killed") -> None:
+        """The process dies: acks that were not sent and messages in hand are gone."""
+        if self.state in (CLOSED, KILLED, WAITING) and reason != "crash":
+            return
+        was_alive = self.state in ALIVE
+        self._drop_client_state()
+        self.state = DOWN if reason == "crash" else KILLED
+        if was_alive:
+            connecting.leave(self, reason, self._note(cause, reason))
+        self._tell_failover()
+
+    def close(self, cause: int) -> None:
+        """A clean close: pending acks are sent, then the sessions end; what was not processed goes back."""
+        self.flush_acks()
+        self._drop_client_state()
+        was_alive = self.state in ALIVE
+        self.state = CLOSED
+        if was_alive:
+            connecting.leave(self, "closed", self._note(cause, "closed"))
+        self._tell_failover()
+
+    def _tell_failover(self) -> None:
+        """A failover that waits for this client goes on: it has closed, or it died and has nothing left to
+        finish.
+        """
+        if self.on_closed is not None:
+            failover, self.on_closed = self.on_closed, None
+            failover.consumer_closed(self)
+
+    def close_when_done(self, failover) -> None:
+        """Finish what the application holds, then close; tells `failover`."""
+        self.on_closed = failover
+        self.state = CLOSING
+        self.close_if_done()
+
+    def close_if_done(self) -> None:
+        """Close once nothing is in the application's hands, or nothing that it waits for."""
+        if self.state == CLOSING and self.current is None and (self.leaves_held or not self.in_hand):
+            self.close(self.last_seq)
+
+    def _drop_client_state(self) -> None:
+        self.epoch += 1
+        self.retries = 0
+        self.queue.clear()
+        for broker in self.asking.values():
+            broker.admissions.forget_client(self)
+        self.asking.clear()
+        self.current = None
+        self.drop_acks()
+        if self.resolver is not None:
+            self.resolver.forget()
+
+    def _note(self, cause: int, reason: str) -> int:
+        return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
+
+    def connected_to(self, topic: str) -> bool:
+        """Whether it has a session on this topic or partition, in whichever cluster."""
+        return any(place[1] == topic for place in self.sessions)
+
+    # --- what the LookupService says
+
+    def found(self, cluster: str, cause: int) -> None:
+        """Its topic is in this cluster."""
+        self.cluster_name = cluster
+        connecting.connect_there(self, cause)
+
+    def not_found(self) -> None:
+        """The request failed."""
+        connecting.retry(self)
+
+    # --- what the broker does to a session
+
+    def receive(self, item: Item) -> None:
+        """A message arrived in the receiver queue."""
+        if (self.ack_pending or self.acknowledged_to) and self.drops(item):
+            item[0].take(1, item[5])
+            return
+        if item[3] != NULL and item[0].size == 0:
+            self._refuse_batch(item[5])
+            return
+        if item[3] == 0:
+            self.forget_whole_entry(item)
+        self.queue.append(item)
+        if self.current is None and not self.taking:
+            self.work(item[5])
+
+    def _refuse_batch(self, cause: int) -> None:
+        """Without a receiver queue a client takes no batches: it closes when it is sent one
+        (ZeroQueueConsumerImpl).
+        """
+        self.last_seq = max(self.last_seq, cause)
+        self.runtime.schedule(self.runtime.now_us, self.rank, self, "close_for_batch", self.epoch)
+
+    def close_for_batch(self, epoch: int) -> None:
+        """The client closes itself; its application learns why."""
+        if epoch == self.epoch and self.state in ALIVE:
+            self.close(self._note(self.last_seq, "refused-batch"))
+
+    def forget(self, session: Session) -> None:
+        """The broker rewinds: queued messages of the session are dropped and their permits granted anew,
+        what has not left the broker stays there. What the application holds will come again, and its later
+        ack still counts.
+        """
+        session.recall()
+        self.forget_dropped(session.topic.place)
+        kept = deque(item for item in self.queue if item[0] is not session)
+        dropped = len(self.queue) - len(kept)
+        self.queue = kept
+        session.queued -= dropped
+        session.permits += dropped
+
+    def disconnected(self, session: Session, reason: str, cause: int) -> None:
+        """The broker went away under the session; the client, if it lives, tries again."""
+        self.sessions.pop(session.topic.place, None)
+        connecting.note_disconnected(session, reason, cause)
+        self.forget(session)
+        if self.state in ALIVE:
+            connecting.retry(self)
+
+    def reconnect(self, epoch: int) -> None:
+        """The timer of `connecting.retry`."""
+        if epoch == self.epoch:
+            self.retry_due_in = -1
+            if self.state in ALIVE:
+                connecting.connect(self, NULL)
+
+    # --- the application
+
+    def work(self, cause: int) -> None:
+        """Take messages until one needs time, or none is left."""
+        if self.taking:
+            return
+        self.taking = True
+        processing = self.processing
+        while self.queue and self.current is None and self.state == RUNNING:
+            item = self.queue.popleft()
+            handed = self._deliver(item)
+            duration_us = processing.constant
+            if duration_us is None:
+                duration_us = processing.at(item[2] + (item[4] << 40))
+            if duration_us:
+                self.current = handed
+                self.runtime.schedule(
+                    self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch
+                )
+            else:
+                self.settle(handed)
+            item[0].take(1, handed[1])
+        self.taking = False
+        if self.spec.receiver_queue_size == 0:
+            self.ask_for_one(cause)
+
+    def ask_for_one(self, cause: int) -> None:
+        """Without a receiver queue the client grants a single permit whenever the application waits."""
+        if self.queue or self.current is not None or self.state != RUNNING:
+            return
+        for session in tuple(self.sessions.values()):
+            if session.permits <= 0 and self.current is None:
+                session.permits = 1
+                session.subscription.dispatcher.dispatch(cause)
+
+    def _deliver(self, item: Item) -> Handed:
+        session, index, message, batch_index, redelivery, cause = item
+        runtime, topic, subscription = self.runtime, session.topic, session.subscription
+        about = session.about(item)
+        seq = runtime.emit(
+            (
+                _DELIVERED,
+                runtime.now_us,
+                cause if cause > self.last_seq else self.last_seq,
+                *about,
+                redelivery,
+                topic.stored_seqs.values[index],
+            )
+        )
+        self.last_seq = seq
+        if runtime.windows:
+            window = runtime.windows.get(subscription.name)
+            if window is not None and window.target == topic.cluster.name:
+                window.delivered(message, topic.name, index)
+        runtime.delivered[subscription.name].add(message)
+        key = (topic.place, index, batch_index)
+        handed = self.in_hand[key] = (item, seq, key, about)
+        if self.given_back:
+            self.given_back.pop(key, None)
+        if self.spec.ack_timeout_us:
+            self.expect_ack(key, seq)
+        return handed
+
+    def processed(self, epoch: int) -> None:
+        """The application is done with the current message."""
+        if epoch != self.epoch or self.current is None:
+            return
+        handed, self.current = self.current, None
+        self.settle(handed)
+        if self.state == CLOSING:
+            self.close_if_done()
+        elif self.queue or self.spec.receiver_queue_size == 0:
+            self.work(self.last_seq)
+
+
+def new_delivered_sets(runtime: Runtime) -> None:
+    """Per subscription: who was delivered, acknowledged, settled (message numbers)."""
+    for name in sorted(runtime.subscriptions):
+        runtime.delivered[name] = BitMap()
+        runtime.acknowledged[name] = BitMap()
+        runtime.settled[name] = BitMap()

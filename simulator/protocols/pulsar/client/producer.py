@@ -1,0 +1,432 @@
+"""A producer: the application that publishes, and the client that sends, batches, retries and gives up.
+
+Rules: a message is (producer name, sequence id) whatever happens to it. What is not receipted waits in order
+in `pending` and is sent again when the broker is back; after the send timeout it has failed. Numbers run over
+all partitions.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simulator.kernel.distributions import interval_sampler
+from simulator.kernel.random import draw, stream_key
+from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.fast_path.running import Quiet, run_quietly
+from simulator.protocols.pulsar.lookup.producing import Brokers
+from simulator.protocols.pulsar.ranks import PRODUCER, rank
+from simulator.protocols.pulsar.shadow.authorisation import PRODUCE, refusal
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.scenarios.model import ProducerSpec
+
+_PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
+RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
+RETRY_US = 100_000
+"""How often a client that lost its broker looks for it again: the first step of Pulsar's backoff."""
+
+
+class Producer:
+    """One producer of a topic."""
+
+    def __init__(self, runtime: Runtime, spec: ProducerSpec) -> None:
+        self.runtime = runtime
+        self.spec = spec
+        self.name = spec.name
+        self.number = runtime.name(spec.name)
+        # of the topic or its partitions, as far as they were published to
+        self.topic_numbers: dict[str, int] = {}
+        self.brokers = Brokers(self)
+        self.cluster_name = spec.cluster or self.brokers.resolver.mapped
+        self.rank = rank(PRODUCER, sorted(runtime.scenario.producers).index(spec.name))
+        self.state = PAUSED if spec.paused else RUNNING
+        self.every_us = spec.every_us
+        self.planned = len(spec.at_us) if spec.at_us else spec.count  # messages of the plan, None: no end
+        self.next_sequence_id = 0
+        self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
+        self.epoch = 0
+        self.quiet = Quiet()
+        self.open_batches: dict[str, tuple[int, int]] = {}  # topic -> first message, messages
+        # (first message, messages, topic, times sent)
+        self.pending: deque[tuple[int, int, str, int]] = deque()
+        self.retry_due = False
+        self.published = self.receipted = 0
+        # why its role may not produce there, if so
+        self.forbidden = refusal(runtime.scenario, spec.role, PRODUCE, spec.topic)
+        self.down_from = RUNNING  # the state that a crash of the region interrupted
+        self.schema = spec.schema
+        self.schema_refusal: tuple[str, str] | None = None
+        self.refusal: str | None = None  # why its topic could not be created when it asked last
+        self.intervals = None
+        if spec.arrivals == "poisson" and spec.every_us:
+            self.intervals = interval_sampler(
+                spec.every_us, stream_key(runtime.seed, f"arrivals/{spec.name}")
+            )
+        self.key_stream = stream_key(runtime.seed, f"partition/{spec.name}")
+        self.replicate_to = (
+            -1
+            if spec.replicate_to is None
+            else sum(1 << runtime.cluster_index(name) for name in spec.replicate_to)
+        )
+
+    # --- the plan
+
+    def begin(self, _argument: None = None) -> None:
+        """Schedule the first publish."""
+        if self.schema is not None or (self.brokers.resolver is None and self.brokers.shape() is None):
+            self.runtime.schedule(
+                self.spec.at_us[0] if self.spec.at_us else self.spec.start_us, self.rank, self, "connect"
+            )
+        self.brokers.begin()
+        if self.spec.at_us:
+            self._schedule(self.spec.at_us[0])
+        elif self.every_us:
+            first_us = self.spec.start_us + (self.intervals.at(0) if self.intervals else 0)
+            self._schedule(max(first_us, self.runtime.now_us))
+
+    def _schedule(self, at_us: int) -> None:
+        if self.spec.stop_us is None or at_us < self.spec.stop_us:
+            self.runtime.schedule(at_us, self.rank, self, "tick", self.epoch)
+        else:
+            self.flush_batches(NULL)
+
+    def tick(self, epoch: int) -> int | None:
+        """The instant of a planned publish; returns how many queue events it stands for, when a quiet
+        stretch begins.
+        """
+        planned = self.planned
+        if (
+            epoch != self.epoch
+            or self.state != RUNNING
+            or (planned is not None and self.scheduled >= planned)
+        ):
+            return None
+        if self.quiet.due(self.scheduled, self.runtime.now_us):
+            events = run_quietly(self)
+            if events is not None:
+                return events
+        self.scheduled += 1
+        self.publish(NULL)
+        if planned is not None and self.scheduled >= planned:
+            self.flush_batches(NULL)
+        elif self.spec.at_us:
+            # what it missed while it did not run goes at once
+            self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))
+        else:
+            gap_us = self.every_us if self.intervals is None else self.intervals.at(self.scheduled)
+            self._schedule(self.runtime.now_us + gap_us)
+        return None
+
+    def _finished(self) -> bool:
+        return self.planned is not None and self.scheduled >= self.planned
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its client is connected now: it has begun, and has not come to the end of its plan."""
+        begun, stop_us = self.spec.start_us <= self.runtime.now_us, self.spec.stop_us
+        return (
+            begun
+            and self.state in (RUNNING, PAUSED)
+            and not self._finished()
+            and (stop_us is None or self.runtime.now_us < stop_us)
+        )
+
+    def go_on(self) -> None:
+        """Resume the plan from now."""
+        self.epoch += 1
+        if self._finished():
+            return
+        if self.spec.at_us:
+            self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))
+        elif self.every_us:
+            self._schedule(
+                max(self.runtime.now_us + (self.every_us if self.scheduled else 0), self.spec.start_us)
+            )
+
+    # --- life
+
+    def set_state(self, state: str, cause: int) -> int:
+        """Start, pause, stop, kill: only a running producer follows its plan. Returns the row's seq."""
+        seq = self.runtime.note("client.changed", cause, self.cluster_name, self.number, state)
+        if state in (KILLED, DOWN):
+            self.pending.clear()
+            self.open_batches.clear()
+        elif state == STOPPED:
+            self.flush_batches(seq)
+        resumed = state == RUNNING and self.state != RUNNING
+        self.state = state
+        if state in (KILLED, DOWN, STOPPED):
+            self.brokers.leave(state, seq)
+        if resumed:
+            self.brokers.look_up(seq)
+            self.go_on()
+        return seq
+
+    @property
+    def alive(self) -> bool:
+        """Whether its client is there, publishing or paused."""
+        return self.state in (RUNNING, PAUSED)
+
+    def broker_left(self, topic: Topic, reason: str, cause: int) -> None:
+        """A topic left its broker."""
+        self.brokers.left(topic, reason, cause)
+
+    def slow(self, every_us: int) -> None:
+        """Publish every `every_us` from now on."""
+        self.every_us = every_us
+        if self.intervals is not None:
+            self.intervals = interval_sampler(
+                every_us, stream_key(self.runtime.seed, f"arrivals/{self.name}")
+            )
+        if self.state == RUNNING and not self.spec.at_us:
+            self.go_on()
+
+    # --- publishing
+
+    def publish(self, cause: int, chosen: str | None = None) -> None:
+        """The application calls send once; `chosen` names the partition, which it otherwise does not say."""
+        runtime, spec = self.runtime, self.spec
+        sequence_id, now_us = self.next_sequence_id, runtime.now_us
+        self.next_sequence_id = sequence_id + 1
+        self.published += 1
+        key = sequence_id % spec.keys if spec.keys else NULL
+        partitions = self.brokers.partitions(cause)
+        cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
+        topic = chosen or (self._partition_name(key, sequence_id, partitions) if partitions else spec.topic)
+        deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
+        batched = spec.batch > 1 and not deliver_at_us
+        message = self._take_number(topic) if batched else runtime.take_messages(1)
+        runtime.messages.put(
+            message,
+            (
+                self.number,
+                sequence_id,
+                now_us,
+                size_bytes,
+                key,
+                1,
+                deliver_at_us,
+                cluster.index,
+                self.replicate_to,
+            ),
+        )
+        number = self.topic_numbers.get(topic)
+        if number is None:
+            number = self.topic_numbers[topic] = runtime.name(topic)
+        seq = runtime.emit(
+            (_PUBLISHED, now_us, cause, cluster.number, number, self.number, sequence_id, key, size_bytes)
+        )
+        if (
+            runtime.schemas is not None
+            and clients.refuses_schema(self, cluster, self.schema, seq) is not None
+        ):
+            runtime.note(
+                "message.send-failed", seq, cluster.number, topic, self.number, sequence_id, "schema"
+            )
+        elif batched:
+            self._add_to_batch(topic, seq)
+        else:
+            if topic in self.open_batches:
+                # a message that cannot be batched sends the batch in the making first
+                self._send_batch(topic, seq)
+            self._send(message, 1, topic, seq)
+
+    def connect(self, _argument: None = None) -> None:
+        """The client opens its producer: a topic that is missing is created or refused, and so is its
+        schema.
+        """
+        if self.state in (RUNNING, PAUSED) and self.runtime.clusters[self.cluster_name].up:
+            self.brokers.partitions(NULL)
+            clients.use_schema(self, self.runtime.clusters[self.cluster_name], self.schema, NULL)
+
+    def _rerouted(self) -> Topic | None:
+        """Where the first waiting entry goes when the topic that it was meant for is not there: as the
+        topic is now.
+        """
+        first, count, name, times = self.pending[0]
+        cluster = self.runtime.clusters[self.cluster_name]
+        if not cluster.up or name in cluster.topics or self.brokers.resolver is not None:
+            return None
+        partitions = self.brokers.partitions(NULL)
+        if self.brokers.shape() is None:
+            return None
+        messages = self.runtime.messages
+        name = (
+            self._partition_name(messages.key[first], messages.sequence_id[first], partitions)
+            if partitions
+            else self.spec.topic
+        )
+        self.pending[0] = (first, count, name, times)
+        return self._broker_topic(name)
+
+    def _partition_name(self, key: int, sequence_id: int, partitions: int) -> str:
+        chosen = (
+            sequence_id // self.spec.batch % partitions
+            if key == NULL
+            else draw(stream_key(0, "partition"), key) % partitions
+        )
+        return f"{self.spec.topic}-partition-{chosen}"
+
+    def _deliver_at_us(self, sequence_id: int) -> int:
+        delay = self.spec.delay
+        chosen = (self.name, sequence_id) in delay.messages or self.runtime.chance(
+            f"delay/{self.name}", sequence_id, delay.share_millionths
+        )
+        return self.runtime.now_us + delay.for_us if chosen else 0
+
+    def _take_number(self, topic: str) -> int:
+        """The next number of the topic's open batch; a new batch reserves its numbers, for an entry's are
+        consecutive.
+        """
+        if topic not in self.open_batches:
+            self.open_batches[topic] = (self.runtime.take_messages(self.spec.batch), 0)
+        first, count = self.open_batches[topic]
+        return first + count
+
+    def _add_to_batch(self, topic: str, cause: int) -> None:
+        first, count = self.open_batches[topic]
+        self.open_batches[topic] = (first, count + 1)
+        if count + 1 == self.spec.batch:
+            self._send_batch(topic, cause)
+
+    def _send_batch(self, topic: str, cause: int) -> None:
+        first, count = self.open_batches.pop(topic)
+        self.runtime.messages.set_batch(first, count)
+        self._send(first, count, topic, cause)
+
+    def flush_batches(self, cause: int) -> None:
+        """Send the batches in the making."""
+        for topic in tuple(self.open_batches):
+            self._send_batch(topic, cause)
+
+    # --- sending
+
+    def _send(self, first: int, count: int, topic_name: str, cause: int) -> None:
+        topic = self._broker_topic(topic_name)
+        if topic is not None and not self.pending:
+            self._store(topic, first, count, cause)
+            return
+        self.pending.append((first, count, topic_name, 1))
+        if self.spec.send_timeout_us:
+            due_us = self.runtime.now_us + self.spec.send_timeout_us
+            self.runtime.schedule(due_us, self.rank, self, "send_timed_out", first)
+        self._retry_later()
+
+    def _broker_topic(self, name: str) -> Topic | None:
+        cluster = self.brokers.cluster_of(name)
+        topic = cluster.topics.get(name) if cluster is not None and cluster.up else None
+        if topic is None or not topic.loaded:
+            return None
+        return topic if not topic.migrating else self.brokers.beyond(topic)
+
+    def _store(self, topic: Topic, first: int, count: int, cause: int) -> None:
+        runtime, messages = self.runtime, self.runtime.messages
+        if self.forbidden or topic.refuses is not None:
+            topic.refused_sends += count
+            self._fail(topic, first, count, "not-authorised" if self.forbidden else topic.refuses, cause)
+            return
+        if runtime.schemas is not None and clients.refuses_schema(
+            self, topic.cluster, runtime.schemas.of_message(self.number, messages.sequence_id[first]), cause
+        ):
+            self._fail(topic, first, count, "schema", cause)
+            return
+        if topic.hot.deduplicates:
+            highest = topic.producers_seen.get(self.name, (-1, -1))
+            if (messages.sequence_id[first], 0) <= highest:
+                seq = runtime.note(
+                    "message.deduplicated",
+                    cause,
+                    topic.cluster.number,
+                    None,
+                    topic.number,
+                    self.number,
+                    messages.sequence_id[first],
+                )
+                self._receipt(topic, first, count, seq)
+                return
+            topic.producers_seen[self.name] = (messages.sequence_id[first + count - 1], 0)
+        if messages.origin[first] != topic.cluster.index:
+            messages.set_origin(first, count, topic.cluster.index)
+        seq = topic.append_messages(first, count, NULL, self.spec.size_bytes * count, cause)
+        self._receipt(topic, first, count, seq)
+        topic.wake(seq)
+
+    def _fail(self, topic: Topic, first: int, count: int, reason: str, cause: int) -> None:
+        """The broker takes no such send: each message fails at once, the producer stays connected."""
+        for message in range(first, first + count):
+            self.runtime.note(
+                "message.send-failed",
+                cause,
+                topic.cluster.number,
+                topic.number,
+                self.number,
+                self.runtime.messages.sequence_id[message],
+                reason,
+            )
+
+    def _receipt(self, topic: Topic, first: int, count: int, cause: int) -> None:
+        runtime, messages = self.runtime, self.runtime.messages
+        self.receipted += count
+        for sequence_id in messages.sequence_id[first : first + count]:
+            runtime.emit(
+                (
+                    _RECEIPTED,
+                    runtime.now_us,
+                    cause,
+                    topic.cluster.number,
+                    topic.number,
+                    self.number,
+                    sequence_id,
+                )
+            )
+
+    def _retry_later(self) -> None:
+        if not self.retry_due:
+            self.retry_due = True
+            self.runtime.schedule(self.runtime.now_us + RETRY_US, self.rank, self, "retry")
+
+    def retry(self, _argument: None) -> None:
+        """Send what waits, in order, as far as the brokers are there."""
+        self.retry_due = False
+        while self.pending:
+            topic = self._broker_topic(self.pending[0][2]) or self._rerouted()
+            first, count, topic_name, times = self.pending[0]
+            if topic is None:
+                self._retry_later()
+                return
+            self.pending.popleft()
+            messages = self.runtime.messages
+            seq = NULL
+            for message in range(first, first + count):
+                seq = self.runtime.note(
+                    "message.resent",
+                    NULL,
+                    topic.cluster.number,
+                    topic.number,
+                    self.number,
+                    messages.sequence_id[message],
+                    times,
+                )
+            self._store(topic, first, count, seq)
+
+    def send_timed_out(self, first: int) -> None:
+        """The send timeout of an entry: if it still waits, the application is told that it failed."""
+        for entry in self.pending:
+            if entry[0] == first:
+                self.pending.remove(entry)
+                cluster, messages = self.runtime.clusters[self.cluster_name], self.runtime.messages
+                for message in range(first, first + entry[1]):
+                    self.runtime.note(
+                        "message.send-failed",
+                        NULL,
+                        cluster.number,
+                        entry[2],
+                        self.number,
+                        messages.sequence_id[message],
+                        "timeout",
+                    )
+                return

@@ -1,0 +1,125 @@
+"""How a consumer gives messages back: negative acks and ack timeouts, and when the broker is asked for
+them again.
+
+Rules: Shared and Key_Shared are asked for single messages, each at its instant. Elsewhere a request is for
+everything unacknowledged, so
+it matters how many there are: the client has rounds, three in a delay, and asks once for all that is due
+(NegativeAcksTracker); and no earlier delivery times out any more (UnAckedMessageTracker.clear), for all of it
+comes again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.trace.registry import CODE
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.client.acknowledging import Handed, Key, Place
+
+_NEGATIVE = CODE["message.negatively-acknowledged"]
+_ROUNDS_IN_A_DELAY = 3
+_ONE_BY_ONE = ("Shared", "Key_Shared")
+
+
+class GivesBack:
+    """The part of a Consumer that asks for messages again."""
+
+    def init_giving_back(self) -> None:
+        """Empty state; called once by the consumer."""
+        # asked for again and not yet here: what a cumulative ack covers, or the end of a hold, all the same
+        self.given_back: dict[Key, Handed] = {}
+        self.negatively_acknowledged = BitMap()
+        self.untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
+        # (begun_us, how many, entry -> due_us, message, row)
+        self.rounds: dict[Place, tuple[int, int, dict[int, tuple[int, Handed, int]]]] = {}
+
+    def drop_given_back(self) -> None:
+        """The process died."""
+        self.given_back.clear()
+        self.rounds.clear()
+
+    def expect_ack(self, key: Key, seq: int) -> None:
+        """The application was handed the message by row `seq`: see whether it acknowledges in time."""
+        due_us = self.runtime.now_us + self.spec.ack_timeout_us
+        self.runtime.schedule(due_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
+
+    def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
+        """ackTimeout passed: the broker is asked to send it again, if it is still unacknowledged."""
+        epoch, key, seq = argument
+        held = self.in_hand.get(key)
+        if epoch == self.epoch and held is not None and held[1] == seq and seq >= self.untimed.get(key[0], 0):
+            self._ask_again(held, seq)
+            self.close_if_done()
+
+    def negatively_acknowledge(self, handed: Handed, cause: int) -> None:
+        """The application gives it back; the client asks for it again after negativeAckRedeliveryDelay."""
+        runtime, (item, _delivered_seq, key, about) = self.runtime, handed
+        seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
+        self.negatively_acknowledged.add(item[2])
+        self._give_back(key)
+        due_us = runtime.now_us + self.spec.redelivery_delay_us
+        if item[0].subscription.type in _ONE_BY_ONE:
+            runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, handed, seq))
+        else:
+            self._ask_with_others(handed, seq, due_us)
+
+    def nack_over(self, argument: tuple[int, Handed, int]) -> None:
+        """Ask the broker for a negatively acknowledged message."""
+        epoch, handed, seq = argument
+        if epoch == self.epoch:
+            self._ask_again(handed, seq)
+
+    def _ask_with_others(self, handed: Handed, seq: int, due_us: int) -> None:
+        """It waits for the first round in which it is due; rounds go on from the first negative ack until
+        none waits.
+        """
+        place, index, _batch_index = handed[2]
+        begun_us, rounds, waiting = self.rounds.get(place) or (self.runtime.now_us, 0, {})
+        self.rounds[place] = (begun_us, rounds, waiting)
+        waiting[index] = (due_us, handed, seq)
+        if len(waiting) == 1 and not rounds:
+            self._next_round(place)
+
+    def _next_round(self, place: Place) -> None:
+        begun_us, rounds, waiting = self.rounds[place]
+        self.rounds[place] = (begun_us, rounds + 1, waiting)
+        self.runtime.schedule(
+            begun_us - (-self.spec.redelivery_delay_us * (rounds + 1) // _ROUNDS_IN_A_DELAY),
+            self.rank,
+            self,
+            "nack_round",
+            (self.epoch, place),
+        )
+
+    def nack_round(self, argument: tuple[int, Place]) -> None:
+        """One request for all that is due by now."""
+        epoch, place = argument
+        if epoch != self.epoch:
+            return
+        waiting = self.rounds[place][2]
+        due = [index for index, (due_us, _handed, _seq) in waiting.items() if due_us <= self.runtime.now_us]
+        asked = [waiting.pop(index) for index in due]
+        if waiting:
+            self._next_round(place)
+        else:
+            del self.rounds[place]
+        if asked:
+            _due_us, handed, seq = asked[-1]
+            self._ask_again(handed, seq)
+
+    def _give_back(self, key: Key) -> None:
+        handed = self.in_hand.pop(key, None)
+        if handed is not None and (self.spec.acknowledge == "cumulative" or key in self.held):
+            self.given_back[key] = handed
+
+    def _ask_again(self, handed: Handed, cause: int) -> None:
+        key = handed[2]
+        session = self.sessions.get(key[0])
+        if session is not None:
+            self._give_back(key)
+            if session.subscription.type not in _ONE_BY_ONE:
+                self.untimed[key[0]] = self.runtime.seq
+            session.subscription.dispatcher.redeliver(session, [key[1]], cause)

@@ -1,0 +1,189 @@
+"""Acks of a consumer that wait for their group, one by one or by column: a quiet stretch takes and leaves
+them many at a time.
+
+Rules: they stay as they came until they are asked for in the other form. By column they are acks of single
+messages of one topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simulator.trace.registry import NULL
+from simulator.trace.row_columns import Column, Which, chosen, joined
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.client.acknowledging import About, Ack, Key, Place
+
+TOGETHER_MIN = 32
+"""Fewer acks take less time one by one."""
+
+
+class AboutColumns(NamedTuple):
+    """What rows say of deliveries alike, `About`, by column."""
+
+    cluster: Column
+    topic: Column
+    subscription: Column
+    client: Column
+    producer: Column
+    sequence_id: Column
+    ledger: Column
+    entry: Column
+    batch_index: Column
+
+    @staticmethod
+    def of(abouts: Sequence[About]) -> AboutColumns:
+        """Those, by column."""
+        return AboutColumns(
+            *(np.array(abouts, dtype=np.int64).T if len(abouts) else repeat(NULL, len(AboutColumns._fields)))
+        )
+
+    @staticmethod
+    def joined(several: Sequence[AboutColumns], counts: Sequence[int]) -> AboutColumns:
+        """Those one after the other; of each so many."""
+        return AboutColumns(*(joined(columns, counts) for columns in zip(*several)))
+
+    def chosen(self, which: Which) -> AboutColumns:
+        """Some of them."""
+        return AboutColumns(*(chosen(column, which) for column in self))
+
+    def each(self) -> Iterator[About]:
+        """One after the other; endless where all are alike."""
+        return zip(
+            *(column.tolist() if isinstance(column, np.ndarray) else repeat(column) for column in self)
+        )
+
+    def one(self, place: int) -> About:
+        """One of them."""
+        return tuple(int(column[place]) if isinstance(column, np.ndarray) else column for column in self)
+
+
+class AckColumns(NamedTuple):
+    """Acks of single messages of one topic, in order: index in the log, seq of the ack's row, message
+    number, and what their rows say.
+    """
+
+    indices: np.ndarray
+    seqs: np.ndarray
+    messages: np.ndarray
+    about: AboutColumns
+
+    @staticmethod
+    def of(acks: Sequence[Ack]) -> AckColumns:
+        """Those, by column."""
+        indices, seqs, messages = (
+            np.array([ack[field] for ack in acks], dtype=np.int64) for field in (0, 2, 3)
+        )
+        return AckColumns(indices, seqs, messages, AboutColumns.of([ack[4] for ack in acks]))
+
+    @staticmethod
+    def joined(several: Sequence[AckColumns]) -> AckColumns:
+        """Those one after the other."""
+        several = [acks for acks in several if len(acks.indices)] or several[:1] or [AckColumns.of(())]
+        if len(several) == 1:
+            return several[0]
+        indices, seqs, messages, abouts = zip(*several)
+        about = AboutColumns.joined(abouts, [len(one) for one in indices])
+        return AckColumns(np.concatenate(indices), np.concatenate(seqs), np.concatenate(messages), about)
+
+    def chosen(self, which: Which) -> AckColumns:
+        """Some of them."""
+        return AckColumns(
+            self.indices[which], self.seqs[which], self.messages[which], self.about.chosen(which)
+        )
+
+    def by_key(self, place: Place) -> dict[Key, Ack]:
+        """One by one, in a topic's place."""
+        columns = (column.tolist() for column in self[:3])
+        return {
+            (place, index, NULL): (index, NULL, seq, message, about)
+            for index, seq, message, about in zip(*columns, self.about.each())
+        }
+
+
+class WaitingAcks:
+    """The acks that wait, in order: first those that came by column, all of single messages of one topic,
+    then the others.
+    """
+
+    __slots__ = ("_place", "_several", "_highest", "_later")
+
+    def __init__(self) -> None:
+        self._place: Place | None = None
+        self._several: list[AckColumns] = []
+        self._highest = -1  # index among them
+        self._later: dict[Key, Ack] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._several or self._later)
+
+    def __len__(self) -> int:
+        count = len(self._later)
+        for columns in self._several:
+            count += len(columns.indices)
+        return count
+
+    def __contains__(self, key: Key) -> bool:
+        if key in self._later:
+            return True
+        if not self._several or key[1] > self._highest:  # as nearly always
+            return False
+        place, index, batch_index = key
+        return (
+            place == self._place
+            and batch_index == NULL
+            and any((columns.indices == index).any() for columns in self._several)
+        )
+
+    def put(self, key: Key, ack: Ack) -> None:
+        """One more waits, or this one in its stead."""
+        if self._several and key in self:
+            self._several, self._later = [], self.by_key()
+        self._later[key] = ack
+
+    def add(self, place: Place, columns: AckColumns) -> None:
+        """These wait, too; none of them does already."""
+        if self and not self.all_of(place):
+            self._several, self._later = [], self.by_key() | columns.by_key(place)
+            return
+        self._highest = max(self._highest if self._several else -1, int(columns.indices.max()))
+        if self._later:
+            self._highest = max(self._highest, *(key[1] for key in self._later))
+            self._several.append(AckColumns.of(list(self._later.values())))
+            self._later = {}
+        self._place = place
+        self._several.append(columns)
+
+    def clear(self) -> None:
+        """None waits any more."""
+        self._several, self._later = [], {}
+
+    def all_of(self, place: Place) -> bool:
+        """Whether all are of single messages of that topic."""
+        return (not self._several or place == self._place) and all(
+            key[0] == place and key[2] == NULL for key in self._later
+        )
+
+    @property
+    def mostly_of(self) -> Place | None:
+        """The topic of those by column, where they are many."""
+        return self._place if self._several and len(self) >= TOGETHER_MIN else None
+
+    def columns(self) -> AckColumns:
+        """By column; they must be `all_of` one topic."""
+        return AckColumns.joined(
+            [*self._several, AckColumns.of(list(self._later.values()))] if self._later else self._several
+        )
+
+    def by_key(self) -> dict[Key, Ack]:
+        """One by one."""
+        return (
+            AckColumns.joined(self._several).by_key(self._place) | self._later
+            if self._several
+            else self._later
+        )

@@ -1,0 +1,263 @@
+"""Commands about producers and consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.random import stream_key
+from simulator.protocols.pulsar.client.consumer import ALIVE, PAUSED, RUNNING
+from simulator.protocols.pulsar.commands.named import cluster_up, consumer_in, producer_in
+from simulator.protocols.pulsar.creation import clients
+from simulator.scenarios.commands import CommandError
+from simulator.scenarios.model import Distribution
+from simulator.scenarios.names import parse_message, parse_position
+from simulator.system.commanding import Handler
+
+PORTION_MESSAGES = 50
+"""Messages that a command publishes in one event: about 3 ms with their consumers and replicators."""
+
+EVENTS_PER_MESSAGE = 2
+"""Queue events whose time one published message takes."""
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+def publish(runtime, arguments, begin) -> None:
+    """producer.publish: so many at once, beside the producer's plan."""
+    producer = producer_in(runtime, arguments, ("running", "paused"), "publish")
+    runtime.in_portions(_published(producer, arguments["count"], begin()))
+
+
+def _published(producer: Producer, count: int, cause: int) -> Iterator[int]:
+    for number in range(1, count + 1):
+        producer.publish(cause)
+        if number % PORTION_MESSAGES == 0:
+            yield EVENTS_PER_MESSAGE * PORTION_MESSAGES
+    producer.flush_batches(cause)
+
+
+def send(runtime, arguments, begin) -> None:
+    """producer.send: the broker's answer is the command's."""
+    producer = producer_in(runtime, arguments, ("running", "paused"), "send")
+    topic, position = _sent_to(runtime, producer, arguments), arguments.get("position")
+    if producer.forbidden:
+        raise CommandError("NotAuthorized", producer.forbidden, "give its role produce for this topic")
+    if topic.source is None and position is not None:
+        raise CommandError(
+            "NotAllowed",
+            "Only shadow topic supports sending messages with messageId",
+            "send without a position",
+        )
+    if topic.refuses is not None and topic.source is None:
+        raise CommandError("TopicTerminated", "Topic was already terminated", "send to a topic that is open")
+    if topic.source is not None and position is None:
+        raise CommandError(
+            "NotAllowed", "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}"
+        )
+    cause = begin()
+    if position is None:
+        producer.publish(cause, topic.name)
+        producer.flush_batches(cause)
+    else:
+        topic.add(parse_position(position), cause)
+
+
+def _sent_to(runtime: Runtime, producer, arguments: dict) -> Topic:
+    cluster = cluster_up(runtime, producer.cluster_name)
+    parts = cluster.parts(producer.spec.topic)
+    found = [
+        topic
+        for topic in parts
+        if topic.partition
+        == (-1 if len(parts) == 1 and parts[0].partition < 0 else arguments.get("partition", 0))
+    ]
+    if not found or not found[0].loaded:
+        raise CommandError(
+            "no-topic",
+            f"{producer.spec.topic} is not at a broker of {cluster.name}",
+            "wait until it is loaded, or name a partition that is there",
+        )
+    return found[0]
+
+
+def use_schema(runtime, arguments, begin) -> None:
+    """producer.use-schema."""
+    producer = runtime.producers[arguments["producer"]]
+    if runtime.schemas is None:
+        raise CommandError(
+            "no-schemas", "the scenario declares no schemas", "declare some in its section schemas"
+        )
+    if producer.state not in ("running", "paused"):
+        raise CommandError("wrong-state", f"{producer.name} is {producer.state}", "start it first")
+    clients.use_schema(producer, runtime.clusters[producer.cluster_name], arguments.get("schema"), begin())
+
+
+def start_producer(runtime, arguments, begin) -> None:
+    """producer.start."""
+    producer = producer_in(runtime, arguments, ("stopped", "killed"), "start")
+    producer.set_state("running", begin())
+
+
+def stop_producer(runtime, arguments, begin) -> None:
+    """producer.stop: an orderly close."""
+    producer = producer_in(runtime, arguments, ("running", "paused"), "stop")
+    producer.set_state("stopped", begin())
+
+
+def pause_producer(runtime, arguments, begin) -> None:
+    """producer.pause."""
+    producer_in(runtime, arguments, ("running",), "pause").set_state("paused", begin())
+
+
+def resume_producer(runtime, arguments, begin) -> None:
+    """producer.resume."""
+    producer_in(runtime, arguments, ("paused",), "resume").set_state("running", begin())
+
+
+def slow_producer(runtime, arguments, begin) -> None:
+    """producer.slow: another interval."""
+    producer = runtime.producers[arguments["producer"]]
+    begin()
+    producer.slow(arguments["every_us"])
+
+
+def start_consumer(runtime, arguments, begin) -> None:
+    """consumer.start."""
+    consumer = consumer_in(runtime, arguments, ("waiting", "closed", "killed"), "start")
+    consumer.last_seq = max(consumer.last_seq, begin())
+    consumer.start()
+
+
+def stop_consumer(runtime, arguments, begin) -> None:
+    """consumer.stop: finish, then close."""
+    consumer = consumer_in(runtime, arguments, (RUNNING, PAUSED), "stop")
+    begin()
+    consumer.close_when_done(None)
+
+
+def pause_consumer(runtime, arguments, begin) -> None:
+    """consumer.pause."""
+    consumer = consumer_in(runtime, arguments, (RUNNING,), "pause")
+    consumer.pause(begin())
+
+
+def resume_consumer(runtime, arguments, begin) -> None:
+    """consumer.resume."""
+    consumer = consumer_in(runtime, arguments, (PAUSED,), "resume")
+    consumer.resume(begin())
+
+
+def slow_consumer(runtime, arguments, begin) -> None:
+    """consumer.slow: another processing time, for messages taken from now on."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    begin()
+    consumer.processing = Sampler(
+        Distribution(**arguments["processing"]), stream_key(runtime.seed, f"processing/{consumer.name}")
+    )
+
+
+def kill(runtime, arguments, begin) -> None:
+    """client.kill."""
+    name = arguments["client"]
+    if name in runtime.consumers:
+        consumer = consumer_in(runtime, {"consumer": name}, ALIVE, "kill")
+        consumer.kill(begin())
+    else:
+        producer_in(runtime, {"producer": name}, ("running", "paused"), "kill").set_state("killed", begin())
+
+
+def close(runtime, arguments, begin) -> None:
+    """client.close: at once and cleanly."""
+    name = arguments["client"]
+    if name in runtime.consumers:
+        consumer = consumer_in(runtime, {"consumer": name}, ALIVE, "close")
+        consumer.close(begin())
+    else:
+        stop_producer(runtime, {"producer": name}, begin)
+
+
+def hold(runtime, arguments, begin) -> None:
+    """consumer.hold: from now on."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    begin()
+    messages = frozenset(parse_message(text) for text in arguments.get("messages", ()))
+    consumer.add_hold(messages, arguments.get("share_millionths", 0), arguments.get("for_us"))
+
+
+def release(runtime, arguments, begin) -> None:
+    """consumer.release: acknowledge held messages, and hold these (or any) no more."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    wanted = (
+        frozenset(parse_message(text) for text in arguments["messages"])
+        if arguments.get("messages")
+        else None
+    )
+    keys = [
+        key
+        for key, message in consumer.held_messages().items()
+        if wanted is None or identity(runtime, message) in wanted
+    ]
+    if wanted is not None and not keys:
+        raise CommandError(
+            "not-held", f"{consumer.name} holds none of these messages", "see its messages in hand"
+        )
+    begin()
+    if wanted is None:
+        consumer.drop_holds()
+    for key in keys:
+        consumer.release_held(key)
+    consumer.close_if_done()
+
+
+def negatively_acknowledge(runtime, arguments, begin) -> None:
+    """consumer.negative-acknowledge: of messages in hand."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    wanted = frozenset(parse_message(text) for text in arguments["messages"])
+    chosen = [
+        handed
+        for handed in consumer.in_hand.values()
+        if identity(runtime, handed[0][2]) in wanted and handed is not consumer.current
+    ]
+    if not chosen:
+        raise CommandError(
+            "not-in-hand",
+            f"{consumer.name} has none of these messages in hand",
+            "a message is in hand from delivery to ack",
+        )
+    cause = begin()
+    for handed in chosen:
+        consumer.held.pop(handed[2], None)
+        consumer.negatively_acknowledge(handed, cause)
+    consumer.close_if_done()
+
+
+def identity(runtime: Runtime, message: int) -> tuple[str, int]:
+    """(producer name, sequence id) of a message number."""
+    return runtime.trace.names[runtime.messages.producer[message]], runtime.messages.sequence_id[message]
+
+
+HANDLERS: dict[str, Handler] = {
+    "producer.publish": publish,
+    "producer.send": send,
+    "producer.use-schema": use_schema,
+    "producer.start": start_producer,
+    "producer.stop": stop_producer,
+    "producer.pause": pause_producer,
+    "producer.resume": resume_producer,
+    "producer.slow": slow_producer,
+    "consumer.start": start_consumer,
+    "consumer.stop": stop_consumer,
+    "consumer.pause": pause_consumer,
+    "consumer.resume": resume_consumer,
+    "consumer.slow": slow_consumer,
+    "client.kill": kill,
+    "client.close": close,
+    "consumer.hold": hold,
+    "consumer.release": release,
+    "consumer.negative-acknowledge": negatively_acknowledge,
+}

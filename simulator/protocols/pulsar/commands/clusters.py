@@ -1,0 +1,87 @@
+"""Commands about clusters: their lives, their settings, and faults of the markers that leave them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.broker.cluster import LOST, UP
+from simulator.protocols.pulsar.client.consumer import ALIVE, DOWN
+from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Begin, Handler
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") -> None:
+    """cluster.crash: brokers and, unless `clients` is false, the region's clients die."""
+    cluster = runtime.clusters[arguments["cluster"]]
+    if cluster.state == LOST or (state == "down" and cluster.state != UP):
+        raise CommandError("not-up", f"{cluster.name} is {cluster.state}", "crash a cluster that is up")
+    cause = cluster.crash(begin(), state)
+    if not arguments.get("clients", True):
+        return
+    for consumer in runtime.consumers.values():
+        if (
+            consumer.spec.cluster is not None
+            and consumer.cluster_name == cluster.name
+            and consumer.state in ALIVE
+        ):
+            consumer.kill(cause, "crash")
+    for producer in runtime.producers.values():
+        if producer.spec.cluster is not None and producer.cluster_name == cluster.name and producer.alive:
+            producer.down_from = producer.state
+            producer.set_state(DOWN, cause)
+
+
+def lose(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """cluster.lose: for good, with its data."""
+    crash(runtime, arguments, begin, LOST)
+
+
+def restart(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """cluster.restart: topics are loaded from what was persisted; the region's clients come back."""
+    cluster = runtime.clusters[arguments["cluster"]]
+    if cluster.state != "down":
+        hint = "a lost cluster does not come back" if cluster.state == LOST else "crash it first"
+        raise CommandError("not-down", f"{cluster.name} is {cluster.state}", hint)
+    cause = cluster.restart(begin())
+    for consumer in runtime.consumers.values():
+        if consumer.cluster_name == cluster.name and consumer.state == DOWN:
+            consumer.start()
+    for producer in runtime.producers.values():
+        if producer.cluster_name == cluster.name and producer.state == DOWN:
+            producer.set_state(producer.down_from, cause)
+
+
+def marker_fault(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """marker.delay, marker.drop: an order for the next marker of the type that leaves the cluster."""
+    begin()
+    runtime.marker_faults.append(
+        {
+            "cluster": arguments["cluster"],
+            "peer": arguments.get("peer"),
+            "type": arguments["type"],
+            "by_us": arguments.get("by_us"),
+        }
+    )
+
+
+def change_setting(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    """setting.change: static settings take effect when the topic is loaded or the controller starts again."""
+    names = [arguments["cluster"]] if "cluster" in arguments else runtime.cluster_names
+    cause = begin()
+    for name in names:
+        cluster = runtime.clusters[name]
+        cluster.change_setting(arguments["setting"], arguments["value"])
+        runtime.note("setting.changed", cause, name, arguments["setting"], str(arguments["value"]))
+
+
+HANDLERS: dict[str, Handler] = {
+    "cluster.crash": crash,
+    "cluster.lose": lose,
+    "cluster.restart": restart,
+    "marker.delay": marker_fault,
+    "marker.drop": marker_fault,
+    "setting.change": change_setting,
+}

@@ -1,0 +1,112 @@
+"""What commands name: a cluster that answers, its topics, subscriptions and brokers, a client in a fitting
+state. Each raises CommandError where there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.broker.cluster import LOST
+from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
+from simulator.scenarios.commands import CommandError
+from simulator.scenarios.problems import suggestion
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+def cluster_up(runtime: Runtime, name: str) -> Cluster:
+    """A cluster whose admin service answers."""
+    cluster = runtime.clusters[name]
+    if not cluster.up:
+        hint = "it was lost for good; name another cluster" if cluster.state == LOST else "restart it first"
+        raise CommandError("cluster-down", f"{name} is {cluster.state}", hint)
+    return cluster
+
+
+def topic_here(runtime: Runtime, arguments: dict) -> Cluster:
+    """The cluster of the arguments, which has their topic."""
+    cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
+    if cluster.shape(base) is None:
+        raise not_found(cluster, base)
+    return cluster
+
+
+def not_found(cluster: Cluster, base: str) -> CommandError:
+    """The answer to a request about a topic that is not there
+    (AdminResource.getTopicNotFoundErrorMessage).
+    """
+    return CommandError(
+        "404",
+        f"Topic {full_name(cluster.runtime, base)} not found",
+        f"create it in {cluster.name}, or name a cluster that has it",
+    )
+
+
+def full_name(runtime: Runtime, base: str, name: str | None = None) -> str:
+    """A declared topic as Pulsar's errors name it, persistent://tenant/namespace/topic; `name` is that of
+    one of its partitions.
+    """
+    return full_topic_name(runtime.scenario.topics[base].namespace, name or base)
+
+
+def topics_of(runtime: Runtime, cluster: str, name: str) -> list[Topic]:
+    """The logs of a topic, or the partition, in a cluster that answers."""
+    found = [
+        topic for topic in cluster_up(runtime, cluster).topics.values() if name in (topic.base, topic.name)
+    ]
+    if not found:
+        raise CommandError(
+            "no-topic", f"{cluster} does not have the topic {name}", "name a cluster of the topic's list"
+        )
+    return found
+
+
+def subscriptions_of(runtime: Runtime, arguments: dict) -> list[Subscription]:
+    """The subscription of the arguments in each log of its topic that has it, in their cluster."""
+    name = arguments["subscription"]
+    topics = topics_of(runtime, arguments["cluster"], runtime.subscriptions[name].topic)
+    found = [topic.subscriptions[name] for topic in topics if name in topic.subscriptions]
+    if not found:
+        raise CommandError(
+            "no-subscription",
+            f"{name} does not exist in {arguments['cluster']}",
+            "create it, or let a consumer subscribe there",
+        )
+    return found
+
+
+def broker_of(runtime: Runtime, cluster: str, name: str) -> Broker:
+    """A declared broker of the cluster."""
+    brokers = {broker.name: broker for broker in runtime.clusters[cluster].brokers}
+    if name not in brokers:
+        raise CommandError(
+            "no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers))
+        )
+    return brokers[name]
+
+
+def producer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Producer:
+    """The producer of the arguments, in one of the states that `do` needs."""
+    producer = runtime.producers[arguments["producer"]]
+    if producer.state not in states:
+        raise CommandError(
+            "wrong-state", f"{producer.name} is {producer.state}", f"{do} needs it {' or '.join(states)}"
+        )
+    return producer
+
+
+def consumer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Consumer:
+    """The consumer of the arguments, in one of the states that `do` needs."""
+    consumer = runtime.consumers[arguments["consumer"]]
+    if consumer.state not in states:
+        raise CommandError(
+            "wrong-state", f"{consumer.name} is {consumer.state}", f"{do} needs it {' or '.join(states)}"
+        )
+    return consumer

@@ -1,0 +1,153 @@
+"""Commands about namespaces; codes are the HTTP status that pulsar-admin would get, 204 when it is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.commands.named import cluster_up
+from simulator.protocols.pulsar.creation import enforcement, policies, set_clusters
+from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+_INVALID = "Invalid configuration for autoTopicCreationOverride. the detail is "
+
+
+def _present(runtime: Runtime, arguments: dict) -> Cluster:
+    """The cluster of the arguments, in which their namespace exists."""
+    cluster = cluster_up(runtime, arguments["cluster"])
+    if policies.of_namespace(runtime, cluster.name, arguments["namespace"]) is None:
+        raise CommandError(
+            "404",
+            "Namespace does not exist",
+            f"create {arguments['namespace']} in {cluster.name}, or name one that the scenario declares",
+        )
+    return cluster
+
+
+def create(runtime, arguments, begin) -> None:
+    """namespace.create: with default policies."""
+    cluster, namespace = cluster_up(runtime, arguments["cluster"]), arguments["namespace"]
+    if policies.of_namespace(runtime, cluster.name, namespace) is not None:
+        raise CommandError(
+            "409", "Namespace already exists", f"{cluster.name} has {namespace}; change its policies instead"
+        )
+    cause = begin(code="204")
+    runtime.policies.add_namespace(cluster.name, namespace)
+    enforcement.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
+
+
+def set_namespace_clusters(runtime, arguments, begin) -> None:
+    """namespace.set-clusters: checked as D3 says, then replicators follow."""
+    cluster = _present(runtime, arguments)
+    set_clusters.validate(
+        cluster, arguments["namespace"], tuple(arguments["clusters"]), arguments["compareTopicPartitions"]
+    )
+    cause = policies.change(
+        runtime,
+        cluster.name,
+        arguments["namespace"],
+        begin(code="204"),
+        replication_clusters=tuple(arguments["clusters"]),
+    )
+    enforcement.apply(runtime, cause)
+
+
+def set_auto_creation(runtime, arguments, begin) -> None:
+    """namespace.set-auto-topic-creation: the override as a whole."""
+    cluster = _present(runtime, arguments)
+    kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
+    if kind == "non-partitioned" and (number or 0) > 1:
+        raise CommandError(
+            "412",
+            (
+                f"{_INVALID}[defaultNumPartitions] is not allowed to be {number} when the type is "
+                f"non-partition."
+            ),
+            "leave it out, or choose partitioned",
+        )
+    if kind == "partitioned" and not number:
+        why = (
+            "cannot be null when the type is partitioned."
+            if number is None
+            else "cannot be less than 1 for partition type."
+        )
+        raise CommandError("412", f"{_INVALID}[defaultNumPartitions] {why}", "say how many")
+    policies.change(
+        runtime,
+        cluster.name,
+        arguments["namespace"],
+        begin(code="204"),
+        allow_auto_topic_creation=arguments["allowAutoTopicCreation"],
+        allow_auto_topic_creation_type=kind,
+        default_num_partitions=number,
+    )
+
+
+def remove_auto_creation(runtime, arguments, begin) -> None:
+    """namespace.remove-auto-topic-creation."""
+    cluster = _present(runtime, arguments)
+    policies.change(
+        runtime,
+        cluster.name,
+        arguments["namespace"],
+        begin(code="204"),
+        allow_auto_topic_creation=None,
+        allow_auto_topic_creation_type=None,
+        default_num_partitions=None,
+    )
+
+
+def set_strategy(runtime, arguments, begin) -> None:
+    """namespace.set-schema-compatibility-strategy."""
+    cluster = _present(runtime, arguments)
+    policies.change(
+        runtime,
+        cluster.name,
+        arguments["namespace"],
+        begin(code="204"),
+        schema_compatibility_strategy=arguments["strategy"],
+    )
+
+
+def set_auto_update(runtime, arguments, begin) -> None:
+    """namespace.set-is-allow-auto-update-schema: a switch for clients, and PIP-433's own for replicators."""
+    cluster, enabled = _present(runtime, arguments), arguments["enabled"]
+    known = policies.of_namespace(runtime, cluster.name, arguments["namespace"])[
+        "is_allow_auto_update_schema_with_replicator"
+    ]
+    for_replicator = arguments.get("enableForReplicator")
+    if for_replicator is not None and runtime.option("replicationTopicCreation") == "before":
+        raise CommandError(
+            "400",
+            "there is no --enable-for-replicator before PIP-433",
+            "leave it out, or choose another replicationTopicCreation",
+        )
+    if enabled and for_replicator is False:
+        raise CommandError(
+            "400",
+            "Can not enable for all producers but denies for replicators",
+            "disable it for clients too, or leave replicators enabled",
+        )
+    policies.change(
+        runtime,
+        cluster.name,
+        arguments["namespace"],
+        begin(code="204"),
+        is_allow_auto_update_schema=enabled,
+        is_allow_auto_update_schema_with_replicator=known if for_replicator is None else for_replicator,
+    )
+
+
+HANDLERS: dict[str, Handler] = {
+    "namespace.create": create,
+    "namespace.set-clusters": set_namespace_clusters,
+    "namespace.set-auto-topic-creation": set_auto_creation,
+    "namespace.remove-auto-topic-creation": remove_auto_creation,
+    "namespace.set-schema-compatibility-strategy": set_strategy,
+    "namespace.set-is-allow-auto-update-schema": set_auto_update,
+}

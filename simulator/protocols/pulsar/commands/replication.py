@@ -1,0 +1,249 @@
+"""Commands about replication lists: of all clusters at once, or of a topic in one; codes are the HTTP
+status that pulsar-admin would get.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.commands.named import full_name, topic_here
+from simulator.protocols.pulsar.commands.topic_shapes import copies_requests
+from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
+from simulator.protocols.pulsar.creation.policies import GLOBAL, LOCAL
+from simulator.protocols.pulsar.creation.set_clusters import known_clusters, no_peers_together
+from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+def remove_cluster(runtime, arguments, begin) -> None:
+    """replication.remove-cluster: cursors towards it are deleted; snapshots no longer wait for it."""
+    base, name = arguments["topic"], arguments["cluster"]
+    if not any(name in pair for pair in runtime.replication[base]):
+        raise CommandError(
+            "not-listed", f"{name} is not on {base}'s replication list", "see the topic's clusters"
+        )
+    _refuse_namespace_replication(runtime, base)
+    cause = begin()
+    runtime.replication[base] = [pair for pair in runtime.replication[base] if name not in pair]
+    runtime.policies.take_pairs(runtime.scenario.topics[base], runtime.replication[base])
+    for cluster in runtime.clusters.values():
+        for topic in cluster.topics.values():
+            if topic.base == base:
+                _drop_replicators(topic, name, cause)
+
+
+def _refuse_namespace_replication(runtime: Runtime, base: str) -> None:
+    """These two commands speak for all clusters at once; a topic whose list is its namespace's has no such
+    list.
+    """
+    if any(
+        runtime.policies.own_list(cluster, base) is None for cluster in runtime.scenario.topics[base].clusters
+    ):
+        namespace = runtime.scenario.topics[base].namespace
+        raise CommandError(
+            "namespace-replication",
+            f"{base} replicates as its namespace {namespace} says",
+            "use namespace.set-clusters or topic.set-replication-clusters",
+        )
+
+
+def _drop_replicators(topic: Topic, removed: str, cause: int) -> None:
+    gone = (
+        list(topic.replicators)
+        if topic.cluster.name == removed
+        else [peer for peer in topic.replicators if peer == removed]
+    )
+    for peer in gone:
+        topic.replicators.pop(peer).remove(cause)
+    if gone:
+        upkeep.cursor_deleted(topic, cause)
+    topic.evaluate_controller(cause)
+
+
+def add_cluster(runtime, arguments, begin) -> None:
+    """replication.add-cluster: replication both ways with every cluster on the list."""
+    base, name = arguments["topic"], arguments["cluster"]
+    if not any(topic.base == base for topic in runtime.clusters[name].topics.values()):
+        raise CommandError(
+            "no-topic",
+            f"{name} does not have the topic {base}",
+            "name a cluster of the topic's list in the scenario",
+        )
+    if any(name in pair for pair in runtime.replication[base]):
+        raise CommandError("listed", f"{name} is on {base}'s replication list", "remove it first")
+    _refuse_namespace_replication(runtime, base)
+    listed = sorted({cluster for pair in runtime.replication[base] for cluster in pair}) or [
+        cluster for cluster in sorted(runtime.scenario.topics[base].clusters) if cluster != name
+    ]
+    cause = begin()
+    new = [(name, other) for other in listed] + [(other, name) for other in listed]
+    runtime.replication[base] = sorted([*runtime.replication[base], *new])
+    runtime.policies.take_pairs(runtime.scenario.topics[base], runtime.replication[base])
+    for cluster in runtime.clusters.values():
+        for topic in cluster.topics.values():
+            if topic.base == base and topic.loaded:
+                for peer in topic.remote_clusters():
+                    if peer not in topic.replicators:
+                        topic.add_replicator(peer, cause).start(cause)
+                topic.evaluate_controller(cause)
+
+
+def set_list(runtime, arguments, begin) -> None:
+    """topic.set-replication-clusters: counts of both sides must agree; what a remote lacks is created
+    first, not in the proposal.
+    """
+    cluster, base, listed = topic_here(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
+    _check_list(runtime, cluster, base, listed, arguments["global"])
+    shape, remotes = cluster.shape(base), [name for name in sorted(listed) if name != cluster.name]
+    checks = runtime.option("replicationTopicCreation") == "proposal" or cluster.creates_remotely
+    missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
+    cause = begin(code="204")
+    for name in missing if copies_requests(runtime, cluster) else ():
+        catalogue.create(runtime.clusters[name], base, shape, "set-replication-clusters", cause, cluster.name)
+    scope = GLOBAL if arguments["global"] else LOCAL
+    _change_everywhere(runtime, cluster, base, scope, listed, cause)
+
+
+def _check_list(
+    runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...], everywhere: bool
+) -> None:
+    """Refusals of a list by itself, in the order of PersistentTopicsBase.internalSetReplicationClusters.
+
+    A namespace's allowed clusters do not count there.
+    """
+    if not listed:
+        raise CommandError(
+            "412", "ClusterIds should not be null or empty", "name at least one cluster, or remove the list"
+        )
+    if cluster.name not in listed and not everywhere:
+        raise CommandError(
+            "412",
+            "Can not remove local cluster from the local topic-level replication clusters policy",
+            f"name {cluster.name} too, or delete the topic here",
+        )
+    if everywhere:
+        _check_global_list(runtime, cluster, base, listed)
+    known_clusters(runtime, listed)
+    no_peers_together(runtime, listed)
+
+
+def _check_global_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
+    """A global policy is copied by the namespace's replication only."""
+    present = policies.namespace_list(runtime, cluster.name, runtime.scenario.topics[base].namespace)
+    if len(present) < 2:
+        raise CommandError(
+            "412",
+            (
+                "Please do not use the global topic level policy when namespace-level replication is not "
+                "enabled, because the global level policy relies on namespace-level replication"
+            ),
+            "replicate the namespace first, or set a local list",
+        )
+    if any(name not in present for name in listed):
+        raise CommandError(
+            "412",
+            (
+                "The policies at the global topic level will only be copied to the clusters included in the "
+                "namespace level replication. Therefore, please do not set the policies including other "
+                "clusters"
+            ),
+            f"name clusters of {', '.join(present)}",
+        )
+
+
+def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:
+    """Remotes without the topic. Raises 412 where it has another count, 500 where nobody can be asked."""
+    missing = []
+    for name in remotes:
+        remote = runtime.clusters[name]
+        silent = remote_admin.why_silent(cluster, remote)
+        if silent is not None:
+            raise CommandError("500", silent, "heal or restart what is broken")
+        far = remote.shape(base)
+        if far is not None and far != shape:
+            exists = (
+                f"There is an exists topic {full_name(runtime, base)} with different partitions {far} on "
+                f"the remote cluster {name}"
+            )
+            raise CommandError(
+                "412",
+                f"{exists}, you want to create it with partitions {shape}",
+                "give both the same number of partitions first",
+            )
+        nowhere = policies.not_here(remote, base)
+        if far is None and nowhere is not None and copies_requests(runtime, cluster):
+            raise CommandError(
+                *nowhere,
+                (
+                    f"the topic would have to be created in {name}: create its namespace there, or put "
+                    f"{name} "
+                    f"on the list there"
+                ),
+            )
+        if far is None:
+            missing.append(name)
+    return missing
+
+
+def remove_list(runtime, arguments, begin) -> None:
+    """topic.remove-replication-clusters."""
+    cluster, base = topic_here(runtime, arguments), arguments["topic"]
+    scope = GLOBAL if arguments["global"] else LOCAL
+    if (cluster.name, base, scope) not in runtime.policies.lists:
+        raise CommandError(
+            "404", f"{base} has no {scope} replication list of its own in {cluster.name}", "set one first"
+        )
+    _change_everywhere(runtime, cluster, base, scope, None, begin(code="204"))
+
+
+def _change_everywhere(
+    runtime: Runtime, cluster: Cluster, base: str, scope: str, listed: tuple[str, ...] | None, cause: int
+) -> None:
+    """Here at once; a global policy travels to the namespace's other clusters with `__change_events`."""
+    namespace = runtime.scenario.topics[base].namespace
+    others = (
+        [name for name in policies.namespace_list(runtime, cluster.name, namespace) if name != cluster.name]
+        if scope == GLOBAL
+        else []
+    )
+    _need_change_events(cluster, namespace, cause)
+    seq = policies.change_list(runtime, cluster.name, base, scope, listed, cause)
+    for name in sorted(others):
+        runtime.remote_admin.send("set_global_list", cluster.name, name, base, listed, seq)
+    enforcement.apply(runtime, seq)
+
+
+def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
+    """Topic policies live in `__change_events`, which is created as any topic is when it is missing:
+    adopted from a remote since #25312.
+    """
+    runtime = cluster.runtime
+    if policies.of_namespace(runtime, cluster.name, namespace)["change_events_partitions"] is not None:
+        return
+    _allowed, kind, partitions = policies.auto_creation(cluster, namespace)
+    shape = partitions if kind == "partitioned" else 0
+    if runtime.option("replicationTopicCreation") == "implemented":
+        for name in sorted(set(policies.namespace_list(runtime, cluster.name, namespace)) - {cluster.name}):
+            there = policies.of_namespace(runtime, name, namespace)
+            if (
+                runtime.clusters[name].up
+                and there is not None
+                and there["change_events_partitions"] is not None
+            ):
+                shape = there["change_events_partitions"]
+                break
+    policies.change(runtime, cluster.name, namespace, cause, change_events_partitions=shape)
+
+
+HANDLERS: dict[str, Handler] = {
+    "replication.remove-cluster": remove_cluster,
+    "replication.add-cluster": add_cluster,
+    "topic.set-replication-clusters": set_list,
+    "topic.remove-replication-clusters": remove_list,
+}

@@ -1,0 +1,109 @@
+"""Commands about schemas, as a person, a client and the admin interface ask; codes are the HTTP status
+that pulsar-admin would get.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.commands.named import cluster_up, topic_here
+from simulator.protocols.pulsar.creation import schema_registry
+from simulator.protocols.pulsar.creation.schema_compatibility import same
+from simulator.scenarios.commands import CommandError
+from simulator.system.commanding import Handler
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+def upload_schema(runtime, arguments, begin) -> None:
+    """schema.upload: a person may always register; it must still be compatible."""
+    cluster, base, schema = topic_here(runtime, arguments), arguments["topic"], arguments["schema"]
+    _has_schemas_of_its_own(cluster, base)
+    refused = schema_registry.why_refused(
+        cluster, base, runtime.schemas.declared[schema], schema_registry.PERSON
+    )
+    if refused is not None:
+        raise CommandError(
+            "409", refused[1], "make it compatible with the versions before, or change the strategy"
+        )
+    schema_registry.offer(cluster, base, schema, schema_registry.PERSON, begin(code="200"))
+
+
+def delete_schema(runtime, arguments, begin) -> None:
+    """schema.delete."""
+    cluster, base = topic_here(runtime, arguments), arguments["topic"]
+    _has_schemas_of_its_own(cluster, base)
+    count = len(schema_registry.versions(cluster, base))
+    if not count:
+        raise CommandError(
+            "404", f"{base} has no schema in {cluster.name}", "upload one, or let a producer register its own"
+        )
+    cause = begin(code="200")
+    schema_registry.forget(cluster, base)
+    runtime.note("schema.deleted", cause, cluster.number, base, count)
+
+
+def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:
+    if schema_registry.owner(cluster, base) != base:
+        raise CommandError(
+            "NotAllowed",
+            f"shadow topic {base} has its source's schemas",
+            f"name {schema_registry.owner(cluster, base)}",
+        )
+
+
+def get_schema(runtime, arguments, begin) -> None:
+    """schema.get: getSchema, the newest or one version; a shadow topic answers with its source's."""
+    found = _schemas(runtime, arguments)
+    version = arguments.get("version", len(found) - 1)
+    if not found:
+        raise CommandError("404", "Schema not found", "upload one, or let a producer with a schema connect")
+    if not 0 <= version < len(found):
+        raise CommandError("404", "Schema not found", f"it has {len(found)} versions, from 0")
+    begin(code="200", answer={"version": version, "schema": found[version].name, "type": found[version].type})
+
+
+def list_schemas(runtime, arguments, begin) -> None:
+    """schema.list: getAllSchemas."""
+    found = _schemas(runtime, arguments)
+    begin(
+        code="200",
+        answer=[
+            {"version": version, "schema": one.name, "type": one.type} for version, one in enumerate(found)
+        ],
+    )
+
+
+def schema_version(runtime, arguments, begin) -> None:
+    """schema.version: getVersionBySchema."""
+    found, wanted = _schemas(runtime, arguments), runtime.schemas.declared[arguments["schema"]]
+    version = next((version for version, one in enumerate(found) if same(wanted, one)), None)
+    if version is None:
+        raise CommandError(
+            "404",
+            f"{arguments['topic']} does not have the schema {arguments['schema']}",
+            "let a producer of the source register it",
+        )
+    begin(code="200", answer=version)
+
+
+def _schemas(runtime: Runtime, arguments: dict) -> list:
+    cluster = cluster_up(runtime, arguments["cluster"])
+    if cluster.shape(arguments["topic"]) is None:
+        raise CommandError(
+            "404",
+            f"topic {arguments['topic']} does not exist in {cluster.name}",
+            "name a topic that is there",
+        )
+    return schema_registry.versions(cluster, arguments["topic"])
+
+
+HANDLERS: dict[str, Handler] = {
+    "schema.upload": upload_schema,
+    "schema.delete": delete_schema,
+    "schema.get": get_schema,
+    "schema.list": list_schemas,
+    "schema.version": schema_version,
+}

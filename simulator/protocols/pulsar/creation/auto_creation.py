@@ -1,0 +1,73 @@
+"""What a broker does when a producer or consumer connects to a topic that is not there (fact sheet D2,
+#25312).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import catalogue, policies
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+
+PARTITIONED = "partitioned"
+
+
+def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
+    """A client connects: create the topic if the rules let it.
+
+    Returns None when it is there now, else why it is not.
+
+    A refusal is a row only when the caller writes it: clients ask again and again.
+    """
+    if cluster.shape(base) is not None:
+        return None
+    why = refusal(cluster, base)
+    if why is not None:
+        return why
+    adopted, peer = _remote_shape(cluster, base)
+    catalogue.create(
+        cluster,
+        base,
+        auto_partitions(cluster, base) if adopted is None else adopted,
+        "client",
+        cause,
+        peer,
+        client,
+    )
+    return None
+
+
+def refusal(cluster: Cluster, base: str) -> str | None:
+    """Why a client may not create the topic here, None when it may."""
+    namespace = cluster.runtime.scenario.topics[base].namespace
+    if cluster.runtime.scenario.topics[base].shadow_of is not None:
+        return f"Topic {namespace}/{base} does not exist; a shadow topic is created by command only"
+    nowhere = policies.not_here(cluster, base)
+    if nowhere is not None:
+        return nowhere[1]
+    if not policies.auto_creation(cluster, namespace)[0]:
+        return f"Topic {namespace}/{base} does not exist, and creating it by connecting is not allowed"
+    return None
+
+
+def auto_partitions(cluster: Cluster, base: str) -> int:
+    """Partitions of a topic that a client creates here by the policies in force; 0 is a plain topic."""
+    _allowed, kind, partitions = policies.auto_creation(
+        cluster, cluster.runtime.scenario.topics[base].namespace
+    )
+    return partitions if kind == PARTITIONED else 0
+
+
+def _remote_shape(cluster: Cluster, base: str) -> tuple[int | None, str | None]:
+    """The shape that a remote cluster has already, and which: they are asked in sorted order, since
+    #25312.
+    """
+    runtime = cluster.runtime
+    if runtime.option("replicationTopicCreation") == "implemented":
+        for peer in policies.remotes(runtime, cluster.name, base):
+            remote = runtime.clusters[peer]
+            if remote.up and runtime.links[cluster.name, peer].up and remote.shape(base) is not None:
+                return remote.shape(base), peer
+    return None, None

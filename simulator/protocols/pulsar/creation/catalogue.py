@@ -1,0 +1,182 @@
+"""Which topics exist in a cluster: creating, growing and deleting them while the run goes on.
+
+Rules: a partitioned topic is metadata (how many partitions) and one log for each partition; a plain topic is
+a log. A deleted topic's log stays as the empty past of its name: when the name is created again, positions go
+on from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import schema_registry
+from simulator.protocols.pulsar.storage import retention as upkeep
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
+
+
+def partition_names(base: str, partitions: int) -> list[tuple[str, int]]:
+    """(name, partition number) of a topic's logs; a plain topic has one, numbered -1."""
+    return (
+        [(f"{base}-partition-{number}", number) for number in range(partitions)]
+        if partitions
+        else [(base, -1)]
+    )
+
+
+def words_of(shape: int | None) -> str:
+    """A shape for people."""
+    return (
+        "no topic"
+        if shape is None
+        else f"a partitioned topic with {shape} partitions"
+        if shape
+        else "a non-partitioned topic"
+    )
+
+
+def too_few(cluster: Cluster, base: str, partitions: int) -> str | None:
+    """Why so many partitions cannot be created: logs named like partitions are there, without metadata,
+    with a number as high (AdminResource.getMaxPartitionIndex).
+    """
+    highest = max((topic.partition for topic in cluster.parts(base)), default=-1)
+    return (
+        None
+        if not partitions or highest < partitions
+        else (
+            f"The topic has a max partition index of {highest}, the number of partitions must be at least "
+            f"{highest + 1}"
+        )
+    )
+
+
+def create(
+    cluster: Cluster,
+    base: str,
+    partitions: int,
+    reason: str,
+    cause: int,
+    peer: str | None = None,
+    client: int | None = None,
+) -> int:
+    """Create a topic that is missing here; returns the seq of its `topic.created` row.
+
+    `reason` is who asked (client, command, replicator, copied-request, set-replication-clusters), `peer` the
+    cluster that the request came from, `client` who connected.
+    """
+    seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, base, client, partitions, reason)
+    if partitions:
+        cluster.partitioned[base] = partitions
+    _open(cluster, base, partition_names(base, partitions), seq)
+    return seq
+
+
+def create_by_name(cluster: Cluster, base: str, name: str, reason: str, cause: int, peer: str) -> int:
+    """Create one log named like a partition, without metadata: what a producer of a single partition made
+    before PIP-414.
+    """
+    seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, name, None, 0, reason)
+    _open(cluster, base, [(name, partition_number(base, name))], seq)
+    return seq
+
+
+def partition_number(base: str, name: str) -> int:
+    """2 of `orders-partition-2`; -1 of `orders`."""
+    return -1 if name == base else int(name.rpartition("-")[2])
+
+
+def grow(
+    cluster: Cluster, base: str, partitions: int, reason: str, cause: int, peer: str | None = None
+) -> int:
+    """Give a partitioned topic more partitions here; returns the row's seq."""
+    seq = cluster.runtime.note(
+        "topic.partitions-changed", cause, cluster.number, peer, base, partitions, reason
+    )
+    cluster.partitioned[base] = partitions
+    copy_subscriptions(cluster, base, _open(cluster, base, partition_names(base, partitions), seq), seq)
+    if cluster.runtime.option("shadowPartitionChanges") == "follow-source":
+        for shadow in shadows_of(cluster, base):
+            grow(cluster, shadow, partitions, "follows-source", seq)
+    return seq
+
+
+def copy_subscriptions(cluster: Cluster, base: str, new: list[Topic], cause: int) -> None:
+    """New partitions get the subscriptions of partition 0 at earliest, so none of them misses what comes
+    before its consumers do.
+    """
+    first = cluster.topics[f"{base}-partition-0"]
+    for topic in new if first.source is None else ():
+        for name, subscription in first.subscriptions.items():
+            topic.add_subscription(
+                name, subscription.type, topic.log.first_kept - 1, subscription.replicated, "command", cause
+            )
+        topic.evaluate_controller(cause)
+
+
+def shadows_of(cluster: Cluster, base: str) -> list[str]:
+    """Shadow topics of a topic that are in the cluster, by name."""
+    topics = cluster.runtime.scenario.topics
+    return sorted(
+        name for name in topics if topics[name].shadow_of == base and cluster.shape(name) is not None
+    )
+
+
+def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> list[Topic]:
+    """Open the logs that are not there yet, and return them; all are there before the first is loaded."""
+    new = [
+        cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics
+    ]
+    if cluster.up:
+        for topic in new:
+            topic.loaded = True
+        for topic in new:
+            topic.load(cause)
+    return new
+
+
+def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
+    """Delete a topic with everything in it: subscriptions, replication cursors, entries, schemas.
+
+    Returns the row's seq.
+    """
+    runtime = cluster.runtime
+    doomed = cluster.parts(base)
+    for topic in doomed:
+        topic.unload("deleted", cause)
+    for topic in doomed:
+        for one in runtime.failovers:
+            if one.target == cluster.name:
+                one.window.topic_deleted(topic)
+        _empty(topic, cause)
+        topic.take_broker(None)
+        del cluster.topics[topic.name]
+        cluster.deleted[topic.name] = topic
+    cluster.partitioned.pop(base, None)
+    schema_registry.forget(cluster, base)
+    runtime.shadow_lists.pop((cluster.name, base), None)  # a policy of the topic goes with it
+    seq = runtime.note("topic.deleted", cause, cluster.number, base, reason)
+    for consumer in runtime.consumers.values():
+        if (
+            consumer.cluster_name == cluster.name
+            and runtime.subscriptions[consumer.spec.subscription].topic == base
+        ):
+            consumer.last_seq = max(consumer.last_seq, seq)
+    return seq
+
+
+def _empty(topic: Topic, cause: int) -> None:
+    runtime, cluster = topic.runtime, topic.cluster
+    for name in tuple(topic.subscriptions):
+        subscription = topic.subscriptions.pop(name)
+        runtime.note("subscription.deleted", cause, cluster.number, topic.number, subscription.number)
+        upkeep.subscription_deleted(topic, name)
+    for peer in tuple(topic.replicators):
+        topic.replicators.pop(peer).remove(cause)
+    upkeep.drop_everything(topic, cause)
+    for audience in topic.audiences.values():
+        audience.topic_deleted()
+    topic.counts = dict.fromkeys(topic.counts, 0)
+    topic.marker_bytes = 0
+    topic.producers_seen.clear()

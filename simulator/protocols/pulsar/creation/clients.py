@@ -1,0 +1,108 @@
+"""Clients that connect to a topic: it may be missing, and their schema may be refused.
+
+Rules: a missing topic is created when the rules in force let a client do that; a refused client asks again
+with its own retries, and a refusal is a row when its reason is new. A producer offers its schema with every
+message, as a producer of AUTO_PRODUCE does, and again when an entry that waited is sent; a message whose
+schema is refused has failed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import auto_creation, schema_registry
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.client.producer import Producer
+
+
+def find_topic(client: Producer | Consumer, cluster: Cluster, base: str, cause: int) -> int:
+    """Let a missing topic be created or refused; returns its partitions (0: plain, or not there)."""
+    if cluster.up and cluster.shape(base) is None:
+        why = auto_creation.ask(cluster, base, client.number, cause)
+        if why is not None and why != client.refusal:
+            cluster.runtime.note(
+                "topic.creation-refused",
+                cause,
+                cluster.number,
+                None,
+                base,
+                client.number,
+                "auto-creation",
+                why,
+            )
+        client.refusal = why
+    return cluster.partitioned.get(base, 0)
+
+
+def use_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> None:
+    """The producer's messages carry this schema from now on; the topic takes it, or refuses it."""
+    runtime = cluster.runtime
+    if runtime.schemas is None:
+        return
+    if schema != producer.schema:
+        # an entry has one schema: the client sends the batch in the making before it begins another
+        producer.flush_batches(cause)
+    producer.schema = schema
+    runtime.schemas.use(producer.number, producer.next_sequence_id, schema)
+    seq = runtime.note(
+        "schema.used",
+        cause,
+        cluster.number,
+        producer.spec.topic,
+        producer.number,
+        producer.next_sequence_id,
+        schema,
+    )
+    refuses_schema(producer, cluster, schema, seq)
+
+
+def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> str | None:
+    """Why the topic does not take what the producer sends with this schema, None when it does (or is not
+    there to say).
+    """
+    base = producer.spec.topic
+    if not cluster.up or cluster.shape(base) is None:
+        return None
+    if schema is None:
+        why = schema_registry.admit_without_schema(cluster, base)
+        refused = None if why is None else ("none-given", why)
+    else:
+        declared = cluster.runtime.schemas.declared[schema]
+        refused = schema_registry.why_refused(cluster, base, declared, schema_registry.PRODUCER)
+    if refused is None and schema is not None:
+        schema_registry.offer(cluster, base, schema, schema_registry.PRODUCER, cause, client=producer.number)
+    if refused is not None and refused != producer.schema_refusal:
+        cluster.runtime.note(
+            "schema.refused",
+            cause,
+            cluster.number,
+            None,
+            base,
+            producer.number,
+            refused[0],
+            f"{schema or 'none'}: {refused[1]}",
+        )
+    producer.schema_refusal = refused
+    return None if refused is None else refused[1]
+
+
+def refuses_reader(consumer: Consumer, topic: Topic, cause: int) -> str | None:
+    """Why a consumer with a schema may not subscribe, None when it may."""
+    cluster, schema = topic.cluster, consumer.spec.schema
+    why = schema_registry.admit_consumer(cluster, topic.base, schema, cause, consumer.number)
+    if why is not None and schema_registry.versions(cluster, topic.base):
+        cluster.runtime.note(
+            "schema.refused",
+            cause,
+            cluster.number,
+            None,
+            topic.base,
+            consumer.number,
+            "incompatible",
+            f"{schema}: {why}",
+        )
+    return why

@@ -1,0 +1,253 @@
+"""Policies of namespaces and topics in each cluster, what is in force, and which pairs of clusters replicate.
+
+Rules: every cluster has its own policies, so two sides may disagree. A topic's own replication list, set in
+the cluster, goes before one that came with a global policy, and that before the namespace's; a list of one
+cluster replicates nothing. A namespace that no scenario declares exists everywhere with defaults.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.scenarios import shape
+from simulator.scenarios.model import NamespaceSpec, Scenario, TopicSpec
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.runtime import Runtime
+
+FIELDS = tuple(key.field for key in shape.POLICIES)
+LOCAL, GLOBAL = "local", "global"
+"""Scopes of a topic's own list, in the order in which they count."""
+
+
+class PolicyBook:
+    """All policies of a run.
+
+    `namespaces` by (cluster, namespace), absent where it does not exist; `lists` by (cluster, topic, scope).
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.namespaces: dict[tuple[str, str], dict[str, Any]] = {}
+        self.lists: dict[tuple[str, str, str], tuple[str, ...]] = {}
+        for name in sorted(
+            {topic.namespace for topic in scenario.topics.values()} | set(scenario.namespaces)
+        ):
+            spec = scenario.namespaces.get(name, NamespaceSpec(name))
+            for cluster in sorted(scenario.clusters if spec.clusters is None else spec.clusters):
+                self.namespaces[cluster, name] = {
+                    **{field: getattr(spec, field) for field in FIELDS},
+                    **spec.overrides.get(cluster, {}),
+                }
+        for base in sorted(scenario.topics):
+            if not follows_namespace(scenario, base):
+                self.take_pairs(scenario.topics[base], declared_pairs(scenario.topics[base]))
+
+    def add_namespace(self, cluster: str, namespace: str) -> None:
+        """The namespace exists in the cluster from now on, with default policies."""
+        self.namespaces[cluster, namespace] = {
+            field: getattr(NamespaceSpec(namespace), field) for field in FIELDS
+        }
+
+    def take_pairs(self, topic: TopicSpec, pairs: list[tuple[str, str]]) -> None:
+        """Make ordered pairs that replicate the topic's own lists."""
+        for cluster in sorted({*topic.clusters, *(name for pair in pairs for name in pair)}):
+            self.lists[cluster, topic.name, LOCAL] = (
+                cluster,
+                *sorted(target for source, target in pairs if source == cluster),
+            )
+
+    def own_list(self, cluster: str, base: str) -> tuple[str, ...] | None:
+        """The topic's own list in a cluster, None when it has none there."""
+        local = self.lists.get((cluster, base, LOCAL))
+        return local if local is not None else self.lists.get((cluster, base, GLOBAL))
+
+
+def follows_namespace(scenario: Scenario, base: str) -> bool:
+    """Whether a topic begins without a list of its own: its namespace is declared, and it says no pairs."""
+    topic = scenario.topics[base]
+    return topic.namespace in scenario.namespaces and topic.replication is None
+
+
+def declared_pairs(topic: TopicSpec) -> list[tuple[str, str]]:
+    """The ordered pairs that a topic's own keys say."""
+    pairs = (
+        topic.replication
+        if topic.replication is not None
+        else [(a, b) for a in topic.clusters for b in topic.clusters if a != b]
+    )
+    return sorted(pairs)
+
+
+# --- what is in force
+
+
+def of_namespace(runtime: Runtime, cluster: str, namespace: str) -> dict[str, Any] | None:
+    """A namespace's policies in a cluster, None where it does not exist."""
+    return runtime.policies.namespaces.get((cluster, namespace))
+
+
+def of_topic(runtime: Runtime, cluster: str, base: str) -> dict[str, Any] | None:
+    """The policies of a topic's namespace in a cluster, None where that does not exist."""
+    return of_namespace(runtime, cluster, runtime.scenario.topics[base].namespace)
+
+
+def in_force(cluster: Cluster, policies: dict[str, Any], policy: str, setting: str) -> Any:
+    """A namespace's policy, else the broker's setting."""
+    value = policies[policy]
+    return cluster.setting(setting) if value is None else value
+
+
+def auto_creation(cluster: Cluster, namespace: str) -> tuple[bool, str, int] | None:
+    """(allowed, type, partitions) for topics that clients create here; None where the namespace does not
+    exist.
+
+    A namespace's override counts part by part before the broker's settings.
+    """
+    policies = of_namespace(cluster.runtime, cluster.name, namespace)
+    if policies is None:
+        return None
+    return (
+        in_force(cluster, policies, "allow_auto_topic_creation", "allowAutoTopicCreation"),
+        in_force(cluster, policies, "allow_auto_topic_creation_type", "allowAutoTopicCreationType"),
+        in_force(cluster, policies, "default_num_partitions", "defaultNumPartitions"),
+    )
+
+
+def namespace_list(runtime: Runtime, cluster: str, namespace: str) -> tuple[str, ...]:
+    """A namespace's replication clusters as one cluster has them; itself alone when nothing is said, ()
+    where it does not exist.
+    """
+    policies = of_namespace(runtime, cluster, namespace)
+    if policies is None:
+        return ()
+    return policies["replication_clusters"] or (cluster,)
+
+
+def replication_list(runtime: Runtime, cluster: str, base: str) -> tuple[str, ...]:
+    """The replication list in force for a topic in one cluster."""
+    own = runtime.policies.own_list(cluster, base)
+    return (
+        own if own is not None else namespace_list(runtime, cluster, runtime.scenario.topics[base].namespace)
+    )
+
+
+def remotes(runtime: Runtime, cluster: str, base: str) -> list[str]:
+    """Clusters to which a topic replicates from here, sorted: also from a cluster that is only among the
+    allowed ones, but not by a list of one.
+    """
+    listed = replication_list(runtime, cluster, base)
+    return (
+        sorted(other for other in listed if other != cluster)
+        if len(listed) > 1 and not kept_out(runtime, cluster, base)
+        else []
+    )
+
+
+def kept_out(runtime: Runtime, cluster: str, base: str) -> bool:
+    """Whether a topic may not live in a cluster: it is neither in the list in force nor among the allowed
+    clusters (A10).
+    """
+    listed, policies = replication_list(runtime, cluster, base), of_topic(runtime, cluster, base)
+    allowed = (policies or {}).get("allowed_clusters") or ()
+    return bool(listed) and cluster not in listed and cluster not in allowed
+
+
+def not_here(cluster: Cluster, base: str) -> tuple[str, str] | None:
+    """(status, sentence) why a topic can not be created in a cluster by anybody, None when it can."""
+    runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
+    if of_namespace(runtime, cluster.name, namespace) is None:
+        return "404", "Namespace not found"
+    if kept_out(runtime, cluster.name, base):
+        listed = words(replication_list(runtime, cluster.name, base))
+        return "412", (
+            f"Namespace missing local cluster name in clusters list: local_cluster={cluster.name} "
+            f"ns={namespace} clusters={listed}"
+        )
+    return None
+
+
+def pairs(runtime: Runtime, base: str) -> list[tuple[str, str]]:
+    """The ordered pairs of clusters that replicate a topic now."""
+    return [
+        (cluster, remote) for cluster in runtime.cluster_names for remote in remotes(runtime, cluster, base)
+    ]
+
+
+# --- changes
+
+
+def change(runtime: Runtime, cluster: str, namespace: str, cause: int, **values: Any) -> int:
+    """Set policies of a namespace in one cluster; returns the seq of the last row."""
+    book = runtime.policies.namespaces
+    seq = cause
+    for field, value in values.items():
+        book[cluster, namespace] = {**book[cluster, namespace], field: value}
+        seq = runtime.note(
+            "policy.changed", cause, cluster, None, _pulsar_name(field), f"{namespace}: {words(value)}"
+        )
+    return seq
+
+
+def copy_namespace(runtime: Runtime, source: str, target: str, namespace: str) -> None:
+    """The namespace is in another cluster as it is in one, but for its replication list, which speaks of
+    those around the first.
+    """
+    runtime.policies.namespaces[target, namespace] = {
+        **runtime.policies.namespaces[source, namespace],
+        "replication_clusters": None,
+    }
+
+
+def change_list(
+    runtime: Runtime, cluster: str, base: str, scope: str, listed: tuple[str, ...] | None, cause: int
+) -> int:
+    """Set or remove a topic's own list in one cluster; returns the row's seq."""
+    lists = runtime.policies.lists
+    if listed is None:
+        lists.pop((cluster, base, scope), None)
+    else:
+        lists[cluster, base, scope] = tuple(sorted(listed))
+    return runtime.note(
+        "policy.changed", cause, cluster, base, "replicationClusters", f"{scope}: {words(listed)}"
+    )
+
+
+def forget_lists(runtime: Runtime, cluster: str, base: str, cause: int) -> int:
+    """The topic is deleted in a cluster, and its policies there with it, global ones too; returns the seq
+    of the last row.
+
+    What the scenario's own keys say of a topic that follows no namespace counts again: nobody set it.
+    """
+    seq, declared = cause, None
+    if not follows_namespace(runtime.scenario, base):
+        declared = tuple(
+            sorted(
+                [
+                    cluster,
+                    *(
+                        target
+                        for source, target in declared_pairs(runtime.scenario.topics[base])
+                        if source == cluster
+                    ),
+                ]
+            )
+        )
+    for scope, stands in ((LOCAL, declared), (GLOBAL, None)):
+        present = runtime.policies.lists.get((cluster, base, scope))
+        if (None if present is None else tuple(sorted(present))) != stands:
+            seq = change_list(runtime, cluster, base, scope, stands, cause)
+    return seq
+
+
+def words(value: Any) -> str:
+    """A policy's value for people."""
+    if value is None:
+        return "removed"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(value) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _pulsar_name(field: str) -> str:
+    return next(key.name for key in shape.POLICIES if key.field == field)

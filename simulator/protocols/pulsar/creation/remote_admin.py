@@ -1,0 +1,132 @@
+"""Requests of one cluster's admin service to another's: they take the link's latency, and errors are only
+logged.
+
+Rules: one RemoteAdmin for a run, the target of their events; a request that meets a cut link or a cluster
+that is down is lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.client import connecting
+from simulator.protocols.pulsar.creation import catalogue, enforcement, policies
+from simulator.protocols.pulsar.creation.policies import GLOBAL
+from simulator.protocols.pulsar.ranks import ADMIN, rank
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.runtime import Runtime
+
+Request = tuple[str, str, str, int | tuple[str, ...] | None, int]
+"""(from, to, topic, partitions or list, seq of the row that caused it)"""
+COPIED = "copied-request"
+
+
+class RemoteAdmin:
+    """The far end of requests between clusters."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.rank = rank(ADMIN, 0)
+
+    def send(
+        self, method: str, source: str, target: str, base: str, what: int | tuple[str, ...] | None, cause: int
+    ) -> None:
+        """Put a request on its way; `method` is one of those below."""
+        link = self.runtime.links[source, target]
+        if link.up:
+            due_us = self.runtime.now_us + link.latency_us(cause)
+            self.runtime.schedule(due_us, self.rank, self, method, (source, target, base, what, cause))
+        else:
+            self._log(
+                self.runtime.clusters[target], source, base, cause, f"the link {source} -> {target} is cut"
+            )
+
+    def create(self, request: Request) -> None:
+        """create-partitioned-topic, copied from the cluster where it was given."""
+        source, target, base, partitions, cause = request
+        cluster = self.runtime.clusters[target]
+        there = cluster.shape(base)
+        if not self._arrives(request):
+            return
+        nowhere = policies.not_here(cluster, base)
+        if nowhere is not None:
+            self._log(cluster, source, base, cause, " ".join(nowhere))
+        elif there is not None:
+            self._log(
+                cluster,
+                source,
+                base,
+                cause,
+                (
+                    f"409 This topic already exists: {catalogue.words_of(there)}, asked for "
+                    f"{catalogue.words_of(partitions)}"
+                ),
+            )
+        elif (conflict := catalogue.too_few(cluster, base, partitions)) is not None:
+            self._log(cluster, source, base, cause, f"409 {conflict}")
+        else:
+            catalogue.create(cluster, base, partitions, COPIED, cause, source)
+
+    def grow(self, request: Request) -> None:
+        """update-partitioned-topic, copied."""
+        source, target, base, partitions, cause = request
+        cluster = self.runtime.clusters[target]
+        if not self._arrives(request):
+            return
+        shape = cluster.shape(base)
+        if not 0 < (shape or 0) <= partitions:
+            self._log(
+                cluster,
+                source,
+                base,
+                cause,
+                f"there is {catalogue.words_of(shape)} here: it can not be given {partitions} partitions",
+            )
+        elif shape < partitions:
+            use_new_partitions(
+                cluster, base, catalogue.grow(cluster, base, partitions, COPIED, cause, source)
+            )
+
+    def set_global_list(self, request: Request) -> None:
+        """A global topic policy arrives by `__change_events`."""
+        _source, target, base, listed, cause = request
+        if self._arrives(request):
+            enforcement.apply(
+                self.runtime, policies.change_list(self.runtime, target, base, GLOBAL, listed, cause)
+            )
+
+    def _arrives(self, request: Request) -> bool:
+        source, target, base, _what, cause = request
+        cluster = self.runtime.clusters[target]
+        if not cluster.up or not self.runtime.links[source, target].up:
+            self._log(cluster, source, base, cause, f"{target} can not be reached from {source}")
+            return False
+        return True
+
+    def _log(self, cluster: Cluster, source: str, base: str, cause: int, why: str) -> None:
+        self.runtime.note("topic.creation-refused", cause, cluster.number, source, base, None, COPIED, why)
+
+
+def why_silent(cluster: Cluster, remote: Cluster) -> str | None:
+    """Why a cluster gets no answer from another, None when it does."""
+    if not remote.up:
+        return f"{remote.name} can not be asked: it is {remote.state}"
+    if not cluster.runtime.links[cluster.name, remote.name].up:
+        return f"{remote.name} can not be asked: the link {cluster.name} -> {remote.name} is cut"
+    return None
+
+
+def use_new_partitions(cluster: Cluster, base: str, cause: int) -> None:
+    """Consumers here subscribe to partitions that were added, and to those that shadow topics got with
+    them.
+    """
+    bases = (base, *catalogue.shadows_of(cluster, base))
+    for consumer in cluster.runtime.consumers.values():
+        if (
+            consumer.cluster_name == cluster.name
+            and consumer.sessions
+            and cluster.runtime.subscriptions[consumer.spec.subscription].topic in bases
+        ):
+            connecting.connect(consumer, cause)

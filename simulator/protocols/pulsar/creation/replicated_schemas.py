@@ -1,0 +1,91 @@
+"""Schemas on the way to another cluster (fact sheet A5 rule 10, A8, D4).
+
+Rules: before the first message of a schema on a connection the peer is asked to take it: reading pauses for a
+round trip. Refused,
+the message stays at the head: the partition stops, in order, and nothing on this connection asks again. Only
+a new connection does, so a changed policy alone does not help.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import schema_registry
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+
+class ReplicatedSchemas:
+    """What one connection of a replicator knows: schemas that the peer took, and whether reading waits for
+    one, since when.
+
+    The message that waits is at the head of the producer's pending sends, taken or refused: the delay in the
+    stats is its age.
+    """
+
+    __slots__ = ("known", "waiting", "since_us")
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """A new connection knows nothing."""
+        self.known: dict[str, None] = {}
+        self.waiting = False
+        self.since_us = 0
+
+
+def holds_back(replicator: Replicator, index: int, record: int) -> bool:
+    """Whether the message may not go yet because of its schema; then the question is on its way."""
+    runtime = replicator.runtime
+    schema = runtime.schemas.of_message(
+        runtime.messages.producer[record], runtime.messages.sequence_id[record]
+    )
+    if schema is None or schema in replicator.schemas.known:
+        return False
+    replicator.schemas.waiting, replicator.schemas.since_us = True, runtime.now_us
+    arrive_us = runtime.now_us + replicator.link.latency_us(replicator.draw_base + index)
+    runtime.schedule(
+        arrive_us, replicator.rank, replicator, "register_schema", (replicator.connection, index, schema)
+    )
+    return True
+
+
+def register(replicator: Replicator, connection: int, index: int, schema: str) -> None:
+    """At the peer: take the schema, or refuse it."""
+    if connection != replicator.connection:
+        return
+    runtime, topic = replicator.runtime, replicator.topic
+    remote = runtime.clusters[replicator.peer]
+    why = schema_registry.offer(
+        remote, topic.base, schema, "replicator", topic.stored_seqs[index], peer=topic.cluster.name
+    )
+    answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base + index)
+    runtime.schedule(
+        answer_us, replicator.rank, replicator, "schema_answered", (connection, index, schema, why)
+    )
+
+
+def answered(replicator: Replicator, connection: int, index: int, schema: str, why: str | None) -> None:
+    """Back at the source: read on, or stay."""
+    if connection != replicator.connection:
+        return
+    if why is not None:
+        topic = replicator.topic
+        replicator.last_error = why
+        replicator.runtime.note(
+            "replicator.stopped",
+            topic.stored_seqs[index],
+            topic.cluster.number,
+            replicator.peer_number,
+            topic.number,
+            *topic.log.position(index),
+            replicator.runtime.now_us - replicator.schemas.since_us,
+            "schema",
+            why,
+        )
+        return
+    replicator.schemas.known[schema] = None
+    replicator.schemas.waiting = False
+    replicator.read()

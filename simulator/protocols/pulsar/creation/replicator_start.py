@@ -1,0 +1,143 @@
+"""A geo-replicator's start, asked by its admin client: the check, the creation it may order, the refusal
+and what is said.
+
+Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that
+comes second (409) is another retry, and so is one that the remote's namespace does not take. Retries never
+end: backoff as for any failed start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import auto_creation, catalogue, policies
+from simulator.protocols.pulsar.creation.start_check import (
+    CREATE,
+    CREATED,
+    ORDERED,
+    PASSED,
+    REFUSE,
+    REFUSED,
+    START,
+    Outcome,
+    Sides,
+    Verdict,
+    judge_by_admin,
+    judge_by_producer,
+)
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+CONFLICT = "409 This topic already exists"
+FOUND, MISSING, DONE = "200", "404", "204"
+_OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
+
+Told = tuple[Outcome, str | None]
+"""What a start check came to, and in words why a replicator does not start."""
+
+
+def passes(replicator: Replicator) -> bool:
+    """Whether the replicator may connect now; otherwise what follows from the verdict is under way."""
+    verdict = _check(replicator)
+    if verdict.action == START:
+        return True
+    if verdict.action == CREATE:
+        arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
+        replicator.runtime.schedule(
+            arrive_us, replicator.rank, replicator, "create_remote", (replicator.connection, verdict.shape)
+        )
+    else:
+        replicator.refused(verdict.reason, verdict.words)
+    return False
+
+
+def passes_at_once(replicator: Replicator) -> bool:
+    """Whether a run that begins connected has this replicator connected; if not, it asks in the ordinary
+    way, and nothing has followed yet.
+    """
+    passed = _check(replicator).action == START
+    if not passed:
+        replicator.checked = None
+        replicator.runtime.start_checks.pop(_asked(replicator), None)
+    return passed
+
+
+def _asked(replicator: Replicator) -> tuple[int, str, str, str]:
+    topic = replicator.topic
+    return replicator.asked_seq, topic.cluster.name, replicator.peer, topic.name
+
+
+def _came_to(replicator: Replicator, outcome: Outcome, error: str | None) -> None:
+    """The replicator remembers it, and the run does for whoever asked: a replicator may be gone long
+    before that.
+    """
+    replicator.checked = outcome
+    if replicator.asked_seq != NULL:
+        replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
+
+
+def _check(replicator: Replicator) -> Verdict:
+    """What the start check says now; the replicator remembers what it came to."""
+    topic, runtime = replicator.topic, replicator.runtime
+    remote = runtime.clusters[replicator.peer]
+    sides = Sides(
+        topic.base,
+        topic.name,
+        topic.partition,
+        topic.cluster.shape(topic.base),
+        remote.shape(topic.base),
+        topic.name in remote.topics,
+        remote.name,
+        topic.cluster.creates_remotely,
+    )
+    by_admin = runtime.option("replicationTopicCreation") != "before"
+    verdict = (
+        judge_by_admin(sides)
+        if by_admin
+        else judge_by_producer(
+            sides, auto_creation.refusal(remote, topic.base), runtime.option("topicConsistencyCheck")
+        )
+    )
+    local, there = sides.compared
+    outcome, code = _OUTCOMES[verdict.action], MISSING if there is None else FOUND
+    if outcome == PASSED and replicator.checked is not None and replicator.checked.outcome == ORDERED:
+        outcome, code = CREATED, DONE
+    _came_to(
+        replicator,
+        Outcome(outcome, code if by_admin else None, local, there),
+        verdict.words if outcome == REFUSED else None,
+    )
+    return verdict
+
+
+def denied(replicator: Replicator, words: str) -> None:
+    """The remote did not carry out the order to create; its words begin with the status code."""
+    last = replicator.checked
+    there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
+    _came_to(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
+
+
+def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
+    """The order to create arrives at the peer; its answer makes the replicator check again, or try again."""
+    topic, runtime = replicator.topic, replicator.runtime
+    remote = runtime.clusters[replicator.peer]
+    if connection != replicator.connection:
+        return  # a cut or a crash has broken it, and it is tried again
+    by_name = shape == 0 and topic.partition >= 0
+    there = topic.name in remote.topics if by_name else remote.shape(topic.base) is not None
+    nowhere = policies.not_here(remote, topic.base)
+    answer = None
+    if nowhere is not None:
+        answer = "not-created", " ".join(nowhere)
+    elif there:
+        answer = "conflict", CONFLICT
+    elif by_name:
+        catalogue.create_by_name(
+            remote, topic.base, topic.name, "replicator", replicator.start_seq, topic.cluster.name
+        )
+    else:
+        catalogue.create(remote, topic.base, shape, "replicator", replicator.start_seq, topic.cluster.name)
+    answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base)
+    runtime.schedule(answer_us, replicator.rank, replicator, "creation_answered", (connection, answer))

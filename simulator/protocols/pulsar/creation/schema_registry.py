@@ -1,0 +1,152 @@
+"""The schemas of each topic in each cluster, with versions, and who may add one (fact sheet A8, D4).
+
+Rules: partitions share their topic's schemas. A schema that is there already is never refused. A new one
+needs the right to register (clients: isAllowAutoUpdateSchema; replicators: that, or since PIP-433 their own
+flag; a person: always) and must be compatible under the strategy in force.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import policies
+from simulator.protocols.pulsar.creation.schema_compatibility import same, why_incompatible, why_unreadable_by
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.scenarios.model import Scenario, SchemaSpec
+
+UPDATES_DISABLED = "Schema not found and schema auto updating is disabled."
+WITHOUT_SCHEMA = (
+    "Producers cannot connect or send message without a schema to topics with a schema when "
+    "SchemaValidationEnforced is enabled"
+)
+PRODUCER, CONSUMER, REPLICATOR, PERSON = "producer", "consumer", "replicator", "command"
+
+
+class SchemaBook:
+    """Versions by (cluster, topic), as names of declared schemas, oldest first; and which schema each
+    producer used from which message on.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.declared: dict[str, SchemaSpec] = dict(scenario.schemas)
+        self.versions: dict[tuple[str, str], list[str]] = {}
+        # producer's number -> first sequence ids, schemas
+        self.used: dict[int, tuple[list[int], list[str | None]]] = {}
+
+    def use(self, producer: int, sequence_id: int, schema: str | None) -> None:
+        """The producer's messages from this one on carry the schema."""
+        firsts, schemas = self.used.setdefault(producer, ([], []))
+        if firsts and firsts[-1] == sequence_id:
+            schemas[-1] = schema
+        else:
+            firsts.append(sequence_id)
+            schemas.append(schema)
+
+    def of_message(self, producer: int, sequence_id: int) -> str | None:
+        """The schema of a message, None without."""
+        firsts, schemas = self.used.get(producer, ([], []))
+        place = bisect_right(firsts, sequence_id)
+        return schemas[place - 1] if place else None
+
+
+def owner(cluster: Cluster, base: str) -> str:
+    """The topic under whose name the schemas are kept: a shadow topic has its source's (PIP-180)."""
+    return cluster.runtime.scenario.topics[base].shadow_of or base
+
+
+def versions(cluster: Cluster, base: str) -> list[SchemaSpec]:
+    """The topic's schemas in a cluster, oldest first."""
+    book = cluster.runtime.schemas
+    return (
+        []
+        if book is None
+        else [book.declared[name] for name in book.versions.get((cluster.name, owner(cluster, base)), ())]
+    )
+
+
+def forget(cluster: Cluster, base: str) -> None:
+    """The topic is deleted, and its schemas with it, if it has any of its own."""
+    if cluster.runtime.schemas is not None and owner(cluster, base) == base:
+        cluster.runtime.schemas.versions.pop((cluster.name, base), None)
+
+
+def strategy(cluster: Cluster, base: str) -> str:
+    """The compatibility strategy in force."""
+    return _in_force(cluster, base, "schema_compatibility_strategy", "schemaCompatibilityStrategy")
+
+
+def _in_force(cluster: Cluster, base: str, policy: str, setting: str):
+    found = policies.of_topic(cluster.runtime, cluster.name, base)
+    return cluster.setting(setting) if found is None else policies.in_force(cluster, found, policy, setting)
+
+
+def may_register(cluster: Cluster, base: str, who: str) -> bool:
+    """Whether `who` may add a schema that is not there."""
+    if who == PERSON or _in_force(
+        cluster, base, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
+    ):
+        return True
+    if who != REPLICATOR or cluster.runtime.option("replicationTopicCreation") == "before":
+        return False
+    found = policies.of_topic(cluster.runtime, cluster.name, base)
+    return found is not None and found["is_allow_auto_update_schema_with_replicator"]
+
+
+def why_refused(cluster: Cluster, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
+    """(a word, a sentence) why `who` may not bring a schema here; None when it may, or the topic has it."""
+    present = versions(cluster, base)
+    if any(same(new, version) for version in present):
+        return None
+    if not may_register(cluster, base, who):
+        return "not-allowed", UPDATES_DISABLED
+    why = why_incompatible(strategy(cluster, base), new, present)
+    return None if why is None else ("incompatible", why)
+
+
+def offer(
+    cluster: Cluster,
+    base: str,
+    schema: str,
+    who: str,
+    cause: int,
+    peer: str | None = None,
+    client: int | None = None,
+) -> str | None:
+    """Register a schema unless it is there; returns why it is refused, None when the topic has it now."""
+    base = owner(cluster, base)
+    runtime, book = cluster.runtime, cluster.runtime.schemas
+    new, present = book.declared[schema], versions(cluster, base)
+    refused = why_refused(cluster, base, new, who)
+    if refused is not None:
+        runtime.note(
+            "schema.refused", cause, cluster.number, peer, base, client, refused[0], f"{schema}: {refused[1]}"
+        )
+        return refused[1]
+    if not any(same(new, version) for version in present):
+        book.versions.setdefault((cluster.name, base), []).append(schema)
+        runtime.note(
+            "schema.registered", cause, cluster.number, peer, base, client, len(present), who, schema
+        )
+    return None
+
+
+def admit_consumer(cluster: Cluster, base: str, schema: str, cause: int, client: int) -> str | None:
+    """A consumer subscribes with a schema: registered where the topic has none, else it must read what is
+    there.
+    """
+    present = versions(cluster, base)
+    if not present:
+        return offer(cluster, base, schema, CONSUMER, cause, client=client)
+    return why_unreadable_by(strategy(cluster, base), cluster.runtime.schemas.declared[schema], present)
+
+
+def admit_without_schema(cluster: Cluster, base: str) -> str | None:
+    """A producer without a schema connects: refused where schemas are enforced and the topic has one."""
+    if versions(cluster, base) and _in_force(
+        cluster, base, "schema_validation_enforced", "isSchemaValidationEnforced"
+    ):
+        return WITHOUT_SCHEMA
+    return None

@@ -1,0 +1,419 @@
+"""What a failover at this very instant would bring: gathers the present state for the pure function
+`counting.forecast`.
+
+Rules: reads, never writes. A subscription is forecast from the cluster where its consumers are to every other
+cluster of its topic; partitions add up. Cost: what lies above the remote's mark-delete, and set operations on
+bitmaps.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import asdict
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyroaring import BitMap
+
+from simulator.protocols.pulsar.ack_sync.sync import origin_of
+from simulator.protocols.pulsar.verdicts.forecast import Flags, Places, RemoteCursor
+from simulator.protocols.pulsar.verdicts.forecast import forecast as foretell
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.runtime import Runtime
+
+FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed")
+
+
+def source_of(runtime: Runtime, subscription: str) -> str | None:
+    """The cluster where the subscription's consumers are (the first by name of a consumer that lives, else
+    of any).
+    """
+    consumers = [
+        runtime.consumers[name]
+        for name in sorted(runtime.consumers)
+        if runtime.consumers[name].spec.subscription == subscription
+    ]
+    alive = [consumer for consumer in consumers if consumer.sessions]
+    return (alive or consumers)[0].cluster_name if consumers else None
+
+
+def is_target(runtime: Runtime, subscription: str, cluster: str) -> bool:
+    """Whether consumers could be moved to the cluster: it is up, and not one that the topic was migrated
+    away from (PIP-188), which only sends them on.
+    """
+    if not runtime.clusters[cluster].up:
+        return False
+    base = runtime.subscriptions[subscription].topic
+    return any(
+        topic.base == base and topic.migrated_to is None
+        for topic in runtime.clusters[cluster].topics.values()
+    )
+
+
+def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
+    """Per remote cluster: duplicates, redeliveries, lost, stranded, stranded_unprocessed if `source`
+    failed now.
+    """
+    source = source or source_of(runtime, subscription)
+    base = runtime.subscriptions[subscription].topic
+    if source is None:
+        return {}
+    result = {}
+    for remote in (name for name in runtime.clusters_of(base) if name != source):
+        total = dict.fromkeys(FIGURES, 0)
+        for topic in runtime.clusters[source].topics.values():
+            there = runtime.clusters[remote].topics.get(topic.name)
+            if topic.base == base and there is not None:
+                for name, value in _one(runtime, subscription, topic, there).items():
+                    total[name] += value
+        result[remote] = total
+    return result
+
+
+def sync_lag(runtime: Runtime, subscription: str) -> dict[str, int]:
+    """Per remote cluster the age, in us, of the oldest message in its log that the subscription's cursor
+    there does not cover; 0 when it covers all. The whole log counts where the subscription does not exist;
+    partitions give the oldest.
+    """
+    source, base = source_of(runtime, subscription), runtime.subscriptions[subscription].topic
+    lags = {}
+    for remote in (name for name in runtime.clusters_of(base) if name != source):
+        oldest = [
+            _oldest_uncovered_us(topic, topic.subscriptions.get(subscription))
+            for topic in runtime.clusters[remote].topics.values()
+            if topic.base == base
+        ]
+        known = [at_us for at_us in oldest if at_us is not None]
+        lags[remote] = runtime.now_us - min(known) if known else 0
+    return lags
+
+
+def _oldest_uncovered_us(topic: Topic, subscription: Subscription | None) -> int | None:
+    """When the first message above the cursor was stored there; None when it covers all."""
+    log, cursor = topic.log, None if subscription is None else subscription.cursor
+    first = log.first_kept if cursor is None else max(log.first_kept, cursor.mark_delete + 1)
+    while first < log.length:
+        records = log.records.view(first, min(log.length, first + _LOOKED_AT))
+        for index in (first + np.flatnonzero(records >= 0)).tolist():
+            if cursor is None or not cursor.is_acknowledged(index):
+                return topic.runtime.trace.at_us(topic.stored_seqs[index])
+        first += _LOOKED_AT
+    return None
+
+
+_LOOKED_AT = 256
+"""Entries looked at in one go: the first one that is not covered is nearly always among the first few."""
+
+
+def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) -> BitMap:
+    """Messages in the source's log, or in it when the source was lost for good, that the target has never
+    had.
+    """
+    base = runtime.subscriptions[subscription].topic
+    found = BitMap()
+    for topic in runtime.clusters[source].topics.values():
+        if topic.base == base:
+            found |= _had(runtime, topic)
+    return found - _present(runtime, base, target)
+
+
+def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap) -> BitMap:
+    """Those of the messages once stranded that have reached the target."""
+    return stranded & _present(runtime, runtime.subscriptions[subscription].topic, target)
+
+
+def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:
+    """Messages of the subscription's topic in the cluster's log now."""
+    base = runtime.subscriptions[subscription].topic
+    return BitMap.union(
+        BitMap(),
+        *(
+            in_log(runtime, topic)
+            for topic in runtime.clusters[cluster].topics.values()
+            if topic.base == base
+        ),
+    )
+
+
+def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: BitMap) -> BitMap:
+    """Those of `messages` that the subscription in the cluster may still deliver and nobody has
+    acknowledged, expired or skipped.
+    """
+    base = runtime.subscriptions[subscription].topic
+    waiting = BitMap()
+    for topic in (
+        runtime.clusters[cluster].topics.values() if runtime.clusters[cluster].state != "lost" else ()
+    ):
+        if topic.base == base:
+            found = topic.subscriptions.get(subscription)
+            waiting |= (
+                in_log(runtime, topic)
+                if found is None
+                else _without(
+                    topic, found.cursor, _messages_from(runtime, topic, found.cursor.mark_delete + 1)
+                )
+            )
+    return (waiting & messages) - runtime.acknowledged[subscription] - runtime.settled[subscription]
+
+
+def lost_now(runtime: Runtime, subscription: str, target: str) -> int:
+    """Messages that the subscription in the target cannot deliver any more, and that nobody acknowledged,
+    expired or skipped.
+    """
+    base, lost = runtime.subscriptions[subscription].topic, 0
+    for there in (topic for topic in runtime.clusters[target].topics.values() if topic.base == base):
+        copies = [
+            cluster.topics[there.name]
+            for cluster in runtime.clusters.values()
+            if there.name in cluster.topics
+        ]
+        receipted = BitMap.union(*(topic.present for topic in copies))
+        open_ = (
+            receipted
+            - runtime.acknowledged[subscription]
+            - runtime.settled[subscription]
+            - _not_owed(subscription, copies, receipted)
+        )
+        coming = BitMap.union(
+            BitMap(),
+            *(
+                unsent(origin, target)
+                for origin in copies
+                if origin is not there and there.cluster.state != "lost"
+            ),
+        )
+        lost += len(open_ - still_to_come(runtime, subscription, target, open_) - (coming - there.present))
+    return lost
+
+
+def _without(topic: Topic, cursor, messages: BitMap) -> BitMap:
+    """Messages without those of individually deleted entries."""
+    deleted = cursor.acknowledged()
+    if not deleted:
+        return messages
+    indices = np.array(deleted.to_array(), dtype=np.int64)
+    first = int(indices[0])
+    records = topic.log.records.view(first, int(indices[-1]) + 1)[indices - first]
+    records = records[records >= 0]
+    if not topic.batched:
+        return messages - _bitmap(records)
+    for record in records.tolist():
+        messages.remove_range(record, record + topic.runtime.messages.batch[record])
+    return messages
+
+
+def _bitmap(messages: np.ndarray) -> BitMap:
+    """Message numbers as a bitmap; an array is taken whole, numpy's own one by one."""
+    return BitMap(array("I", messages.astype(np.uint32).tobytes()))
+
+
+def _present(runtime: Runtime, base: str, cluster: str) -> BitMap:
+    return BitMap.union(
+        BitMap(),
+        *(topic.present for topic in runtime.clusters[cluster].topics.values() if topic.base == base),
+    )
+
+
+def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, int]:
+    """One topic partition."""
+    copies = [
+        cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics
+    ]
+    receipted = BitMap.union(*(topic.present for topic in copies))
+    subscription = there.subscriptions.get(name)
+    first = there.log.first_kept
+    if subscription is not None:
+        first = max(first, min(subscription.cursor.mark_delete + 1, there.log.length))
+    log, entry = _window(runtime, there, first)
+    flags = Flags(
+        receipted,
+        runtime.acknowledged[name],
+        runtime.delivered[name],
+        runtime.settled[name] | _not_owed(name, copies, receipted),
+    )
+    found = foretell(
+        log,
+        _cursor(runtime, subscription, first),
+        flags,
+        _places(name, here, there, copies, receipted),
+        log_from=first,
+        first_kept=there.log.first_kept,
+        entry=entry,
+        earliest=runtime.subscriptions[name].initial_position == "Earliest",
+    )
+    return asdict(found)
+
+
+def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """First messages of the entries from index `first` on; with batches one element per message, and its
+    entry's index.
+    """
+    log = topic.log.records.view(first, topic.log.length)
+    batch = (
+        np.array([1 if record < 0 else runtime.messages.batch[record] for record in log.tolist()])
+        if topic.batched
+        else None
+    )
+    if batch is None or (batch <= 1).all():
+        return log, None
+    offsets = np.concatenate([np.arange(count) for count in batch])
+    return np.repeat(log, batch) + offsets * (np.repeat(log, batch) >= 0), np.repeat(
+        np.arange(first, first + len(log)), batch
+    )
+
+
+def _cursor(runtime: Runtime, subscription: Subscription | None, first: int) -> RemoteCursor | None:
+    if subscription is None:
+        return None
+    cursor, log = subscription.cursor, subscription.topic.log
+    parts = BitMap()
+    for index, remaining in cursor.partly_acknowledged().items():
+        first = log.records[index]
+        parts.update(
+            first + offset for offset in range(runtime.messages.batch[first]) if not remaining >> offset & 1
+        )
+    if subscription.filter.said:
+        parts |= _filtered(runtime, subscription, first)
+    return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
+
+
+def _filtered(runtime: Runtime, subscription: Subscription, first: int) -> BitMap:
+    """Messages from index `first` on that the filter stage will not dispatch."""
+    topic, found = subscription.topic, BitMap()
+    for index in range(first, topic.log.length):
+        record = topic.log.records[index]
+        if record < 0:
+            continue
+        remaining = subscription.filter.remaining(index, record)
+        count = runtime.messages.batch[record]
+        if remaining != (1 << count) - 1:
+            found.update(record + offset for offset in range(count) if not remaining >> offset & 1)
+    return found
+
+
+def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
+    """Messages that were there before a consumer or a person opened the subscription, in every cluster
+    where one did.
+    """
+    owed = BitMap()
+    for topic in copies:
+        if name in topic.owed_from:
+            owed |= receipted - topic.owed_from[name]
+    return receipted - owed
+
+
+def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted: BitMap) -> Places:
+    """Where messages are that the target does not have: on the way from others, or given up by every
+    replication cursor.
+    """
+    runtime, subscription = here.runtime, there.subscriptions.get(name)
+    missing = np.array((receipted - there.present).to_array(), dtype=np.int64)
+    origins = np.frombuffer(runtime.messages.origin, dtype=np.int64)[missing] if len(missing) else missing
+    passed_over, coming = BitMap(), BitMap()
+    for origin in copies if len(missing) else ():
+        native = _bitmap(missing[origins == origin.cluster.index])
+        to_send = _to_send(origin, there.cluster.name) & native
+        passed_over |= native - to_send
+        if origin is not here and origin.cluster.up:
+            coming |= _not_said(origin, subscription, to_send)
+    again = BitMap.union(
+        BitMap(),
+        *(
+            _not_said(origin, subscription, _sent_again(origin, there))
+            for origin in copies
+            if origin is not here
+        ),
+    )
+    return Places(_had(runtime, here), there.present, passed_over, coming, again)
+
+
+def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
+    """Those of the origin's own messages that no peer says are acknowledged: the target's filter takes the
+    others.
+    """
+    if subscription is None or not subscription.filter.said:
+        return messages
+    batch, said = origin.runtime.messages.batch, BitMap()
+    for index in range(origin.log.first_kept, origin.log.length):
+        record = origin.log.records[index]
+        if record >= 0 and record in messages:
+            remaining = subscription.filter.unsaid(origin_of(origin, index), batch[record])
+            said.update(record + offset for offset in range(batch[record]) if not remaining >> offset & 1)
+    return messages - said
+
+
+def _sent_again(origin: Topic, there: Topic) -> BitMap:
+    """Messages that the target has and will get once more: a connection broke before their receipt was
+    back (A3).
+    """
+    replicator, found = origin.replicators.get(there.cluster.name), BitMap()
+    if (
+        replicator is None
+        or not origin.cluster.up
+        or there.cluster.setting("brokerDeduplicationEnabled", there)
+    ):
+        return found
+    unread = range(
+        replicator.read_index if replicator.connected else replicator.cursor.mark_delete + 1,
+        origin.log.length,
+    )
+    messages = origin.runtime.messages
+    for index in chain((sent[0] for sent in replicator.wire), unread):
+        record = origin.log.records[index]
+        if (
+            record < 0
+            or messages.origin[record] != origin.cluster.index
+            or replicator.cursor.is_acknowledged(index)
+        ):
+            continue
+        if record not in there.present:
+            break  # in order: nothing after it has been there
+        found.add_range(record, record + messages.batch[record])
+    return found
+
+
+def unsent(topic: Topic, peer: str) -> BitMap:
+    """Messages published in the topic's own cluster that its replication cursor towards `peer` has not
+    passed.
+    """
+    waiting = np.array(_to_send(topic, peer).to_array(), dtype=np.int64)
+    origins = (
+        np.frombuffer(topic.runtime.messages.origin, dtype=np.int64)[waiting] if len(waiting) else waiting
+    )
+    return _bitmap(waiting[origins == topic.cluster.index])
+
+
+def _to_send(origin: Topic, peer: str) -> BitMap:
+    """Messages that the replication cursor towards `peer` has not passed; none when there is no such
+    cursor any more.
+    """
+    replicator = origin.replicators.get(peer)
+    if replicator is None or origin.cluster.state == "lost":
+        return BitMap()
+    # Individually deleted there: passed over, or receipted out of turn.
+    return _without(
+        origin,
+        replicator.cursor,
+        _messages_from(origin.runtime, origin, replicator.settled_mark_delete() + 1),
+    )
+
+
+def in_log(runtime: Runtime, topic: Topic) -> BitMap:
+    """Messages that the topic's log holds now."""
+    return BitMap() if topic.cluster.state == "lost" else _had(runtime, topic)
+
+
+def _had(runtime: Runtime, topic: Topic) -> BitMap:
+    """Messages that the topic's log holds now, or held when its cluster was lost for good."""
+    return (
+        topic.present if topic.log.first_kept == 0 else _messages_from(runtime, topic, topic.log.first_kept)
+    )
+
+
+def _messages_from(runtime: Runtime, topic: Topic, first: int) -> BitMap:
+    window, _entry = _window(runtime, topic, max(first, topic.log.first_kept))
+    return _bitmap(window[window >= 0])

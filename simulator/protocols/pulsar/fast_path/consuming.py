@@ -1,0 +1,155 @@
+"""The consumers' side of a quiet stretch: their state as the event engine would have left it, and what
+they wait for.
+
+Rules: what is asked of the calendar is asked in the order of the rows with which it is asked.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyroaring import BitMap
+
+from simulator.protocols.pulsar.fast_path.survey import PROCESSED
+from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, HELD, NEGATIVE
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.fast_path.rows import Consumed
+    from simulator.protocols.pulsar.fast_path.stretch import Stretch
+
+Asked = list[tuple[int, tuple]]
+"""(seq of the row with which it is asked, what is asked of the calendar: (at_us, rank, target, method,
+argument))
+"""
+
+
+def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
+    """The clients' and the dispatcher's side; returns what they ask of the calendar."""
+    lane, asked = stretch.lane, []
+    _take(stretch, consumed)
+    _put_aside(stretch, consumed, asked)
+    for turn, session in enumerate(lane.sessions):
+        consumer, mine = session.consumer, lane.work.places(turn)
+        acted = [seq for act, seq in zip(stretch.acts, consumed.seqs.acted.tolist()) if act.turn == turn]
+        consumer.last_seq = max(
+            consumer.last_seq,
+            *(int(seqs[mine].max(initial=NULL)) for seqs in (consumed.delivered, consumed.settled)),
+            *acted,
+        )
+        _keep_in_hand(consumer, stretch, consumed, turn, asked)
+        _keep_acks(consumer, stretch, consumed, turn, asked)
+    return [event for _seq, event in sorted(asked, key=lambda one: one[0])] + lane.groups.settle()
+
+
+def _take(stretch: Stretch, consumed: Consumed) -> None:
+    """What was sent, taken from the receiver queues, and acknowledged."""
+    lane, work, count = stretch.lane, stretch.lane.work, len(consumed.causes)
+    runtime, name, turns = lane.producer.runtime, lane.subscription.name, len(lane.sessions)
+    _add(runtime.delivered[name], work.messages[consumed.seqs.begun])
+    _add(runtime.acknowledged[name], work.messages[consumed.acknowledged])
+    for _seq, act in consumed.acts:
+        if act.kind == ACKNOWLEDGED:
+            runtime.acknowledged[name].add(act.handed[0][2])
+    lane.dispatcher.sent_many(len(stretch.published_us), work.indices[:count])
+    size_bytes, more_bytes = lane.producer.spec.size_bytes, [0] * turns
+    taken = np.bincount(stretch.begun % turns, minlength=turns).tolist()
+    for place in stretch.again.tolist():
+        more_bytes[place % turns] += runtime.messages.size_bytes[int(work.messages[place])] - size_bytes
+    for turn, session in enumerate(lane.sessions):
+        sent = len(range(turn, count, turns))
+        session.push_many(sent, sent * size_bytes + more_bytes[turn])
+        session.take_many(taken[turn])
+
+
+def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
+    """What is held and what is given back, in order."""
+    lane, work = stretch.lane, stretch.lane.work
+    for act in stretch.acts:
+        consumer, key = lane.sessions[act.turn].consumer, act.handed[2]
+        if stretch.own[act.event].method == PROCESSED:
+            consumer.current = None
+        if act.kind != HELD:
+            del consumer.in_hand[key]
+            consumer.held.pop(key, None)
+    for seq, act in consumed.acts:
+        consumer, key, until_us = (
+            lane.sessions[act.turn].consumer,
+            act.handed[2],
+            work.until_us(act.turn, act.at_us, act.kind, act.held_us),
+        )
+        if act.kind == HELD:
+            consumer.hold_count += 1
+            consumer.held[key] = consumer.hold_count
+            if act.held_us != NULL:
+                asked.append(
+                    (
+                        seq,
+                        (
+                            until_us,
+                            consumer.rank,
+                            consumer,
+                            "hold_over",
+                            (consumer.epoch, key, consumer.hold_count),
+                        ),
+                    )
+                )
+        elif act.kind == NEGATIVE:
+            consumer.negatively_acknowledged.add(act.handed[0][2])
+            asked.append(
+                (seq, (until_us, consumer.rank, consumer, "nack_over", (consumer.epoch, act.handed, seq)))
+            )
+
+
+def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
+    """What came and is held, worked on or still in the receiver queue."""
+    work, turns = stretch.lane.work, len(stretch.lane.sessions)
+    waits = consumed.settled[turn::turns] == NULL
+    if work.aside:
+        waits |= work.kinds[: len(consumed.causes)][turn::turns] == HELD
+    for place in (turn + waits.nonzero()[0] * turns).tolist():
+        if consumed.delivered[place] == NULL:
+            consumer.queue.append(consumed.item(place))
+            continue
+        handed = consumed.handed(place)
+        consumer.in_hand[handed[2]] = handed
+        if consumed.settled[place] == NULL:
+            consumer.current = handed
+            asked.append(
+                (handed[1], (int(work.done_us[place]), consumer.rank, consumer, "processed", consumer.epoch))
+            )
+
+
+def _keep_acks(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
+    """The acks that wait for their group, and its timer, if it begins."""
+    groups, timed, sent = (
+        stretch.lane.groups,
+        consumer.flush_due,
+        any(group.turn == turn for group in stretch.lane.groups.sent),
+    )
+    if sent:
+        consumer.ack_pending.clear()
+    left, left_us = groups.left(turn, stretch.horizon_us)
+    if len(left):
+        acks = consumed.acks(left)
+        if stretch.acts:
+            acks = acks.chosen(acks.seqs.argsort())
+        consumer.ack_pending.add(stretch.lane.topic.place, acks)
+        if sent or not timed:
+            end_us, seq = consumer.group_ends_us(int(left_us[0])), int(acks.seqs[0])
+            asked.append((seq, (end_us, consumer.rank, consumer, "flush_timer", consumer.epoch)))
+    consumer.flush_due = bool(consumer.ack_pending)
+
+
+def _add(messages: BitMap, numbers: np.ndarray) -> None:
+    """Add numbers that are all different."""
+    if len(numbers):
+        first, last = int(numbers.min()), int(numbers.max())
+        if last - first == len(numbers) - 1:
+            messages.add_range(first, last + 1)
+        else:
+            # a numpy array itself takes ten times as long
+            messages |= BitMap(array("I", numbers.astype(np.uint32).tobytes()))

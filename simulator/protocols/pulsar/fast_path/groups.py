@@ -1,0 +1,262 @@
+"""The groups of acks that are sent in a quiet stretch, and what each of them does to the cursor.
+
+Rules: each consumer's acks go in the order in which the application made them: those that waited when the
+stretch began, then those of the stretch. A group is part of a stretch while nothing but rows and a cursor
+follows from it: where a snapshot can be used, a ledger may go, or the cursor is written for the first time,
+the stretch ends before it. It also ends where an ack is made at the very instant at which a group is sent,
+and the calendar would have to say which comes first.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simulator.protocols.pulsar.client.acknowledging import ACK_GROUP_SIZE_MAX
+from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, NEVER
+from simulator.protocols.pulsar.storage.retention import switches_ledger
+
+if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
+    from simulator.protocols.pulsar.client.waiting_acks import AckColumns
+    from simulator.protocols.pulsar.fast_path.work import Work
+
+REASON = "acknowledgement"
+
+
+class Group(NamedTuple):
+    """The acks `acks` of a consumer are registered at `at_us`, by a timer that was in the calendar or not
+    (`timed`). `persisted`, if the cursor is written: its position and entries deleted one by one; `moved`,
+    if the mark-delete moves: its positions before and after.
+    """
+
+    at_us: int
+    rank: int
+    turn: int
+    timed: bool
+    acks: np.ndarray
+    persisted: tuple[int, int, int] | None = None
+    moved: tuple[int, int, int, int] | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows it writes."""
+        return len(self.acks) + (self.persisted is not None) + (self.moved is not None)
+
+
+class Groups:
+    """Groups in order, `sent`.
+
+    An ack is known by its place: first those that waited (`counts`, by consumer; where a group is sent,
+    `waiting`), then (`acts_from`) those of `work.acts`, then (`arrivals_from`) those of arrivals; `made` are
+    a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is how the cursor
+    stands after the last group, `flush_us` when it is written at the latest, if that is asked for in the
+    stretch.
+    """
+
+    __slots__ = (
+        "work",
+        "counts",
+        "waiting",
+        "acts_from",
+        "arrivals_from",
+        "made",
+        "made_us",
+        "sent",
+        "cursor",
+        "flush_us",
+        "_usable_from",
+        "_indices",
+    )
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        subscription = work.lane.subscription
+        self.counts = [len(session.consumer.ack_pending) for session in work.lane.sessions]
+        self.waiting: list[AckColumns] = []
+        self.made: list[np.ndarray] = []
+        self.made_us: list[np.ndarray] = []
+        self.sent: list[Group] = []
+        self.cursor: Cursor = subscription.cursor
+        self.flush_us: int | None = None
+        self._usable_from = min((snapshot.index for snapshot in subscription.snapshots.kept), default=NEVER)
+        self.acts_from = sum(self.counts)
+        self.arrivals_from = self.acts_from + len(work.acts)
+
+    def foresee(self, horizon_us: int) -> int:
+        """Find the groups that are sent before `horizon_us`; returns the first instant, at most that, at
+        which more follows than they say.
+        """
+        groups: list[Group] = []
+        for turn in range(len(self.work.lane.sessions)):
+            horizon_us = self._gather(turn, horizon_us, groups)
+        groups = sorted((group for group in groups if group.at_us < horizon_us), key=lambda group: group[:2])
+        if groups and not self._plain():
+            return groups[0].at_us
+        if groups:
+            self.waiting = [session.consumer.ack_pending.columns() for session in self.work.lane.sessions]
+            acted = np.array([act.handed[2][1] for act in self.work.acts], dtype=np.int64)
+            self._indices = np.concatenate(
+                (*(acks.indices for acks in self.waiting), acted, self.work.indices)
+            )
+        for at_us, together in groupby(groups, key=lambda group: group.at_us):
+            if at_us >= horizon_us:
+                break
+            count = len(self.sent)
+            if not count:
+                self.cursor = self.cursor.copy()
+            if not all(map(self._send, together)):
+                self._send_only(groups[:count])
+                return at_us
+            horizon_us = min(horizon_us, self.flush_us or horizon_us)
+        return horizon_us
+
+    def _send_only(self, groups: list[Group]) -> None:
+        """These, from the beginning: what came after them has moved the cursor already."""
+        cursor = self.work.lane.subscription.cursor
+        self.sent, self.flush_us, self.cursor = [], None, cursor.copy() if groups else cursor
+        for group in groups:
+            self._send(group)
+
+    def _gather(self, turn: int, horizon_us: int, groups: list[Group]) -> int:
+        """Adds a consumer's groups that may be sent before `horizon_us`; returns the first instant, at
+        most that, where it is not as simple.
+        """
+        work, consumer, timer_us = (
+            self.work,
+            self.work.lane.sessions[turn].consumer,
+            self.work.survey.timer_us[turn],
+        )
+        begun_us, done_us = (instants_us[work.places(turn)] for instants_us in (work.begun_us, work.done_us))
+        acks, acks_us = (
+            np.arange(self.arrivals_from + turn, self.arrivals_from + len(work), len(work.lane.sessions)),
+            done_us,
+        )
+        if consumer.special is not None:
+            acknowledged = work.kinds[work.places(turn)] == ACKNOWLEDGED
+            acks, acks_us = acks[acknowledged], acks_us[acknowledged]
+        acts = [
+            (self.acts_from + place, act.at_us)
+            for place, act in enumerate(work.acts)
+            if act.turn == turn and act.kind == ACKNOWLEDGED
+        ]
+        for _place, at_us in acts:
+            if at_us == timer_us or consumer.group_ends_us(at_us - 1) == at_us:
+                horizon_us = min(horizon_us, at_us)
+        if acts:
+            made, made_us = (
+                np.concatenate((several, all_others))
+                for several, all_others in zip(np.array(acts).T, (acks, acks_us))
+            )
+            order = made_us.argsort(kind="stable")
+            acks, acks_us = made[order], made_us[order]
+        self.made.append(acks)
+        self.made_us.append(acks_us)
+        waiting, first = self.counts[turn], sum(self.counts[:turn])
+        count = waiting + len(acks)
+        if not count or (
+            (consumer.group_ends_us(int(acks_us[0])) if timer_us is None else timer_us) >= horizon_us
+            and count < ACK_GROUP_SIZE_MAX
+        ):
+            return horizon_us
+        ends_us = consumer.group_ends_us(acks_us)
+        if timer_us is not None:
+            ends_us = np.concatenate(
+                (np.full(waiting, timer_us), np.where(acks_us < timer_us, timer_us, ends_us))
+            )
+            acks, acks_us = (
+                np.concatenate((np.arange(first, first + waiting), acks)),
+                np.concatenate((np.full(waiting, -1), acks_us)),
+            )
+        for begin, end in pairwise((0, *((ends_us[1:] != ends_us[:-1]).nonzero()[0] + 1).tolist(), count)):
+            at_us = int(ends_us[begin])
+            if end - begin >= ACK_GROUP_SIZE_MAX:  # it does not wait for its time
+                horizon_us = min(horizon_us, int(acks_us[begin + ACK_GROUP_SIZE_MAX - 1]))
+            timed, place = at_us == timer_us, int(done_us.searchsorted(at_us))
+            if (
+                not timed
+                and place < len(done_us)
+                and done_us[place] == at_us
+                and begun_us[place] <= acks_us[begin]
+            ):
+                # the end of that work was asked for before the group's timer
+                horizon_us = min(horizon_us, at_us)
+            if at_us >= horizon_us:
+                break
+            groups.append(Group(at_us, consumer.rank, turn, timed, acks[begin:end]))
+        return horizon_us
+
+    def _plain(self) -> bool:
+        """Whether the acks that wait are of single messages that the broker counts as sent, and the cursor
+        has a ledger to be written to.
+        """
+        lane = self.work.lane
+        alike = all(session.consumer.ack_pending.all_of(lane.topic.place) for session in lane.sessions)
+        counted = lane.dispatcher.unacked >= self.arrivals_from
+        return (
+            alike
+            and counted
+            and self.cursor.last_persist_us >= 0
+            and lane.producer.runtime.trace.number(REASON) is not None
+        )
+
+    def _send(self, group: Group) -> bool:
+        """Register its acks, as `Subscription.acknowledge` does; False when more follows."""
+        subscription, topic, cursor, at_us = (
+            self.work.lane.subscription,
+            self.work.lane.topic,
+            self.cursor,
+            group.at_us,
+        )
+        before, persisted = cursor.mark_delete, None
+        cursor.acknowledge_many(self._indices[group.acks])
+        after = cursor.mark_delete
+        if after >= self._usable_from or switches_ledger(topic, self._position(before)[0], after):
+            return False
+        if cursor.dirty and at_us - cursor.last_persist_us >= topic.hot.persist_interval_us:
+            if cursor.deleted_count > topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic):
+                return False
+            cursor.persist(at_us)
+            persisted = (*self._position(after), cursor.deleted_count)
+        elif cursor.dirty and self.flush_us is None and not subscription.writer.flush_due:
+            self.flush_us = subscription.writer.flush_us(at_us, cursor)
+            if self.flush_us <= at_us:
+                return False
+        moved = (*self._position(before), *self._position(after)) if after != before else None
+        self.sent.append(group._replace(persisted=persisted, moved=moved))
+        return True
+
+    def _position(self, index: int) -> tuple[int, int]:
+        """The position of a mark-delete, which may be on an entry that is yet to be appended."""
+        log = self.work.lane.topic.log
+        if index < log.length:
+            return self.work.lane.subscription.border.position(index)
+        return log.current.id, index - log.current.first_index
+
+    # --- what comes of them
+
+    def left(self, turn: int, horizon_us: int) -> tuple[np.ndarray, np.ndarray]:
+        """A consumer's acks that are made before `horizon_us` and wait for their group then, those that
+        waited before aside; and when they are made.
+        """
+        waited, sent = self.counts[turn], sum(len(group.acks) for group in self.sent if group.turn == turn)
+        left = slice(max(sent - waited, 0), int(self.made_us[turn].searchsorted(horizon_us)))
+        return self.made[turn][left], self.made_us[turn][left]
+
+    def settle(self) -> list[tuple]:
+        """The groups have been sent: the broker's side of it; returns the timer of the cursor's write, if
+        it begins.
+        """
+        subscription, lane, events = self.work.lane.subscription, self.work.lane, []
+        if not self.sent:
+            return events
+        subscription.cursor.restore(self.cursor.capture())
+        lane.dispatcher.released_many(self._indices[np.concatenate([group.acks for group in self.sent])])
+        if any(group.persisted for group in self.sent):
+            subscription.border.persist()
+        if self.flush_us is not None:
+            subscription.writer.flush_due = True
+            events.append((self.flush_us, subscription.topic.rank, subscription.writer, "flush", None))
+        return events

@@ -1,0 +1,283 @@
+"""One producer's traffic: who takes part in it, whether it runs evenly now, and how long at most it will.
+
+Rules: a lane is a producer, the log that it publishes to, the consumers of the one subscription that is read
+there, if one is, and the replicators with the logs that they fill. It is quiet when each of its messages
+takes the plain way: published one by one, stored, sent to every peer, read by nobody there, handed out in
+turn and dealt with by whom it was handed to. Whoever is in doubt says no: then the event engine runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.kernel.random import Shares
+from simulator.protocols.pulsar.client.consumer import RUNNING as TAKING
+from simulator.protocols.pulsar.fast_path.groups import Groups
+from simulator.protocols.pulsar.fast_path.passing import ENTRIES_MAX, ENTRY_BYTES_MAX
+from simulator.protocols.pulsar.fast_path.work import NEVER, Work
+from simulator.protocols.pulsar.replication.replicator import STARTED
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.dispatch import Dispatcher
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.fast_path.survey import Survey
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+MESSAGES_AT_ONCE = 1024
+"""The most messages in one stretch: some 9,000 rows, a few milliseconds."""
+
+DELETED_MAX = 8
+"""Up to so many entries deleted one by one are taken for markers that the mark-delete is about to pass;
+from more, the next group may be one behind a hole.
+"""
+
+
+class Lane:
+    """A quiet lane.
+
+    `sessions` are those of its consumers, the one whose turn is next first. `foresee` says what comes:
+    instants of the next publishes, the consumers' work on them, and the groups of their acks.
+    """
+
+    __slots__ = ("producer", "topic", "sessions", "replicators", "published_us", "work", "groups")
+
+    def __init__(self, producer: Producer, topic: Topic, sessions: list[Session]) -> None:
+        self.producer = producer
+        self.topic = topic
+        self.sessions = sessions
+        self.replicators: list[tuple[Replicator, Topic]] = [
+            (replicator, producer.runtime.clusters[peer].topics[topic.name])
+            for peer, replicator in topic.replicators.items()
+        ]
+        self.published_us = np.empty(0, dtype=np.int64)
+        self.work: Work | None = None  # of the consumers, if there are any
+        self.groups: Groups | None = None  # of their acks
+
+    @property
+    def subscription(self) -> Subscription:
+        """That of the consumers."""
+        return self.sessions[0].subscription
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """Whose turns the sessions follow."""
+        return self.subscription.dispatcher
+
+    def foresee(self, survey: Survey) -> int:
+        """From the publish that is due now on; returns the first instant, at most the survey's horizon, at
+        which something else happens.
+        """
+        producer, first_us, horizon_us = (
+            self.producer,
+            self.producer.runtime.now_us,
+            min(survey.horizon_us, self._update_us(survey)),
+        )
+        # at random instants it is a guess, and a stretch may be shorter than it could
+        due = (horizon_us - first_us) // producer.every_us + 1
+        room, horizon_us = self._room(first_us, horizon_us, len(survey.own))
+        count = min(MESSAGES_AT_ONCE, due, room)
+        if count <= 0:
+            return first_us
+        if producer.intervals is None:
+            self.published_us = np.arange(
+                first_us, first_us + (count + 1) * producer.every_us, producer.every_us
+            )
+        else:
+            gaps_us = producer.intervals.several(producer.scheduled + 1 + np.arange(count))
+            self.published_us = np.concatenate(([first_us], first_us + gaps_us.cumsum()))
+            twice = (gaps_us == 0).nonzero()[0]
+            # two publishes at one instant are left to the event engine
+            count = int(twice[0]) if len(twice) else count
+        if producer.spec.stop_us is not None:  # the publish after the stretch is still one of the plan
+            count = min(count, int(self.published_us.searchsorted(producer.spec.stop_us)) - 1)
+        if count <= 0:
+            return first_us
+        horizon_us = min(horizon_us, int(self.published_us[count]))
+        if self.sessions:
+            self.work = Work(self, survey, self.published_us)
+            horizon_us = self.work.foresee(horizon_us)
+        if self.sessions and horizon_us > first_us:
+            self.groups = Groups(self.work)
+            horizon_us = self.groups.foresee(horizon_us)
+        return horizon_us
+
+    def _update_us(self, survey: Survey) -> int:
+        """When the acks that wait now are sent, if an Update follows from it as good as surely; else never.
+
+        To look further would be for nothing.
+        """
+        if len(self.sessions) != 1 or not self.subscription.snapshots.kept:
+            return NEVER
+        consumer, timer_us = self.sessions[0].consumer, survey.timer_us[0]
+        if consumer.special is not None or self.subscription.cursor.deleted_count > DELETED_MAX:
+            return NEVER
+        return consumer.group_ends_us(self.producer.runtime.now_us) if timer_us is None else timer_us
+
+    def _room(self, now_us: int, horizon_us: int, own: int) -> tuple[int, int]:
+        """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may
+        change; the last message of the plan is left to the event engine. So many of the consumers' own
+        events may hand out messages, too.
+        """
+        producer, size_bytes = self.producer, self.producer.spec.size_bytes
+        messages, values = producer.runtime.messages, self.topic.log.records.values
+        room, until_us = self.topic.room(now_us, size_bytes)
+        if producer.planned is not None:
+            room = min(room, producer.planned - producer.scheduled - 1)
+        if self.sessions:
+            room = min(room, self.dispatcher.room - own)
+        for replicator, peer in self.replicators:
+            replicator.settle()
+            coming = [
+                record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0
+            ]
+            # by markers that arrive, and a tick
+            more = ENTRIES_MAX * (len(replicator.wire) - len(coming) + 1)
+            there, until_there_us = peer.room(
+                now_us,
+                size_bytes,
+                sum(messages.size_bytes[record] for record in coming) + more * ENTRY_BYTES_MAX,
+            )
+            room = min(
+                room,
+                self.topic.hot.replicator_queue_entries - replicator.in_flight,
+                there - len(coming) - more,
+            )
+            until_us = min(until_us, until_there_us)
+        return room, min(horizon_us, until_us)
+
+
+def lane_of(producer: Producer) -> Lane | None:
+    """The producer's lane, None while it is not quiet."""
+    runtime = producer.runtime
+    if not _publishes_evenly(producer) or runtime.windows or runtime.schemas is not None:
+        return None
+    cluster = runtime.clusters[producer.cluster_name]
+    topic = cluster.topics.get(producer.spec.topic)
+    if (
+        topic is None
+        or not cluster.up
+        or not _stores_only(topic)
+        or not all(_sends_only(replicator) for replicator in topic.replicators.values())
+    ):
+        return None
+    read = [subscription for subscription in topic.subscriptions.values() if subscription.dispatcher.sessions]
+    if not read:
+        return Lane(producer, topic, [])
+    sessions = read[0].dispatcher.in_turn()
+    if (
+        len(read) > 1
+        or not sessions
+        or not _hands_out_evenly(read[0])
+        or not all(_takes_in_turn(session) for session in sessions)
+    ):
+        return None
+    return Lane(producer, topic, sessions)
+
+
+def _publishes_evenly(producer: Producer) -> bool:
+    spec, brokers = producer.spec, producer.brokers
+    single = (
+        spec.batch == 1
+        and spec.delay is None
+        and not spec.at_us
+        and producer.replicate_to == -1
+        and producer.every_us
+    )
+    return bool(
+        single
+        and not producer.pending
+        and not producer.forbidden
+        and brokers.resolver is None
+        and not brokers.told
+    )
+
+
+def _stores_only(topic: Topic) -> bool:
+    """Whether a message that is appended is stored and read, and nothing else."""
+    hot = topic.hot
+    served = (
+        topic.loaded
+        and topic.log.current is not None
+        and topic.source is None
+        and topic.refuses is None
+        and not topic.migrating
+        and topic.broker is None
+        and topic.reads is None
+    )
+    return bool(
+        served
+        and not hot.deduplicates
+        and not hot.ttl_us
+        and not topic.keeps_sources
+        and not topic.audiences
+        and not topic.shadows.shadows()
+        and not topic.shadows.replicators
+    )
+
+
+def _sends_only(replicator: Replicator) -> bool:
+    """Whether it has read everything, and the peer stores what comes for nobody to read at once."""
+    remote = replicator.runtime.clusters[replicator.peer].topics.get(replicator.topic.name)
+    if (
+        remote is None
+        or not _stores_only(remote)
+        or any(subscription.dispatcher.sessions for subscription in remote.subscriptions.values())
+    ):
+        return False
+    if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.current.id != replicator.seen_in:
+        return False  # the first receipt of the open ledger is still an event to come
+    caught_up = replicator.state == STARTED and not replicator.stalled and not replicator.schemas.waiting
+    return (
+        caught_up
+        and replicator.read_index == replicator.topic.log.length
+        and replicator.link.bandwidth_bytes_per_s is None
+    )
+
+
+def _hands_out_evenly(subscription: Subscription) -> bool:
+    """Whether everything has been read, and no filter of messages that a peer says are acknowledged looks
+    at what comes.
+    """
+    dispatcher = subscription.dispatcher
+    return (
+        not dispatcher.busy
+        and dispatcher.read_index == subscription.topic.log.length
+        and not subscription.filter.said
+    )
+
+
+def _takes_in_turn(session: Session) -> bool:
+    """Whether it takes what is handed out at once, works on one message after the other, and deals with
+    each by its own draw when it has worked on it.
+    """
+    consumer, dispatcher = session.consumer, session.subscription.dispatcher
+    spec, current = consumer.spec, consumer.current
+    by_draw = consumer.special is None or (
+        isinstance(consumer.special, Shares) and (dispatcher.postpones or not consumer.negatives)
+    )
+    acks_each = (
+        spec.acknowledge == "individual"
+        and by_draw
+        and spec.acknowledgment_group_time_us > 0
+        and not spec.ack_timeout_us
+    )
+    single = current is None or (
+        current[2][0] == session.topic.place
+        and current[2][2] == NULL
+        and current[2] not in consumer.ack_pending
+    )
+    fresh = current is None or current[2] not in consumer.held
+    idle = (
+        consumer.state == TAKING
+        and not consumer.queue
+        and not consumer.taking
+        and len(consumer.sessions) == 1
+        and spec.receiver_queue_size > 0
+    )
+    return acks_each and single and fresh and idle and consumer.flush_due == bool(consumer.ack_pending)

@@ -1,0 +1,209 @@
+"""The order of everything that happens in a quiet stretch, and with it the seq of every row, as the event
+engine would give them.
+
+Rules: at one instant a component's events of the calendar come first, in its order, then the end of a group,
+then the end of a work. An event writes its rows in a fixed order, so the seq of each is known before it is
+made, and can be named as another's cause. A message is handed out by the event with which it arrives, or,
+where its consumer is at work then, by the end of that work.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simulator.protocols.pulsar.fast_path.agenda import Agenda
+from simulator.protocols.pulsar.fast_path.survey import FLUSHED, PROCESSED, RETURNED
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.fast_path.passing import Passing
+    from simulator.protocols.pulsar.fast_path.stretch import Stretch
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+class Seqs(NamedTuple):
+    """Seqs of rows: of what is published `published`, `stored`, `receipted` and by wire `replicated`; by
+    wire `arrived`; of the arrivals `begun` in their order `delivered`, of those `done` `settled`; of the
+    stretch's acts `acted`; of its groups' first rows `registered`.
+    """
+
+    published: np.ndarray
+    stored: np.ndarray
+    receipted: np.ndarray
+    replicated: list[np.ndarray]
+    arrived: list[np.ndarray]
+    begun: np.ndarray | slice = _NONE
+    delivered: np.ndarray = _NONE
+    done: np.ndarray | slice = _NONE
+    settled: np.ndarray = _NONE
+    acted: np.ndarray = _NONE
+    registered: tuple[int, ...] = ()
+
+
+class Order:
+    """A stretch's events, by kind as numbers of the agenda: `own`, `publishing`, by wire `arriving`,
+    `sending` of groups that no timer of the calendar sends, `ticking`, and `working`, the end of work on
+    the arrivals `done`. `handing` hand out the arrivals `begun`, each with its last row.
+
+    Peers' events that pass have no rows before they are done (`passed`); `seqs` asks when all are."""
+
+    __slots__ = (
+        "stretch",
+        "row_count",
+        "last_us",
+        "_agenda",
+        "_first_seqs",
+        "_own",
+        "_publishing",
+        "_arriving",
+        "_sending",
+        "_ticking",
+        "_working",
+        "_handing",
+        "_offsets",
+    )
+
+    def __init__(self, stretch: Stretch) -> None:
+        lane, wires, groups = stretch.lane, stretch.wires, stretch.groups
+        self.stretch = stretch
+        consumers, ticks = (
+            [session.consumer.rank for session in lane.sessions],
+            [one for one in stretch.passing if one.index is None],
+        )
+        agenda = self._agenda = Agenda(
+            [
+                lane.producer.rank,
+                *(wire.replicator.rank for wire in wires),
+                *consumers,
+                *(tick.rank for tick in ticks),
+            ]
+        )
+        timed = {(group.at_us, group.turn): group.rows for group in groups if group.timed}
+        asked = [group for group in groups if not group.timed]
+        written = [
+            timed[event.at_us, event.turn] if event.method == FLUSHED else int(event.method != RETURNED)
+            for event in stretch.own
+        ]
+        self._own = agenda.add(
+            [event.at_us for event in stretch.own], [event.rank for event in stretch.own], written
+        )
+        self._publishing = agenda.add(stretch.published_us, lane.producer.rank, 3 + len(wires))
+        self._arriving = [
+            agenda.add(wire.arrivals_us, wire.replicator.rank, wire.rows[: len(wire.arrivals_us)])
+            for wire in wires
+        ]
+        self._sending = agenda.add(
+            [group.at_us for group in asked], [group.rank for group in asked], [group.rows for group in asked]
+        )
+        ticking = agenda.add(
+            [tick.at_us for tick in ticks],
+            [tick.rank for tick in ticks],
+            [len(tick.rows or ()) for tick in ticks],
+        ).tolist()
+        self._ticking = dict(zip(ticks, ticking, strict=True))
+        self._working = np.empty_like(stretch.done)
+        for turn, rank in enumerate(consumers):
+            mine = slice(None) if len(consumers) == 1 else stretch.done % len(consumers) == turn
+            self._working[mine] = agenda.add(lane.work.done_us[stretch.done[mine]], rank, 1)
+        agenda.sort()
+        if consumers:
+            self._handing = self._handed_out()
+            self._offsets = agenda.rows[self._handing]
+            agenda.rows[self._handing] += 1
+        self._first_seqs, self.row_count = agenda.seqs(lane.producer.runtime.seq)
+        self.last_us = agenda.last_us
+
+    def _handed_out(self) -> np.ndarray:
+        stretch, place, nothing = self.stretch, self._agenda.place, -1
+        turns = len(stretch.lane.sessions)
+        coming = np.empty(len(self._publishing) + len(stretch.again), dtype=np.int64)
+        coming[stretch.fresh], coming[stretch.again] = self._publishing, self._own[stretch.returned]
+        ended = np.full(turns + len(stretch.lane.work), nothing)  # by arrival the end of the work before it
+        ended[stretch.done + turns] = self._working
+        for act in stretch.acts:
+            if stretch.own[act.event].method == PROCESSED:
+                ended[act.turn] = self._own[act.event]
+        coming, ended = coming[stretch.begun], ended[stretch.begun]
+        return np.where((ended == nothing) | (place[ended] < place[coming]), coming, ended)
+
+    # --- what passes
+
+    def bring(self, one: Passing) -> None:
+        """The peer has what arrives before."""
+        wire, arriving, place = self.stretch.wires[one.wire], self._arriving[one.wire], self._agenda.place
+        upto = int(place[arriving].searchsorted(place[self._event_of(one)]))
+        size_bytes = int(
+            self.stretch.lane.producer.runtime.messages.values(
+                "size_bytes", wire.records[wire.stored : upto]
+            ).sum()
+        )
+        wire.store(upto, self._first_seqs[arriving[wire.stored : upto]], size_bytes, one.at_us)
+
+    def _event_of(self, one: Passing) -> int:
+        if one.index is None:
+            return self._ticking[one]
+        wire = self.stretch.wires[one.wire]
+        return int(self._arriving[one.wire][wire.indices[: wire.before].searchsorted(one.index)])
+
+    def seq_of(self, one: Passing) -> int:
+        """The seq of the first row that it writes."""
+        return int(self._first_seqs[self._event_of(one)])
+
+    def passed(self, one: Passing) -> None:
+        """It is done: what comes after its rows moves back."""
+        place, count = self._agenda.place, len(one.rows)
+        self._first_seqs[place > place[self._event_of(one)]] += count
+        self.row_count += count
+        if one.index is not None:
+            wire = self.stretch.wires[one.wire]
+            wire.rows[wire.stored] = count
+            wire.stored += 1
+
+    # --- numbers
+
+    def seqs(self) -> Seqs:
+        """The seq of every row."""
+        stretch, first_seqs = self.stretch, self._first_seqs
+        published = first_seqs[self._publishing]
+        replicated = [published + 3 + number for number in range(len(stretch.wires))]
+        carried = (
+            published,
+            published + 1,
+            published + 2,
+            replicated,
+            [first_seqs[events] for events in self._arriving],
+        )
+        if not stretch.lane.sessions:
+            return Seqs(*carried)
+        begun, done, delivered, settled = (
+            stretch.begun,
+            stretch.done,
+            first_seqs[self._handing] + self._offsets,
+            first_seqs[self._working],
+        )
+        if len(stretch.lane.sessions) > 1:
+            begun, delivered = _by_seq(begun, delivered)
+            done, settled = _by_seq(done, settled)
+        elif stretch.lane.work.plain:
+            begun, done = slice(0, len(begun)), slice(0, len(done))
+        acted = first_seqs[self._own[[act.event for act in stretch.acts]]]
+        return Seqs(*carried, begun, delivered, done, settled, acted, self._registered())
+
+    def _registered(self) -> tuple[int, ...]:
+        stretch, sending = self.stretch, iter(self._sending.tolist())
+        timers = {
+            (event.at_us, event.turn): number
+            for number, event in zip(self._own.tolist(), stretch.own)
+            if event.method == FLUSHED
+        }
+        return tuple(
+            int(self._first_seqs[timers[group.at_us, group.turn] if group.timed else next(sending)])
+            for group in stretch.groups
+        )
+
+
+def _by_seq(places: np.ndarray, seqs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = seqs.argsort()
+    return places[order], seqs[order]

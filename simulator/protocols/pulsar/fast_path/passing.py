@@ -1,0 +1,147 @@
+"""What happens at a peer while a lane is quiet: a marker of the lane's log arrives there, or its snapshot
+controller ticks.
+
+Rules: such an event changes nothing in the lane, so a stretch goes on over it. It is left to the event
+engine, which does it at its place, when the peer has all that arrived before; the rows that it writes are put
+aside until those of the stretch are made. What it asks of the calendar ends the
+stretch: where it is known to ask for an answer, the stretch ends with that from the first. It passes only
+where it cannot ask for anything at its own instant, and no ledger can be opened or deleted by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.pulsar.markers.entries import REQUEST, UPDATE
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.fast_path.lane import Lane
+    from simulator.protocols.pulsar.fast_path.order import Order
+
+ENTRIES_MAX = 8
+"""More than the entries that one such event appends to the peer's log."""
+ENTRY_BYTES_MAX = 1024
+ROWS_MAX = 64
+"""More than the rows that one writes."""
+_NEVER = 1 << 62
+
+
+class Passing:
+    """An event as it is in the calendar, at the lane's peer `wire`.
+
+    `answered_us`: what follows from it is there by then, if that is known. `rows`: what it wrote, with seqs
+    from `seq` on, None before it is done.
+    """
+
+    __slots__ = ("at_us", "rank", "target", "method", "argument", "wire", "answered_us", "seq", "rows")
+
+    def __init__(self, event: tuple[int, int, int, Any, str, Any], wire: int, answered_us: int) -> None:
+        self.at_us, self.rank, _order, self.target, self.method, self.argument = event
+        self.wire = wire
+        self.answered_us = answered_us
+        self.seq = 0
+        self.rows: list[tuple[int, ...]] | None = None
+
+    @property
+    def index(self) -> int | None:
+        """The entry that arrives; None for a tick."""
+        return self.argument[1] if self.method == "arrive" else None
+
+
+class Passings:
+    """Finds out which events pass."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self.found: list[tuple[int, int, int, Passing]] = []
+        self._wires = {
+            replicator.rank: wire
+            for wire, (replicator, peer) in enumerate(lane.replicators)
+            if _lets_pass(peer)
+        }
+        self._ticking = {lane.replicators[wire][1].controller.rank: wire for wire in self._wires.values()}
+
+    def take_marker(self, event: tuple[int, int, int, Any, str, Any]) -> bool:
+        """Whether a marker's arrival passes; then it is taken."""
+        wire = self._wires.get(event[1])
+        if wire is None:
+            return False
+        replicator, peer = self.lane.replicators[wire]
+        marker = replicator.runtime.markers[-self.lane.topic.log.records[event[5][1]] - 1]
+        if marker.type == UPDATE and marker.subscription not in peer.subscriptions:
+            return False  # creating one may start the peer's controller at once
+        self._take(event, wire, marker.type == REQUEST)
+        return True
+
+    def take_tick(self, event: tuple[int, int, int, Any, str, Any]) -> bool:
+        """Whether the tick of a peer's controller passes, before which nothing arrives that is yet to be
+        sent; then it is taken.
+        """
+        wire = self._ticking.get(event[1])
+        if wire is None:
+            return False
+        replicator, peer = self.lane.replicators[wire]
+        if event[3] is not peer.controller or event[0] >= max(
+            replicator.runtime.now_us + replicator.link.least_us, replicator.last_arrival_us
+        ):
+            return False
+        self._take(event, wire, True)
+        return True
+
+    def _take(self, event: tuple[int, int, int, Any, str, Any], wire: int, asks: bool) -> None:
+        back_us = self.lane.replicators[wire][0].back.constant_us
+        self.found.append(
+            (*event[:3], Passing(event, wire, event[0] + back_us if asks and back_us is not None else _NEVER))
+        )
+
+    def before(self, horizon_us: int) -> tuple[list[Passing], int]:
+        """Those before the horizon, in order, and the horizon, which is no later than the answer to one of
+        them.
+        """
+        passing = []
+        for at_us, _rank, _order, one in sorted(self.found, key=lambda found: found[:3]):
+            if at_us >= horizon_us:
+                break
+            passing.append(one)
+            horizon_us = min(horizon_us, one.answered_us)
+        return passing, horizon_us
+
+
+def _lets_pass(peer: Topic) -> bool:
+    """Whether nothing that arrives there can start its controller, answer at once, or delete a ledger."""
+    controller = peer.controller
+    ticks = controller is not None and controller.open and controller.ticking
+    return (
+        ticks
+        and len(peer.log.ledgers) == 1
+        and all(replicator.link.least_us for replicator in peer.replicators.values())
+    )
+
+
+def pass_by(order: Order) -> int:
+    """Have the events done that pass in a stretch; returns the first instant, at most its horizon, at
+    which something follows from them.
+    """
+    stretch = order.stretch
+    runtime, horizon_us = stretch.lane.producer.runtime, stretch.horizon_us
+    now_us = runtime.now_us
+    for one in stretch.passing:
+        if one.at_us >= horizon_us:
+            break
+        order.bring(one)
+        one.seq, asked = order.seq_of(one), runtime.asked
+        runtime.now_us = one.at_us
+        one.rows = runtime.aside(
+            one.seq, lambda event=one: getattr(event.target, event.method)(event.argument)
+        )
+        follows_us = [
+            at_us for at_us, _rank, added, *_rest in runtime.events() if added > asked and at_us < horizon_us
+        ]
+        horizon_us = min([horizon_us, *follows_us])
+        assert horizon_us > one.at_us, (
+            f"{one.method} of {one.target} asked for something at its own instant, {one.at_us} us"
+        )
+        order.passed(one)
+    runtime.now_us = now_us
+    return horizon_us

@@ -1,0 +1,267 @@
+"""What the rows of a quiet stretch say, by column."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.protocols.pulsar.client.waiting_acks import AboutColumns, AckColumns
+from simulator.protocols.pulsar.fast_path.groups import REASON
+from simulator.protocols.pulsar.fast_path.order import Seqs
+from simulator.protocols.pulsar.fast_path.stretch import Stretch
+from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
+from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns, alike, rows_by_column
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.client.acknowledging import Handed
+    from simulator.protocols.pulsar.client.consumer import Item
+
+PUBLISHED, STORED, RECEIPTED = CODE["message.published"], CODE["message.stored"], CODE["message.receipted"]
+REPLICATED, DELIVERED = CODE["message.replicated"], CODE["message.delivered"]
+REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persisted"], CODE["cursor.moved"]
+
+
+def rows_of(stretch: Stretch, seqs: Seqs, consumed: Consumed | None) -> list[RowColumns]:
+    """All rows of a stretch."""
+    passing = rows_by_column(
+        (seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq)
+    )
+    return [
+        *_publishing(stretch, seqs),
+        *_arriving(stretch, seqs),
+        *([] if consumed is None else consumed.rows()),
+        *passing,
+    ]
+
+
+def _publishing(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
+    producer, topic, at_us = stretch.lane.producer, stretch.lane.topic, stretch.published_us
+    cluster, number, size_bytes = topic.cluster.number, topic.number, producer.spec.size_bytes
+    who, where = (producer.number, stretch.sequence_ids), (stretch.ledger, stretch.entries, NULL)
+    rows = [
+        RowColumns(PUBLISHED, seqs.published, (at_us, NULL, cluster, number, *who, stretch.keys, size_bytes)),
+        RowColumns(
+            STORED, seqs.stored, (at_us, seqs.published, cluster, NULL, number, *who, *where, size_bytes)
+        ),
+        RowColumns(RECEIPTED, seqs.receipted, (at_us, seqs.stored, cluster, number, *who)),
+    ]
+    for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
+        rows.append(
+            RowColumns(
+                REPLICATED,
+                sent,
+                (at_us, seqs.stored, cluster, wire.replicator.peer_number, number, *who, *where),
+            )
+        )
+    return rows
+
+
+def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
+    rows = []
+    for wire, stored in zip(stretch.wires, seqs.arrived, strict=True):
+        messages, peer, arrived = stretch.lane.producer.runtime.messages, wire.peer, wire.messages
+        records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
+        who = (alike(messages.values("producer", records)), messages.values("sequence_id", records))
+        where = (
+            peer.log.current.id,
+            wire.entries[arrived],
+            NULL,
+            alike(messages.values("size_bytes", records)),
+        )
+        rows.append(
+            RowColumns(
+                STORED,
+                stored[arrived],
+                (
+                    at_us,
+                    causes,
+                    peer.cluster.number,
+                    stretch.lane.topic.cluster.number,
+                    peer.number,
+                    *who,
+                    *where,
+                ),
+            )
+        )
+    return rows
+
+
+class Consumed:
+    """What was handed out in a stretch, and what became of it.
+
+    By arrival: `causes`, the row that sent it; `about`, what its rows say alike; `delivered`, the row that
+    handed it out; `settled`, the one that dealt with it. `acknowledged` are the arrivals that were; `acts`,
+    with their seqs, what else was done.
+    """
+
+    def __init__(self, stretch: Stretch, seqs: Seqs) -> None:
+        lane, work = stretch.lane, stretch.lane.work
+        self.stretch = stretch
+        self.seqs = seqs
+        self.work = work
+        count = len(stretch.published_us) + len(stretch.again)
+        self.causes, self.stored = np.empty((2, count), dtype=np.int64)
+        self.causes[stretch.fresh] = self.stored[stretch.fresh] = seqs.stored
+        self.about = self._about(count)
+        for place, event in zip(stretch.again.tolist(), stretch.returned):
+            _epoch, (_item, _delivered, key, _about), self.causes[place] = stretch.own[event].argument
+            self.stored[place] = lane.topic.stored_seqs.values[key[1]]
+        self.delivered, self.settled = np.full((2, count), NULL)
+        self.delivered[seqs.begun] = seqs.delivered
+        self.settled[seqs.done] = seqs.settled
+        self.acknowledged = seqs.done
+        self.acts: list[tuple[int, Act]] = list(zip(seqs.acted.tolist(), stretch.acts))
+        if not work.plain:
+            plain = work.kinds[seqs.done] == ACKNOWLEDGED
+            self.acknowledged = seqs.done[plain]
+            self.acts = sorted(
+                [*self.acts, *map(self._aside, seqs.done[~plain].tolist())], key=lambda act: act[0]
+            )
+        self._all_acks: tuple[int, AckColumns] | None = None
+
+    def _about(self, count: int) -> AboutColumns:
+        stretch, lane = self.stretch, self.work.lane
+        about = AboutColumns(
+            lane.topic.cluster.number,
+            lane.topic.number,
+            lane.subscription.number,
+            lane.sessions[0].consumer.number,
+            lane.producer.number,
+            stretch.sequence_ids,
+            stretch.ledger,
+            stretch.entries,
+            NULL,
+        )
+        if len(lane.sessions) > 1:
+            clients = [session.consumer.number for session in lane.sessions]
+            about = about._replace(client=np.resize(np.array(clients, dtype=np.int64), count))
+        if not stretch.returned:
+            return about
+        known = np.empty((4, count), dtype=np.int64)
+        for column, values in zip(known, about[4:8]):
+            column[stretch.fresh] = values
+        for place, event in zip(stretch.again.tolist(), stretch.returned):
+            known[:, place] = stretch.own[event].argument[1][3][4:8]
+        return AboutColumns(*about[:4], *known, NULL)
+
+    def _aside(self, place: int) -> tuple[int, Act]:
+        """What became of an arrival that was not acknowledged."""
+        at_us, kind, held_us, seq = (
+            int(values[place])
+            for values in (self.work.done_us, self.work.kinds, self.work.held_us, self.settled)
+        )
+        return seq, Act(at_us, NULL, place % len(self.work.lane.sessions), self.handed(place), kind, held_us)
+
+    # --- the rows
+
+    def rows(self) -> list[RowColumns]:
+        """All of its rows."""
+        return [self._delivering(), *self._settling(), *(self._registering() if self.stretch.groups else ())]
+
+    def _delivering(self) -> RowColumns:
+        """A message names the row that sent it, or the consumer's last one, if that is later."""
+        begun, work, sessions = self.seqs.begun, self.work, self.work.lane.sessions
+        before = np.concatenate(([session.consumer.last_seq for session in sessions], self.settled))[
+            : len(self.causes)
+        ]
+        # the last one may be of an event of the calendar, where a consumer was idle then
+        if self.stretch.acts:
+            for place in (*range(min(len(sessions), len(before))), *self.stretch.again.tolist()):
+                mine = place % len(sessions)
+                before[place] = max(
+                    [
+                        before[place],
+                        *(seq for seq, act in self.acts if act.turn == mine and seq < self.delivered[place]),
+                    ]
+                )
+        causes = np.maximum(self.causes, before)[begun]
+        redeliveries = work.redeliveries[begun] if len(self.stretch.again) else 0
+        fields = (work.begun_us[begun], causes, *self.about.chosen(begun), redeliveries, self.stored[begun])
+        return RowColumns(DELIVERED, self.seqs.delivered, fields)
+
+    def _settling(self) -> list[RowColumns]:
+        """Acknowledged, held or given back: each names the row that handed its message out."""
+        work, done, individual = (
+            self.work,
+            self.acknowledged,
+            self.work.lane.sessions[0].consumer.kinds["individual"],
+        )
+        single = []
+        for seq, act in self.acts:
+            more = {ACKNOWLEDGED: (individual,), HELD: (act.held_us,), NEGATIVE: ()}[act.kind]
+            single.append((seq, (act.kind, act.at_us, act.handed[1], *act.handed[3], *more)))
+        fields = (work.done_us[done], self.delivered[done], *self.about.chosen(done), individual)
+        return [RowColumns(ACKNOWLEDGED, self.settled[done], fields), *rows_by_column(single)]
+
+    def _registering(self) -> list[RowColumns]:
+        """What the broker makes of the groups."""
+        groups = self.stretch.groups
+        acks = self.acks(np.concatenate([group.acks for group in groups]))
+        counts = [len(group.acks) for group in groups]
+        ends = [seq + count for seq, count in zip(self.seqs.registered, counts)]
+        at_us, lasts = (
+            np.repeat(values, counts)
+            for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts))
+        )
+        registered = lasts + np.arange(len(acks.seqs))
+        cursor, reason = self.about[:3], self.work.lane.producer.runtime.name(REASON)
+        single = [
+            (end, (PERSISTED, group.at_us, end - 1, *cursor, *group.persisted))
+            for end, group in zip(ends, groups)
+            if group.persisted
+        ]
+        single += [
+            (end + bool(group.persisted), (MOVED, group.at_us, end - 1, *cursor, *group.moved, reason))
+            for end, group in zip(ends, groups)
+            if group.moved
+        ]
+        return [RowColumns(REGISTERED, registered, (at_us, acks.seqs, *acks.about)), *rows_by_column(single)]
+
+    # --- as the engine keeps it
+
+    def item(self, place: int) -> Item:
+        """An arrival in the receiver queue."""
+        work = self.work
+        session = work.lane.sessions[place % len(work.lane.sessions)]
+        index, message, redelivery, cause = (
+            int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes)
+        )
+        return session, index, message, NULL, redelivery, cause
+
+    def acks(self, places: np.ndarray) -> AckColumns:
+        """Acks by their places in `groups`."""
+        if self._all_acks is None:
+            self._all_acks = self._acks_in_order()
+        first, acks = self._all_acks
+        begin, end = int(places[0]), int(places[-1]) + 1
+        following = end - begin == len(places) and (len(places) < 3 or bool((places[1:] > places[:-1]).all()))
+        return acks.chosen(slice(begin - first, end - first) if following else places - first)
+
+    def _acks_in_order(self) -> tuple[int, AckColumns]:
+        """The acks, those that waited only where groups are sent, and the place of the first."""
+        stretch, work, groups, count = self.stretch, self.work, self.work.lane.groups, len(self.causes)
+        several = [
+            *groups.waiting,
+            AckColumns(work.indices[:count], self.settled, work.messages[:count], self.about),
+        ]
+        if work.acts:
+            seqs = [*self.seqs.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
+            acted = [
+                (act.handed[2][1], NULL, seq, act.handed[0][2], act.handed[3])
+                for seq, act in zip(seqs, work.acts)
+            ]
+            several.insert(-1, AckColumns.of(acted))
+        return 0 if groups.waiting else groups.acts_from, AckColumns.joined(several)
+
+    def handed(self, place: int) -> Handed:
+        """An arrival in the application's hands."""
+        item = self.item(place)
+        return (
+            item,
+            int(self.delivered[place]),
+            (self.work.lane.topic.place, item[1], NULL),
+            self.about.one(place),
+        )

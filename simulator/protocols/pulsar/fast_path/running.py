@@ -1,0 +1,184 @@
+"""Runs quiet stretches, and leaves the system as the event engine would have: the same rows, the same
+state, the same events to come.
+
+Rules: a stretch takes whole instants, up to the first event of anything else. What it computes is the event
+engine's and nothing more, so where one begins and ends changes no row; the tests run everything with and
+without.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.protocols.pulsar.fast_path.consuming import consume
+from simulator.protocols.pulsar.fast_path.lane import MESSAGES_AT_ONCE, Lane, lane_of
+from simulator.protocols.pulsar.fast_path.order import Order, Seqs
+from simulator.protocols.pulsar.fast_path.passing import ROWS_MAX, pass_by
+from simulator.protocols.pulsar.fast_path.rows import Consumed, rows_of
+from simulator.protocols.pulsar.fast_path.stretch import Stretch
+from simulator.protocols.pulsar.fast_path.survey import Survey
+from simulator.protocols.pulsar.fast_path.wire import Wire
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.client.producer import Producer
+
+MESSAGES_BETWEEN_LOOKS_MAX = 64
+"""Messages published one by one between two looks for a stretch, where there never is one."""
+MESSAGES_MIN, MESSAGES_MIN_PER_CONSUMER = 8, 8
+"""A shorter stretch costs more in columns than event by event; so many, and so many for each consumer."""
+ROWS_PER_EVENT = 16
+"""About how many rows in columns take the time of an event of the queue."""
+
+
+class Quiet:
+    """When a producer looks for a quiet stretch again.
+
+    Looking takes the time of a message or two, so who finds none time after time looks less often.
+    """
+
+    __slots__ = ("from_us", "from_message", "misses")
+
+    def __init__(self) -> None:
+        self.from_us = self.from_message = self.misses = 0
+
+    def due(self, message: int, now_us: int) -> bool:
+        """Whether to look, at the publish of this message of the plan."""
+        return message >= self.from_message and now_us >= self.from_us
+
+    def missed(self, message: int, until_us: int) -> None:
+        """There is none now, and none before that instant."""
+        self.misses += 1
+        self.from_message, self.from_us = (
+            message + min(self.misses**2 // 16, MESSAGES_BETWEEN_LOOKS_MAX),
+            until_us,
+        )
+
+
+def run_quietly(producer: Producer) -> int | None:
+    """Run from the publish that is due now to the next event of anything else, if that is far enough away;
+    returns how many queue events that stands for, None when nothing was done.
+    """
+    runtime, lane = producer.runtime, lane_of(producer)
+    if lane is None:
+        producer.quiet.missed(producer.scheduled, runtime.now_us)
+        return None
+    worth = MESSAGES_MIN + MESSAGES_MIN_PER_CONSUMER * len(lane.sessions)
+    near_us, far_us = runtime.now_us, runtime.limit_us + 1
+    if producer.intervals is None:
+        near_us, far_us = (
+            runtime.now_us + (worth - 1) * producer.every_us,
+            runtime.now_us + MESSAGES_AT_ONCE * producer.every_us,
+        )
+    survey = Survey(lane, near_us, far_us)
+    horizon_us = survey.horizon_us if survey.horizon_us <= near_us else lane.foresee(survey)
+    if len(lane.published_us) <= worth or lane.published_us[worth - 1] >= horizon_us:
+        producer.quiet.missed(producer.scheduled, horizon_us)
+        return None
+    producer.quiet.misses = 0
+    stretch = Stretch(lane, survey, _wires(lane, survey, horizon_us), horizon_us)
+    order = Order(stretch)
+    if (
+        runtime.rows_max is not None
+        and runtime.seq + order.row_count + ROWS_MAX * len(stretch.passing) >= runtime.rows_max
+    ):
+        return None
+    horizon_us = pass_by(order)
+    if horizon_us < stretch.horizon_us:
+        stretch = stretch.until(horizon_us)
+        order = Order(stretch)
+    _take_effect(stretch, order)
+    return order.row_count // ROWS_PER_EVENT
+
+
+def _take_effect(stretch: Stretch, order: Order) -> None:
+    """It has happened: rows, state and calendar."""
+    runtime, seqs, count = stretch.lane.producer.runtime, order.seqs(), order.row_count
+    for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
+        wire.sent_by(sent)
+    consumed = Consumed(stretch, seqs) if stretch.lane.sessions else None
+    _publish(stretch)
+    _store(stretch, seqs, order.last_us)
+    # else they are there already
+    runtime.emit_rows(count, rows_of(stretch, seqs, consumed) if runtime.writes(count) else ())
+    events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
+    if consumed is not None:
+        events += consume(stretch, consumed)
+    next_us, producer = int(stretch.lane.published_us[len(stretch.published_us)]), stretch.lane.producer
+    runtime.pass_to(
+        order.last_us,
+        stretch.horizon_us,
+        [*events, (next_us, producer.rank, producer, "tick", producer.epoch)],
+    )
+
+
+def _wires(lane: Lane, survey: Survey, horizon_us: int) -> list[Wire]:
+    """What the replicators carry, with what is sent before `horizon_us`."""
+    wires = [
+        Wire(replicator, peer, survey.sent[replicator.rank], horizon_us)
+        for replicator, peer in lane.replicators
+    ]
+    count = int(lane.published_us.searchsorted(horizon_us))
+    indices, messages = (
+        lane.topic.log.length + np.arange(count),
+        lane.producer.runtime.message_count + np.arange(count),
+    )
+    for wire in wires:
+        wire.send(indices, messages, lane.published_us[:count], horizon_us)
+    return wires
+
+
+def _publish(stretch: Stretch) -> None:
+    lane, count = stretch.lane, len(stretch.published_us)
+    producer, runtime = lane.producer, lane.producer.runtime
+    runtime.messages.put_many(
+        runtime.message_count,
+        count,
+        producer=producer.number,
+        sequence_id=stretch.sequence_ids,
+        published_us=stretch.published_us,
+        size_bytes=producer.spec.size_bytes,
+        key=stretch.keys,
+        batch=1,
+        deliver_at_us=0,
+        origin=lane.topic.cluster.index,
+        replicate_to=producer.replicate_to,
+    )
+    runtime.message_count += count
+    producer.next_sequence_id += count
+    producer.scheduled += count
+    producer.published += count
+    producer.receipted += count
+
+
+def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
+    """The entries in all logs."""
+    lane, count = stretch.lane, len(stretch.published_us)
+    lane.topic.append_many(
+        stretch.messages, seqs.stored, count * lane.producer.spec.size_bytes, int(stretch.published_us[-1])
+    )
+    for wire, arrived in zip(stretch.wires, seqs.arrived, strict=True):
+        rest = slice(wire.stored, len(arrived))
+        size_bytes = int(lane.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())
+        wire.store(len(arrived), arrived[rest], size_bytes, last_us)
+
+
+def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
+    """The replicator's side of what was sent; returns the arrivals that are still to come."""
+    replicator, count = wire.replicator, len(stretch.published_us)
+    fresh = max(len(wire.arrivals_us) - wire.before, 0)
+    indices, due_us = (
+        wire.indices[wire.before + fresh :].tolist(),
+        wire.due_us[wire.before + fresh :].tolist(),
+    )
+    replicator.wire.extend(zip(indices, stretch.published_us[fresh:].tolist(), due_us))
+    replicator.last_arrival_us = int(wire.due_us[-1])
+    replicator.read_index = replicator.read_to = replicator.read_index + count
+    replicator.sent_entries += count
+    replicator.sent_bytes += count * stretch.lane.producer.spec.size_bytes
+    seqs = wire.seqs[wire.before + fresh :].tolist()
+    return [
+        (at_us, replicator.rank, replicator, "arrive", (replicator.connection, index, seq))
+        for at_us, index, seq in zip(due_us, indices, seqs)
+    ]

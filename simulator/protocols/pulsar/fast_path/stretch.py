@@ -1,0 +1,63 @@
+"""A quiet stretch: what happens in it.
+
+Rules: everything before the horizon is part of it, nothing after it; in which order is for `order` to say.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.protocols.pulsar.fast_path.groups import Group, Groups
+from simulator.protocols.pulsar.fast_path.lane import Lane
+from simulator.protocols.pulsar.fast_path.survey import RETURNED, Survey
+from simulator.protocols.pulsar.fast_path.wire import Wire
+from simulator.trace.registry import NULL
+
+_NOBODY = np.empty(0, dtype=np.int64)
+
+
+class Stretch:
+    """What a lane does before `horizon_us`.
+
+    It publishes at `published_us` `messages` with `sequence_ids` and `keys`, as `entries` of a `ledger`.
+    `own` are the survey's events, `passing` those of peers, `acts` what is done at those. By their places
+    among the arrivals: `fresh` and `again`, what was published and what came back (at the events `returned`);
+    `begun`, handed out, and `done`, worked on.
+    """
+
+    def __init__(self, lane: Lane, survey: Survey, wires: list[Wire], horizon_us: int) -> None:
+        work = lane.work
+        self.lane = lane
+        self.survey = survey
+        self.wires = wires
+        self.horizon_us = horizon_us
+        self.published_us = lane.published_us[: int(lane.published_us.searchsorted(horizon_us))]
+        self.passing = [one for one in survey.passing if one.at_us < horizon_us]
+        self.own = [event for event in survey.own if event.at_us < horizon_us]
+        self.groups: list[Group] = [] if lane.groups is None else lane.groups.sent
+        self.acts = [] if work is None else [act for act in work.acts if act.at_us < horizon_us]
+        self.returned = [place for place, event in enumerate(self.own) if event.method == RETURNED]
+        self.begun = self.done = self.fresh = self.again = _NOBODY
+        if work is not None:
+            self.begun, self.done = (
+                (instants_us < horizon_us).nonzero()[0] for instants_us in (work.begun_us, work.done_us)
+            )
+            self.again = work.again[: len(self.returned)]
+            self.fresh = (
+                work.fresh[: len(self.published_us)] if self.returned else slice(0, len(self.published_us))
+            )
+        topic, ordinals, keys = lane.topic, np.arange(len(self.published_us)), lane.producer.spec.keys
+        self.messages = lane.producer.runtime.message_count + ordinals
+        self.sequence_ids = lane.producer.next_sequence_id + ordinals
+        self.keys = self.sequence_ids % keys if keys else NULL
+        self.ledger, self.entries = topic.log.current.id, topic.log.current.entries + ordinals
+
+    def until(self, horizon_us: int) -> Stretch:
+        """The same up to an earlier instant, after what has passed."""
+        lane, count = self.lane, int(self.published_us.searchsorted(horizon_us))
+        if lane.sessions:
+            lane.groups = Groups(lane.work)
+            lane.groups.foresee(horizon_us)
+        for wire in self.wires:
+            wire.cut(horizon_us, count)
+        return Stretch(lane, self.survey, self.wires, horizon_us)

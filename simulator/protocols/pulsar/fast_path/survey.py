@@ -1,0 +1,144 @@
+"""What the calendar holds for a lane: events of its own consumers and replicators, and when anything else
+happens.
+
+Rules: an event of a consumer is its own when it does what `work` and `groups` know of; one that the consumer
+ignores by now is nobody's; every other one ends a stretch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from simulator.protocols.pulsar.broker.dispatch_shared import SharedDispatcher
+from simulator.protocols.pulsar.fast_path.passing import Passings
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.client.acknowledging import Key
+    from simulator.protocols.pulsar.fast_path.lane import Lane
+
+PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED = "processed", "flush_timer", "hold_over", "nack_over"
+_OWN = (PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED)
+_STANDING = (PROCESSED, FLUSHED, "arrive")  # what the lane must know of, however late it comes
+
+
+class Own(NamedTuple):
+    """An event of a consumer of the lane, as it is in the calendar; `turn` is the consumer's place in the
+    lane.
+    """
+
+    at_us: int
+    rank: int
+    order: int
+    turn: int
+    method: str
+    argument: Any
+
+
+class Survey:
+    """`horizon_us`: the first instant with an event of anything else.
+
+    Before it, in order, `own`: events of the lane's consumers, and `passing`: of its peers. By consumer:
+    until when it is busy (`busy_us`, None: idle), and when its acks that wait are sent (`timer_us`, None:
+    none wait). `sent`: by replicator's rank and index the rows that sent what is on the wires.
+    """
+
+    __slots__ = ("horizon_us", "own", "passing", "busy_us", "timer_us", "sent")
+
+    def __init__(self, lane: Lane, near_us: int, far_us: int) -> None:
+        """Looks for what happens before `far_us`, and no further once something else is found to happen by
+        `near_us`.
+        """
+        runtime, records = lane.producer.runtime, lane.topic.log.records.values
+        turns = {session.consumer.rank: turn for turn, session in enumerate(lane.sessions)}
+        replicators = {replicator.rank: replicator for replicator, _peer in lane.replicators}
+        self.horizon_us = horizon_us = min(far_us, runtime.limit_us + 1)
+        self.sent: dict[int, dict[int, int]] = {rank: {} for rank in replicators}
+        self.busy_us: list[int | None] = [None] * len(turns)
+        self.timer_us: list[int | None] = [None] * len(turns)
+        own: list[Own] = []
+        passings = Passings(lane)
+        for event in runtime.events():
+            at_us, rank, order, target, method, argument = event
+            if at_us >= horizon_us and method not in _STANDING:
+                continue
+            if rank in replicators and method == "arrive" and target is replicators[rank]:
+                if argument[0] == target.connection:
+                    self.sent[rank][argument[1]] = argument[2]
+                if (
+                    argument[0] != target.connection
+                    or records[argument[1]] >= 0
+                    or passings.take_marker(event)
+                ):
+                    continue
+            elif method == "tick" and passings.take_tick(event):
+                continue
+            if rank in turns and method in _OWN and target is lane.sessions[turns[rank]].consumer:
+                turn = turns[rank]
+                owned = _owned(lane.sessions[turn], method, argument)
+                if owned:
+                    own.append(Own(at_us, rank, order, turn, method, argument))
+                if owned is not None:
+                    continue
+            if at_us < horizon_us:
+                self.horizon_us = horizon_us = at_us
+                if at_us <= near_us:
+                    break
+        self.passing, self.horizon_us = passings.before(self.horizon_us)
+        self._sort(own)
+
+    def _sort(self, own: list[Own]) -> None:
+        for event in own:
+            if event.method == PROCESSED:
+                self.busy_us[event.turn] = event.at_us
+            elif event.method == FLUSHED:
+                self.timer_us[event.turn] = event.at_us
+        own = sorted(event for event in own if event.at_us < self.horizon_us)
+        back: dict[int, int] = {}  # an entry comes back once: the dispatcher does not know the second request
+        for event in own:
+            if (
+                event.method == RETURNED
+                and back.setdefault(event.argument[1][2][1], event.order) != event.order
+            ):
+                self.horizon_us = event.at_us
+                break
+        self.own = [event for event in own if event.at_us < self.horizon_us]
+
+
+def _owned(session: Session, method: str, argument: Any) -> bool | None:
+    """Whether a consumer's event is the lane's: True; False when the consumer ignores it; None when more
+    than a lane knows follows from it.
+    """
+    consumer = session.consumer
+    if method == PROCESSED:
+        return argument == consumer.epoch and consumer.current is not None
+    if method == FLUSHED:
+        return True if argument == consumer.epoch and consumer.flush_due else None
+    epoch, what, serial = argument
+    if epoch != consumer.epoch or (method == HELD_ENOUGH and consumer.held.get(what) != serial):
+        return False
+    key = what if method == HELD_ENOUGH else what[2]
+    known = key[0] == session.topic.place and key[2] == NULL
+    return True if known and (_held_only if method == HELD_ENOUGH else _given_back)(session, key) else None
+
+
+def _held_only(session: Session, key: Key) -> bool:
+    """Whether the application has the message, and does not work on it once more."""
+    consumer = session.consumer
+    return key in consumer.in_hand and (consumer.current is None or consumer.current[2] != key)
+
+
+def _given_back(session: Session, key: Key) -> bool:
+    """Whether the dispatcher awaits it from this consumer, and nobody else has it as well."""
+    subscription, index = session.subscription, key[1]
+    consumers = [other.consumer for other in subscription.dispatcher.sessions]
+    awaited = (
+        isinstance(subscription.dispatcher, SharedDispatcher)
+        and subscription.dispatcher.pending.get(index) is session
+    )
+    return (
+        awaited
+        and not subscription.cursor.is_acknowledged(index)
+        and not any(key in one.in_hand or key in one.ack_pending for one in consumers)
+    )

@@ -1,0 +1,103 @@
+"""What one replicator carries in a quiet stretch: what was on its way, and messages that are sent in it.
+
+Rules: a connection is first in, first out, so what arrives before the horizon stands at the front. Markers
+among it pass (`passing`), each when all that stands before it has been stored at the peer (`store`).
+"""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+
+class Wire:
+    """Columns of what was on the wire before the horizon, then of what is sent: index, record, seq of the
+    sending row, due instant.
+
+    The first `arrivals_us` of them are stored at the peer within the stretch, as `entries` of its log and
+    with so many `rows` each; the first `before` were on the wire when it began. The peer has the first
+    `stored` of them by now."""
+
+    __slots__ = (
+        "replicator",
+        "peer",
+        "before",
+        "indices",
+        "records",
+        "seqs",
+        "due_us",
+        "arrivals_us",
+        "entries",
+        "rows",
+        "stored",
+    )
+
+    def __init__(self, replicator: Replicator, peer: Topic, seqs: dict[int, int], horizon_us: int) -> None:
+        """`seqs` are the rows that sent what is on the wire, by index."""
+        values = replicator.topic.log.records.values
+        front = list(takewhile(lambda sent: sent[2] < horizon_us, replicator.wire))
+        self.replicator = replicator
+        self.peer = peer
+        self.before = len(front)
+        self.stored = 0
+        self.indices = np.array([index for index, _sent_us, _due_us in front], dtype=np.int64)
+        self.records = np.array([values[index] for index, _sent_us, _due_us in front], dtype=np.int64)
+        self.seqs = np.array([seqs[index] for index, _sent_us, _due_us in front], dtype=np.int64)
+        self.due_us = np.array([due_us for _index, _sent_us, due_us in front], dtype=np.int64)
+
+    def send(self, indices: np.ndarray, records: np.ndarray, sent_us: np.ndarray, horizon_us: int) -> None:
+        """These are sent at these instants."""
+        replicator = self.replicator
+        due_us = sent_us + replicator.link.latencies_us(replicator.draw_base + indices)
+        due_us = np.maximum.accumulate(np.maximum(due_us, replicator.last_arrival_us))
+        self.indices = np.concatenate((self.indices, indices))
+        self.records = np.concatenate((self.records, records))
+        self.due_us = np.concatenate((self.due_us, due_us))
+        self.entries = np.empty_like(self.indices)
+        self.rows = (self.records >= 0).astype(np.int64)
+        self._arrive_before(horizon_us)
+
+    def sent_by(self, seqs: np.ndarray) -> None:
+        """The rows with which they are sent."""
+        self.seqs = np.concatenate((self.seqs, seqs))
+
+    def _arrive_before(self, horizon_us: int) -> None:
+        self.arrivals_us = self.due_us[: int(self.due_us.searchsorted(horizon_us))]
+
+    def cut(self, horizon_us: int, sent: int) -> None:
+        """The stretch ends earlier: of what is sent in it these are, the first so many."""
+        before = int(self.due_us[: self.before].searchsorted(horizon_us))
+        kept = np.concatenate((np.arange(before), np.arange(self.before, self.before + sent)))
+        for name in ("indices", "records", "due_us", "entries", "rows"):
+            setattr(self, name, getattr(self, name)[kept])
+        self.seqs, self.before = self.seqs[:before], before
+        self._arrive_before(horizon_us)
+
+    @property
+    def messages(self) -> np.ndarray | slice:
+        """Which of the arrivals are messages."""
+        records = self.records[: len(self.arrivals_us)]
+        return (
+            slice(0, len(records))
+            if not self.before or (records[: self.before] >= 0).all()
+            else (records >= 0).nonzero()[0]
+        )
+
+    def store(self, upto: int, seqs: np.ndarray, size_bytes: int, now_us: int) -> None:
+        """The peer has the arrivals up to this one, all messages, by now, stored with these rows and of
+        `size_bytes` together; their receipts are on the way back.
+        """
+        replicator, stored, log = self.replicator, slice(self.stored, upto), self.peer.log
+        for _ in range(min(upto, self.before) - min(self.stored, self.before)):
+            replicator.wire.popleft()
+        if upto > self.stored:
+            self.peer.append_many(self.records[stored], seqs, size_bytes, int(self.arrivals_us[upto - 1]))
+            self.entries[stored] = np.arange(log.current.entries - len(seqs), log.current.entries)
+            replicator.take_receipts(self.indices[stored], self.arrivals_us[stored], now_us)
+            self.stored = upto

@@ -1,0 +1,196 @@
+"""What the consumers of a lane do with what comes to them: in columns over the arrivals.
+
+Rules: an arrival is a message that is published, or one that comes back to the broker (negatively
+acknowledged a while ago). The dispatcher deals them in turn, so that with n consumers every n-th is one
+consumer's; it works on them one after another, and then acknowledges, holds or gives back each. What follows
+from a hold or a negative ack comes later: the first of it ends the stretch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from simulator.protocols.pulsar.fast_path.survey import HELD_ENOUGH, PROCESSED, RETURNED
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.client.acknowledging import Handed
+    from simulator.protocols.pulsar.fast_path.lane import Lane
+    from simulator.protocols.pulsar.fast_path.survey import Survey
+
+NEVER = 1 << 62
+"""No index and no instant."""
+ACKNOWLEDGED = CODE["message.acknowledged"]
+HELD, NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
+
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+class Act(NamedTuple):
+    """What a consumer does at an event that is in the calendar (`event`: its place in the survey's) with a
+    message that it has in hand: the row's type, and for how long it is held (NULL: until a person releases
+    it, or not at all).
+    """
+
+    at_us: int
+    event: int
+    turn: int
+    handed: Handed
+    kind: int
+    held_us: int
+
+
+class Work:
+    """Columns over arrivals in order: `arrived_us`, `begun_us`, `done_us`, message numbers, indices,
+    redelivery counts, and `kinds`, the type of row with which it is dealt with (empty where nobody
+    chooses). `fresh` are the places of what is published, `again` those of what comes back. `aside` are
+    the places of those that are not acknowledged at once, `held_us` says for how long, as an act does.
+    `acts` are those of events in the calendar.
+    """
+
+    __slots__ = (
+        "lane",
+        "survey",
+        "arrived_us",
+        "begun_us",
+        "done_us",
+        "messages",
+        "indices",
+        "redeliveries",
+        "kinds",
+        "held_us",
+        "aside",
+        "fresh",
+        "again",
+        "acts",
+    )
+
+    def __init__(self, lane: Lane, survey: Survey, published_us: np.ndarray) -> None:
+        self.lane = lane
+        self.survey = survey
+        self._deal(published_us)
+        self._choose()
+
+    def __len__(self) -> int:
+        return len(self.arrived_us)
+
+    @property
+    def plain(self) -> bool:
+        """Whether every arrival is acknowledged when it is worked on."""
+        return not self.aside
+
+    def places(self, turn: int) -> slice:
+        """Where the arrivals of a consumer are."""
+        return slice(turn, None, len(self.lane.sessions))
+
+    def _deal(self, published_us: np.ndarray) -> None:
+        runtime, topic, ordinals = self.lane.producer.runtime, self.lane.topic, np.arange(len(published_us))
+        self.again, self.fresh = _NONE, ordinals
+        self.arrived_us, self.messages, self.indices = (
+            published_us,
+            runtime.message_count + ordinals,
+            topic.log.length + ordinals,
+        )
+        self.redeliveries = np.zeros_like(ordinals)
+        returned = [event for event in self.survey.own if event.method == RETURNED]
+        if returned:
+            back = [event.argument[1] for event in returned]
+            # consumers go before producers
+            at = published_us.searchsorted([event.at_us for event in returned])
+            self.again, self.fresh = (
+                at + np.arange(len(back)),
+                ordinals + at.searchsorted(ordinals, side="right"),
+            )
+            self.arrived_us = np.insert(self.arrived_us, at, [event.at_us for event in returned])
+            self.messages = np.insert(self.messages, at, [handed[0][2] for handed in back])
+            self.indices = np.insert(self.indices, at, [handed[2][1] for handed in back])
+            self.redeliveries = np.insert(
+                self.redeliveries,
+                at,
+                [self.lane.dispatcher.redeliveries.get(handed[2][1], 0) + 1 for handed in back],
+            )
+
+    def foresee(self, horizon_us: int) -> int:
+        """When the work on each arrival begins and ends; returns the first instant, at most `horizon_us`,
+        at which something else follows.
+        """
+        draws = self.messages + (self.redeliveries << 40) if len(self.again) else self.messages
+        self.begun_us, self.done_us = np.empty((2, len(self)), dtype=np.int64)
+        for turn, session in enumerate(self.lane.sessions):
+            mine, busy_us = self.places(turn), self.survey.busy_us[turn]
+            spans_us, arrived_us = session.consumer.processing.several(draws[mine]), self.arrived_us[mine]
+            if not spans_us.all():
+                return int(self.arrived_us[0])  # without processing time all happens at once
+            worked_us = spans_us.cumsum()
+            before_us = worked_us - spans_us
+            self.begun_us[mine] = before_us + np.maximum.accumulate(
+                (arrived_us if busy_us is None else np.maximum(arrived_us, busy_us)) - before_us
+            )
+            self.done_us[mine] = self.begun_us[mine] + spans_us
+        horizon_us = min(horizon_us, *(self._permitted_us(turn) for turn in range(len(self.lane.sessions))))
+        return min([horizon_us, *self._later_us()])
+
+    def _permitted_us(self, turn: int) -> int:
+        """Up to when a consumer has permits, which come back as it takes messages."""
+        session, mine = self.lane.sessions[turn], self.places(turn)
+        arrived_us = self.arrived_us[mine]
+        if len(arrived_us) < session.permits:
+            return NEVER
+        taken = session.taken + self.begun_us[mine].searchsorted(arrived_us)  # before each arrival
+        short = (
+            session.permits + taken // session.flow_at * session.flow_at - np.arange(len(arrived_us)) <= 1
+        ).nonzero()[0]
+        return int(arrived_us[short[0]]) if len(short) else NEVER
+
+    def _choose(self) -> None:
+        """What becomes of each message that the application has worked on."""
+        sessions, chosen = (
+            self.lane.sessions,
+            [turn for turn, session in enumerate(self.lane.sessions) if session.consumer.special is not None],
+        )
+        self.aside, self.kinds, self.held_us = [], _NONE, _NONE
+        if chosen:
+            self.kinds, self.held_us = np.full(len(self), ACKNOWLEDGED), np.full(len(self), NULL)
+            for turn in chosen:
+                consumer = sessions[turn].consumer
+                for place in (
+                    turn + consumer.special.among(self.messages[self.places(turn)]) * len(sessions)
+                ).tolist():
+                    self.kinds[place], self.held_us[place] = consumer.choice(int(self.messages[place]))
+            self.aside = (self.kinds != ACKNOWLEDGED).nonzero()[0].tolist()
+        self.acts: list[Act] = []
+        for place, (at_us, _rank, _order, turn, method, argument) in enumerate(self.survey.own):
+            consumer = sessions[turn].consumer
+            if method == PROCESSED:
+                self.acts.append(
+                    Act(at_us, place, turn, consumer.current, *consumer.choice(consumer.current[0][2]))
+                )
+            elif method == HELD_ENOUGH:
+                self.acts.append(Act(at_us, place, turn, consumer.in_hand[argument[1]], ACKNOWLEDGED, NULL))
+
+    def _later_us(self) -> list[int]:
+        """When what is held is acknowledged, and what is given back is asked for again."""
+        later_us = [
+            self.until_us(act.turn, act.at_us, act.kind, act.held_us)
+            for act in self.acts
+            if act.kind != ACKNOWLEDGED
+        ]
+        for place in self.aside:
+            later_us.append(
+                self.until_us(
+                    place % len(self.lane.sessions),
+                    *(int(values[place]) for values in (self.done_us, self.kinds, self.held_us)),
+                )
+            )
+        return later_us
+
+    def until_us(self, turn: int, at_us: int, kind: int, held_us: int) -> int:
+        """Until when a message waits that a consumer holds or gives back at an instant; NEVER when nobody
+        knows.
+        """
+        if kind == NEGATIVE:
+            return at_us + self.lane.sessions[turn].consumer.spec.redelivery_delay_us
+        return NEVER if held_us == NULL else at_us + held_us

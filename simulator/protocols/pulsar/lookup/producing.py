@@ -1,0 +1,194 @@
+"""Where a producer's messages go, partition by partition: to its own cluster, or to the one it was told of.
+
+Rules: a producer with a cluster of its own stays there; one without asks the LookupService, and asks again
+with backoff (100 ms, doubled up to 60 s) when a broker leaves. Either follows a topic that was migrated
+(PIP-188). What it publishes meanwhile waits, in order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.lookup.resolving import resolver_for
+from simulator.protocols.pulsar.migration.blue_green import in_green
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.producer import Producer
+
+
+class Brokers:
+    """The connections of one producer.
+
+    `told` is by partition the cluster where it is connected on somebody's word.
+    """
+
+    def __init__(self, producer: Producer) -> None:
+        self.producer = producer
+        self.runtime = producer.runtime
+        self.base = producer.spec.topic
+        self.resolver = resolver_for(self, producer.spec.cluster, self.base, producer.spec.schema)
+        self.told: dict[str, str] = {}
+        self.retries = 0
+        self.due = False
+        self.known = 0  # partitions, as it was told last
+
+    # --- the topic's shape
+
+    def shape(self) -> int | None:
+        """How many partitions it has where the producer sends to, 0 for a plain topic; None when it is not
+        there.
+        """
+        return self.runtime.clusters[self.producer.cluster_name].shape(self.base)
+
+    def partitions(self, cause: int) -> int:
+        """Over how many partitions messages go, 0 for a plain topic; a producer with a cluster of its own
+        may have the topic created, one that looks up keeps to what it was told last.
+        """
+        if self.resolver is None:
+            cluster = self.runtime.clusters[self.producer.cluster_name]
+            found = cluster.partitioned.get(self.base, 0)
+            return found if found or self.base in cluster.topics else self._ask_for(cluster, cause)
+        shape = self.shape()
+        self.known = self.known if shape is None else shape
+        return self.known
+
+    def _ask_for(self, cluster: Cluster, cause: int) -> int:
+        """The topic is not there: it is created or refused, in green where the cluster is migrated."""
+        instead = self.runtime.blue_green.instead(cluster, self.producer, self.base, cause)
+        self.producer.cluster_name = instead.name
+        return clients.find_topic(self.producer, instead, self.base, cause)
+
+    # --- as the resolver sees it
+
+    @property
+    def number(self) -> int:
+        return self.producer.number
+
+    @property
+    def rank(self) -> int:
+        return self.producer.rank
+
+    def found(self, cluster: str, cause: int) -> None:
+        """Connect what is not connected; what a broker does not serve now is asked for again."""
+        complete = True
+        self.producer.cluster_name = cluster
+        for topic in self.runtime.clusters[cluster].client_parts(self.base):
+            if topic.name not in self.told:
+                complete = self._connect(topic, cause) and complete
+        if complete and self._complete():
+            self.retries = 0
+        else:
+            self.not_found()
+        self.producer.retry(None)
+
+    def not_found(self) -> None:
+        """Ask again after the backoff."""
+        if not self.due:
+            self.due = True
+            self.runtime.schedule(
+                self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self, "again"
+            )
+            self.retries += 1
+
+    def again(self, _argument: None) -> None:
+        """The backoff is over."""
+        self.due = False
+        self.look_up(NULL)
+
+    # --- connecting
+
+    def begin(self) -> None:
+        """The client starts with the producer's plan."""
+        if self.resolver is not None:
+            first_us = (
+                self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
+            )
+            # a send by hand may have asked before, and wait its backoff
+            self.runtime.schedule(first_us, self.rank, self, "look_up", NULL)
+
+    def look_up(self, cause: int) -> None:
+        """Ask where the topic is, while something is not connected."""
+        if self.resolver is not None and self.producer.alive and not self.due and not self._complete():
+            self.resolver.ask(cause)
+
+    def _complete(self) -> bool:
+        return len(self.told) >= max(1, self.shape() or 0)
+
+    def _connect(self, topic: Topic, cause: int) -> bool:
+        if not topic.cluster.up or not topic.loaded:
+            return False
+        if topic.migrating:
+            return self.beyond(topic) is not None
+        self._connected(topic, cause)
+        return True
+
+    def _connected(self, topic: Topic, cause: int) -> None:
+        self.told[topic.name] = topic.cluster.name
+        self.runtime.note("producer.connected", cause, topic.cluster.number, topic.number, self.number)
+
+    def beyond(self, topic: Topic) -> Topic | None:
+        """Where a topic that is marked migrated sends its producers: the same topic in green, once clients
+        are redirected and it is there.
+        """
+        there = None if topic.migrated_to is None else in_green(topic, self.producer, NULL)
+        if there is None or not there.loaded:
+            return None
+        self.redirect(topic, there, NULL)
+        return there
+
+    def redirect(self, topic: Topic, there: Topic, cause: int) -> None:
+        """The broker says that the topic is elsewhere."""
+        seq = self.runtime.note(
+            "client.redirected", cause, topic.cluster.number, there.cluster.number, topic.number, self.number
+        )
+        self._connected(there, seq)
+
+    # --- leaving
+
+    def cluster_of(self, name: str) -> Cluster | None:
+        """The cluster that a message for this topic or partition goes to; None while nobody has said."""
+        if self.told and name in self.told:
+            return self.runtime.clusters[self.told[name]]
+        if self.resolver is None:
+            return self.runtime.clusters[self.producer.cluster_name]
+        self.look_up(NULL)
+        return None
+
+    def connected_in(self, cluster: str) -> bool:
+        """Whether any of its connections ends there."""
+        if self.resolver is None and not self.told:
+            return self.producer.alive and self.producer.cluster_name == cluster
+        return cluster in self.told.values()
+
+    def connected_to(self, topic: Topic) -> bool:
+        """Whether it sends what is for this topic to this cluster."""
+        if self.resolver is None:
+            return self.told.get(topic.name, self.producer.cluster_name) == topic.cluster.name
+        return self.told.get(topic.name) == topic.cluster.name
+
+    def left(self, topic: Topic, reason: str, cause: int) -> None:
+        """A topic left its broker: who looked it up looks it up again; who was redirected finds it where
+        it is.
+        """
+        if self.resolver is None or self.told.get(topic.name) != topic.cluster.name:
+            return
+        del self.told[topic.name]
+        self.runtime.note(
+            "producer.disconnected", cause, topic.cluster.number, topic.number, self.number, reason
+        )
+        if self.producer.alive:
+            self.not_found()
+
+    def leave(self, reason: str, cause: int) -> None:
+        """The client is gone."""
+        told, self.told = self.told, {}
+        self.retries = 0
+        if self.resolver is not None:
+            self.resolver.forget()
+            for name, cluster in told.items():
+                self.runtime.note("producer.disconnected", cause, cluster, name, self.number, reason)

@@ -1,0 +1,114 @@
+"""How one client asks the LookupService: partition metadata when its life begins, and the schema if it has
+one; then the lookup, again after every broken connection.
+
+Rules: one request after the other, each `lookupLatency` long. `number` counts what was asked for: an answer
+to something older is stale. The client, told where or told nothing, connects or waits its backoff and asks
+again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+class Client(Protocol):
+    """A producer or consumer as the resolver sees it."""
+
+    runtime: Runtime
+    number: int
+    rank: int
+    retries: int
+
+    def found(self, cluster: str, cause: int) -> None:
+        """Told where."""
+
+    def not_found(self) -> None:
+        """The request failed."""
+
+
+class Resolver:
+    """The asking side of a client without a cluster of its own."""
+
+    def __init__(self, client: Client, base: str, with_schema: bool) -> None:
+        self.client = client
+        self.base = base
+        self.first_requests = (PARTITION_METADATA, SCHEMA) if with_schema else (PARTITION_METADATA,)
+        self.number = 0
+        self.asking = False
+        self.knows_partitions = False
+        self.in_vain = 0  # requests that failed since it was told where last
+
+    @property
+    def mapped(self) -> str:
+        """Where the map says it is now."""
+        return self.client.runtime.lookup.cluster_of(self.base)
+
+    def forget(self) -> None:
+        """The client's life is over: whatever is on its way is for nobody."""
+        self.number += 1
+        self.asking = self.knows_partitions = False
+        self.in_vain = 0
+
+    def ask(self, cause: int) -> None:
+        """Begin to ask, unless that is going on."""
+        if self.asking:
+            return
+        self.asking = True
+        self.number += 1
+        self._send((LOOKUP,) if self.knows_partitions else (*self.first_requests, LOOKUP), cause)
+
+    def _send(self, requests: tuple[str, ...], cause: int) -> None:
+        self._later(self.client.runtime.lookup.latency_us // 2, "at_service", (self.number, requests, cause))
+
+    def _later(self, after_us: int, method: str, argument: tuple) -> None:
+        runtime = self.client.runtime
+        runtime.schedule(runtime.now_us + after_us, self.client.rank, self, method, argument)
+
+    def at_service(self, argument: tuple) -> None:
+        """The request reached the LookupService."""
+        number, requests, cause = argument
+        if number != self.number:
+            return
+        runtime, client = self.client.runtime, self.client
+        service, back_us = runtime.lookup, runtime.lookup.latency_us - runtime.lookup.latency_us // 2
+        reason = service.refusal(self.base)
+        if reason is not None:
+            service.failed += 1
+            runtime.note("lookup.failed", cause, self.base, client.number, reason, client.retries + 1)
+            self._later(back_us, "told_nothing", (number,))
+            return
+        service.answered[requests[0]] += 1
+        cause = max(cause, service.moved_seq[service.tenant_of(self.base)])
+        seq = runtime.note(
+            "lookup.answered", cause, service.cluster_of(self.base), self.base, client.number, requests[0]
+        )
+        self._later(back_us, "told", (number, requests[1:], service.cluster_of(self.base), seq))
+
+    def told(self, argument: tuple) -> None:
+        """The answer is back."""
+        number, requests, cluster, seq = argument
+        if number != self.number:
+            return
+        if requests:
+            self._send(requests, seq)
+        else:
+            self.asking, self.knows_partitions = False, True
+            self.in_vain = 0
+            self.client.found(cluster, seq)
+
+    def told_nothing(self, argument: tuple) -> None:
+        """The failure is back."""
+        if argument[0] == self.number:
+            self.asking = False
+            self.in_vain += 1
+            self.client.not_found()
+
+
+def resolver_for(client: Client, cluster: str | None, base: str, schema: str | None) -> Resolver | None:
+    """A resolver for a client without a cluster of its own."""
+    return Resolver(client, base, schema is not None) if cluster is None else None

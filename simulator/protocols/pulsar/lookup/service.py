@@ -1,0 +1,65 @@
+"""The LookupService: one map from tenants to physical clusters, asked by clients before they connect (fact
+sheet E1).
+
+Rules: lookup, partition metadata and schema requests go through it, data does not. Half of `lookupLatency`
+after it was sent a request is answered with the map as it stands then, by the cluster named there; the answer
+takes the other half. Down, it answers nobody; who is connected stays so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.runtime import Runtime
+
+PARTITION_METADATA, LOOKUP, SCHEMA = "partition-metadata", "lookup", "schema"
+REQUESTS = (PARTITION_METADATA, SCHEMA, LOOKUP)
+"""What goes through it, in the order in which a client asks."""
+
+
+class LookupService:
+    """`tenants` is the map; `moved_seq` the row that last changed it, by tenant."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.up = True
+        self.tenants = {name: spec.cluster for name, spec in sorted(runtime.scenario.tenants.items())}
+        self.moved_seq = dict.fromkeys(self.tenants, NULL)
+        self.answered = dict.fromkeys(REQUESTS, 0)
+        self.failed = 0
+
+    @property
+    def latency_us(self) -> int:
+        """There and back."""
+        return self.runtime.option("lookupLatency")
+
+    def tenant_of(self, base: str) -> str:
+        """The tenant of a topic."""
+        return self.runtime.scenario.topics[base].tenant
+
+    def cluster_of(self, base: str) -> str:
+        """Where the map says a topic is."""
+        return self.tenants[self.tenant_of(base)]
+
+    def refusal(self, base: str) -> str | None:
+        """Why a request about this topic cannot be answered now; None when it can."""
+        if not self.up:
+            return "service-down"
+        cluster = self.runtime.clusters[self.cluster_of(base)]
+        if not cluster.up:
+            return "cluster-down"
+        return None if any(topic.base == base for topic in cluster.topics.values()) else "no-topic"
+
+    def switch(self, tenant: str, cluster: str, cause: int) -> int:
+        """Send the tenant's clients to another cluster from now on; returns the row's seq."""
+        before, self.tenants[tenant] = self.tenants[tenant], cluster
+        self.moved_seq[tenant] = self.runtime.note("tenant.mapped", cause, tenant, cluster, before)
+        return self.moved_seq[tenant]
+
+    def set_up(self, up: bool, cause: int) -> int:
+        """Stop or start answering."""
+        self.up = up
+        return self.runtime.note("lookup.started" if up else "lookup.stopped", cause)

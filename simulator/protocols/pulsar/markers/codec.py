@@ -1,0 +1,166 @@
+"""Markers to bytes and back: Pulsar's protobuf payloads, their metadata and the size of the stored entry.
+
+Rules: positions are (ledger, entry) with entry -1 before the first; Pulsar writes the bits of a signed long
+into an unsigned field, so -1 travels as 2**64 - 1 and reads back as -1. Cluster lists are in alphabetical
+order. A marker type is given as the word of the trace (`snapshot_request`) or as Pulsar's number (10).
+Everything here is a pure function of its arguments.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from google.protobuf.message import DecodeError
+
+from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
+from simulator.trace.registry import MARKER_TYPES
+
+MARKER_PRODUCER = "pulsar.marker"
+"""Producer name in every marker's metadata; the sequence id is always 0."""
+
+MAGIC_BYTES, CHECKSUM_BYTES, METADATA_LENGTH_BYTES = 2, 4, 4
+"""The frame around metadata and payload in an entry: 0x0e01, CRC32C, length of the metadata."""
+
+UNSIGNED_MASK = (1 << 64) - 1
+"""A Java long in a uint64 field: two's complement."""
+
+SIGN_BIT = 1 << 63
+
+MESSAGES: dict[int, type] = {
+    10: protobuf.ReplicatedSubscriptionsSnapshotRequest,
+    11: protobuf.ReplicatedSubscriptionsSnapshotResponse,
+    12: protobuf.ReplicatedSubscriptionsSnapshot,
+    13: protobuf.ReplicatedSubscriptionsUpdate,
+}
+
+TITLED = (10, 11)
+"""Types that PIP-33 prints under their message's name; the other two it prints bare."""
+
+
+class MarkerError(ValueError):
+    """Bytes or a type that no marker has; the text says which and what would be right."""
+
+
+def encode_request(snapshot_id: str, source_cluster: str) -> bytes:
+    """Payload of a snapshot request (10), written by the cluster that asks."""
+    message = protobuf.ReplicatedSubscriptionsSnapshotRequest(
+        snapshot_id=snapshot_id, source_cluster=source_cluster
+    )
+    return message.SerializeToString(deterministic=True)
+
+
+def encode_response(snapshot_id: str, cluster: str, ledger: int, entry: int) -> bytes:
+    """Payload of a snapshot response (11): `cluster`, the one that answers, is at ledger:entry."""
+    message = protobuf.ReplicatedSubscriptionsSnapshotResponse(snapshot_id=snapshot_id)
+    _set_cluster(message.cluster, cluster, ledger, entry)
+    return message.SerializeToString(deterministic=True)
+
+
+def encode_snapshot(
+    snapshot_id: str, local: tuple[int, int], clusters: Iterable[tuple[str, int, int]]
+) -> bytes:
+    """Payload of a finished snapshot (12): local position and each remote's (name, ledger, entry)."""
+    message = protobuf.ReplicatedSubscriptionsSnapshot(snapshot_id=snapshot_id)
+    _set_position(message.local_message_id, *local)
+    for name, ledger, entry in sorted(clusters):
+        _set_cluster(message.clusters.add(), name, ledger, entry)
+    return message.SerializeToString(deterministic=True)
+
+
+def encode_update(subscription: str, clusters: Iterable[tuple[str, int, int]]) -> bytes:
+    """Payload of a subscription update (13): where each remote (name, ledger, entry) may move its cursor
+    to.
+    """
+    message = protobuf.ReplicatedSubscriptionsUpdate(subscription_name=subscription)
+    for name, ledger, entry in sorted(clusters):
+        _set_cluster(message.clusters.add(), name, ledger, entry)
+    return message.SerializeToString(deterministic=True)
+
+
+def metadata_bytes(
+    marker_type: int | str,
+    publish_time_ms: int,
+    replicate_to: Iterable[str] | None,
+    replicated_from: str | None = None,
+) -> bytes:
+    """MessageMetadata of a marker entry.
+
+    `replicate_to` None or empty is everyone; `replicated_from` is stamped by the replicator that carried it.
+    """
+    metadata = protobuf.MessageMetadata(
+        producer_name=MARKER_PRODUCER,
+        sequence_id=0,
+        publish_time=publish_time_ms,
+        marker_type=type_number(marker_type),
+        replicate_to=tuple(replicate_to or ()),
+    )
+    if replicated_from is not None:
+        metadata.replicated_from = replicated_from
+    return metadata.SerializeToString(deterministic=True)
+
+
+def entry_size(metadata: bytes, payload: bytes) -> int:
+    """Bytes of the entry in the log: magic, checksum, metadata length, metadata, payload."""
+    return MAGIC_BYTES + CHECKSUM_BYTES + METADATA_LENGTH_BYTES + len(metadata) + len(payload)
+
+
+def decode(marker_type: int | str, payload: bytes) -> dict[str, Any]:
+    """The payload under the proto's field names, in field order; unset optional fields are left out.
+
+    Raises MarkerError for an unknown type or bytes that are not a whole message of it.
+    """
+    number = type_number(marker_type)
+    try:
+        message = MESSAGES[number].FromString(payload)
+    except DecodeError as error:
+        raise MarkerError(
+            f"{len(payload)} bytes are not a whole {MESSAGES[number].DESCRIPTOR.name}: {error}"
+        ) from error
+    return _as_dict(message)
+
+
+def pip33_json(marker_type: int | str, payload: bytes) -> str:
+    """The payload as PIP-33 prints it (four spaces, ` : `), as valid JSON under the proto's field names."""
+    number = type_number(marker_type)
+    fields: dict[str, Any] = decode(number, payload)
+    if number in TITLED:
+        fields = {MESSAGES[number].DESCRIPTOR.name: fields}
+    return json.dumps(fields, indent=4, separators=(",", " : "), ensure_ascii=False)
+
+
+def type_number(marker_type: int | str) -> int:
+    """Pulsar's number for a marker type given as word or number; raises MarkerError for any other."""
+    number = MARKER_TYPES.get(marker_type) if isinstance(marker_type, str) else marker_type
+    if number not in MESSAGES:
+        known = ", ".join(f"{word} ({code})" for word, code in MARKER_TYPES.items())
+        raise MarkerError(
+            f"{marker_type!r} is not a marker type of replicated subscriptions; these are: {known}"
+        )
+    return number
+
+
+def _set_cluster(target: Any, cluster: str, ledger: int, entry: int) -> None:
+    target.cluster = cluster
+    _set_position(target.message_id, ledger, entry)
+
+
+def _set_position(target: Any, ledger: int, entry: int) -> None:
+    target.ledger_id = ledger & UNSIGNED_MASK
+    target.entry_id = entry & UNSIGNED_MASK
+
+
+def _as_dict(message: Any) -> dict[str, Any]:
+    return {field.name: _plain(value) for field, value in message.ListFields()}
+
+
+def _plain(value: Any) -> Any:
+    """A field's value as plain data: messages become dicts, lists lists, unsigned numbers Java's longs."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return value - (1 << 64) if value & SIGN_BIT else value
+    if hasattr(value, "ListFields"):
+        return _as_dict(value)
+    return [_as_dict(item) for item in value]

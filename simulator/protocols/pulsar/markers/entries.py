@@ -1,0 +1,105 @@
+"""Marker entries: what replicated subscriptions write into the log (fact sheet section 2).
+
+Rules: a marker is one value, the same in every cluster it reaches; its number is its identity in the run.
+Payloads are Pulsar's protobuf messages, encoded once when written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.protocols.pulsar.markers import codec
+from simulator.trace.registry import MARKER_TYPES
+
+REQUEST, RESPONSE, SNAPSHOT, UPDATE = (
+    "snapshot_request",
+    "snapshot_response",
+    "snapshot",
+    "subscription_update",
+)
+
+Position = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One marker.
+
+    `origin` wrote it; `addressee` is the only cluster it travels to (None: every one, origin itself: none).
+    """
+
+    number: int
+    type: str
+    origin: str
+    addressee: str | None
+    published_us: int
+    snapshot: int | None = None
+    snapshot_id: str = ""
+    subscription: str | None = None
+    cluster: str | None = None  # request: who asks; response: who answers
+    position: Position | None = None  # response: the answer; snapshot: local_message_id
+    clusters: tuple[tuple[str, int, int], ...] = ()  # snapshot, update: (cluster, ledger, entry), by name
+    size_bytes: int = 0
+
+    def payload(self) -> bytes:
+        """The protobuf message."""
+        if self.type == REQUEST:
+            return codec.encode_request(self.snapshot_id, self.cluster)
+        if self.type == RESPONSE:
+            return codec.encode_response(self.snapshot_id, self.cluster, *self.position)
+        if self.type == SNAPSHOT:
+            return codec.encode_snapshot(self.snapshot_id, self.position, self.clusters)
+        return codec.encode_update(self.subscription, self.clusters)
+
+    def metadata(self, replicated_from: str | None = None) -> bytes:
+        """The MessageMetadata as stored in the origin's log, or with `replicated_from` as stored
+        elsewhere.
+        """
+        replicate_to = [self.addressee] if self.addressee else []
+        return codec.metadata_bytes(
+            MARKER_TYPES[self.type], self.published_us // 1000, replicate_to, replicated_from
+        )
+
+    def stored_size_bytes(self) -> int:
+        """Bytes of the entry in the origin's log."""
+        return codec.entry_size(self.metadata(), self.payload())
+
+
+class MarkerTable:
+    """Every marker of a branch, by number from 1; shared by its worlds like the message table."""
+
+    __slots__ = ("_markers", "_update_seqs")
+
+    def __init__(self) -> None:
+        self._markers: list[Marker] = []
+        self._update_seqs: dict[int, int] = {}
+
+    def __getitem__(self, index: int) -> Marker:
+        """Marker number `index` + 1."""
+        return self._markers[index]
+
+    def put(self, marker: Marker) -> None:
+        """Keep a marker; a replay brings the same again."""
+        if marker.number == len(self._markers) + 1:
+            self._markers.append(marker)
+
+    def set_update_seq(self, number: int, seq: int) -> None:
+        """Remember the seq of an Update's `update.written` row."""
+        self._update_seqs[number] = seq
+
+    def update_seq(self, number: int) -> int:
+        """The seq of an Update's `update.written` row."""
+        return self._update_seqs[number]
+
+    def prefix(self, count: int) -> MarkerTable:
+        """An independent table of the first `count` markers, for a new branch."""
+        copy = MarkerTable()
+        copy._markers = self._markers[:count]
+        copy._update_seqs = {number: seq for number, seq in self._update_seqs.items() if number <= count}
+        return copy
+
+    def cut(self, count: int) -> None:
+        """Forget the markers after the first `count`."""
+        del self._markers[count:]
+        for number in [number for number in self._update_seqs if number > count]:
+            del self._update_seqs[number]

@@ -1,0 +1,261 @@
+"""Pulsar's blue-green migration (PIP-188): blue is marked migrated, its topics are terminated, clients are
+redirected as they drain.
+
+Rules: nothing is copied. The flag stands in blue's cluster policies with green's address, or on a namespace,
+which uses that address. A check of every topic, each clusterMigrationCheckDurationSeconds (0: never), does
+per topic: no flag, nothing; replication backlog left, terminated and no more; else, with auto-creation,
+tenant, namespace, topic and subscriptions at earliest in green,
+then terminated and migrated: producers are redirected at once, consumers whose subscription has no backlog
+too, drained replicators end, subscriptions without backlog and consumers go. Between checks the ack that
+drains a subscription sends its consumers on (`PersistentSubscription.acknowledgeMessage`), and who asks blue
+for a topic that is not there is sent to green instead of creating it
+(`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create a plain topic that
+is missing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.creation import catalogue, clients, policies
+from simulator.protocols.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
+from simulator.protocols.pulsar.ranks import MIGRATION, rank
+from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.runtime import Runtime
+
+PERIOD, AUTO_CREATION = "clusterMigrationCheckDurationSeconds", "clusterMigrationAutoResourceCreation"
+_CHECKS = 1 << 8  # ranks after those of tenants
+_SECOND_US = 1_000_000
+
+
+class BlueGreen:
+    """`green` is by blue cluster the address in its policies; `clusters` and `namespaces` are what is
+    marked migrated.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+        self.green: dict[str, str] = {}
+        self.clusters: dict[str, bool] = {}
+        self.namespaces: dict[tuple[str, str], bool] = {}
+
+    # --- flags
+
+    def mark_cluster(self, blue: str, green: str | None, migrated: bool, cause: int) -> int:
+        """The cluster's policies: its flag, and green's address when given."""
+        if green is not None:
+            self.green[blue] = green
+        self.clusters[blue] = migrated
+        return self.runtime.note(
+            "cluster.migration-marked", cause, blue, self.green.get(blue), None, int(migrated)
+        )
+
+    def mark_namespace(self, blue: str, namespace: str, migrated: bool, cause: int) -> int:
+        """A namespace's flag in blue's local policies."""
+        self.namespaces[blue, namespace] = migrated
+        return self.runtime.note(
+            "cluster.migration-marked", cause, blue, self.green.get(blue), namespace, int(migrated)
+        )
+
+    def address(self, topic: Topic) -> str | None:
+        """Where the topic's clients belong: green's address when the flag is on; None otherwise."""
+        return self._marked(topic.cluster.name, topic.base)
+
+    def _marked(self, blue: str, base: str) -> str | None:
+        marked = self.clusters.get(blue) or self.namespaces.get(
+            (blue, self.runtime.scenario.topics[base].namespace)
+        )
+        return self.green.get(blue) if marked else None
+
+    def instead(self, cluster: Cluster, client: Producer | Consumer, base: str, cause: int) -> Cluster:
+        """Where a client that asks a cluster for a topic belongs: green, when the topic is not there and
+        would be migrated if it were.
+        """
+        green = self._marked(cluster.name, base) if cluster.up and cluster.shape(base) is None else None
+        if green is None or green == cluster.name or not self.runtime.clusters[green].up:
+            return cluster
+        self.runtime.note("client.redirected", cause, cluster.number, green, base, client.number)
+        return self.runtime.clusters[green]
+
+    # --- the checker
+
+    def start(self) -> None:
+        """Every cluster's timer, where it is on."""
+        for cluster in self.runtime.clusters.values():
+            self._again(cluster)
+
+    def _again(self, cluster: Cluster) -> None:
+        period_us = cluster.setting(PERIOD) * _SECOND_US
+        if period_us:
+            self.runtime.schedule(
+                self.runtime.now_us + period_us,
+                rank(MIGRATION, _CHECKS, cluster.index),
+                self,
+                "check",
+                cluster.name,
+            )
+
+    def check(self, name: str) -> None:
+        """Look at every topic of a cluster."""
+        cluster = self.runtime.clusters[name]
+        for topic in tuple(cluster.topics.values()) if cluster.up else ():
+            if topic.loaded:
+                self.check_topic(topic)
+        self._again(cluster)
+
+    def check_topic(self, topic: Topic) -> None:
+        """The rules of one topic; a shadow topic has nothing to terminate, its source has."""
+        green = self.address(topic)
+        if green is None or topic.source is not None:
+            return
+        seq = self._terminate(topic)
+        if any(topic.log.length - 1 - one.settled_mark_delete() > 0 for one in topic.replicators.values()):
+            return
+        if topic.cluster.setting(AUTO_CREATION) and self.runtime.clusters[green].up:
+            self._create_in_green(topic, self.runtime.clusters[green], seq)
+        if topic.migrated_to is None:
+            topic.migrated_to = green
+            seq = self.runtime.note("topic.migrated", seq, topic.cluster.number, green, topic.number)
+        self._redirect(topic, seq)
+        for peer in tuple(topic.replicators):
+            topic.replicators.pop(peer).remove(seq)
+            upkeep.cursor_deleted(topic, seq)
+        for name in tuple(topic.subscriptions):
+            if not topic.subscriptions[name].backlog and not topic.subscriptions[name].dispatcher.sessions:
+                delete_subscription(topic, name, seq)
+
+    def _terminate(self, topic: Topic) -> int:
+        if topic.migrating:
+            return NULL
+        topic.migrating = True
+        return NULL if topic.terminated else topic.terminate(NULL)
+
+    def _create_in_green(self, topic: Topic, green: Cluster, cause: int) -> None:
+        runtime, spec, blue = self.runtime, self.runtime.scenario.topics[topic.base], topic.cluster.name
+        directory = runtime.directory[green.name]
+        if (TENANT, spec.tenant) not in directory:
+            directory[TENANT, spec.tenant] = None
+            cause = runtime.note(
+                "resource.created", cause, spec.tenant, green.name, blue, None, None, TENANT, spec.tenant
+            )
+        if policies.of_namespace(runtime, green.name, spec.namespace) is None:
+            policies.copy_namespace(runtime, blue, green.name, spec.namespace)
+            cause = runtime.note(
+                "resource.created",
+                cause,
+                spec.tenant,
+                green.name,
+                blue,
+                None,
+                None,
+                NAMESPACE,
+                spec.namespace,
+            )
+        if green.shape(topic.base) is None:
+            catalogue.create(green, topic.base, topic.cluster.shape(topic.base), "migration", cause, blue)
+        there = green.topics[topic.name]
+        for name, subscription in topic.subscriptions.items():
+            if name not in there.subscriptions:
+                there.add_subscription(
+                    name, subscription.type, there.log.first_kept - 1, False, "migration", cause
+                )
+
+    # --- redirecting
+
+    def _redirect(self, topic: Topic, cause: int) -> None:
+        for producer in self.runtime.producers.values():
+            here = producer.is_open or producer.pending or producer.brokers.resolver is not None
+            if (
+                here
+                and producer.spec.topic == topic.base
+                and producer.alive
+                and producer.brokers.connected_to(topic)
+            ):
+                there = in_green(topic, producer, cause)
+                if there is not None and there.loaded:
+                    producer.brokers.redirect(topic, there, cause)
+                    producer.retry(None)
+        for subscription in tuple(topic.subscriptions.values()):
+            if drained(subscription):
+                for session in tuple(subscription.dispatcher.sessions):
+                    self._send_on(session, cause)
+
+    def drained_by_ack(self, subscription: Subscription, cause: int) -> None:
+        """An ack left nothing in blue: its consumers are sent on when the group that the ack came in is
+        dealt with.
+        """
+        topic = subscription.topic
+        self.runtime.schedule(
+            self.runtime.now_us,
+            topic.rank,
+            self,
+            "send_on_drained",
+            (topic.cluster.name, topic.name, subscription.name, cause),
+        )
+
+    def send_on_drained(self, argument: tuple[str, str, str, int]) -> None:
+        """Send a subscription's consumers on, if it is as it was."""
+        cluster, name, subscription_name, cause = argument
+        topic = self.runtime.clusters[cluster].topics.get(name)
+        subscription = (
+            None
+            if topic is None or not topic.loaded or topic.migrated_to is None
+            else topic.subscriptions.get(subscription_name)
+        )
+        if subscription is not None and drained(subscription):
+            for session in tuple(subscription.dispatcher.sessions):
+                self._send_on(session, cause)
+
+    def _send_on(self, session: Session, cause: int) -> None:
+        """A consumer whose subscription is drained leaves; it will find the topic in green."""
+        for migration in self.runtime.migrations:
+            migration.redirected(session.topic, session.subscription.name, cause)
+        seq = self.runtime.note(
+            "client.redirected",
+            cause,
+            session.topic.cluster.number,
+            session.topic.migrated_to,
+            session.topic.number,
+            session.consumer.number,
+        )
+        session.subscription.dispatcher.remove(session, seq)
+        session.consumer.disconnected(session, "migrated", seq)
+
+
+def drained(subscription: Subscription | None) -> bool:
+    """Whether a consumer that subscribes in blue is sent to green."""
+    return subscription is None or not subscription.backlog
+
+
+def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | None:
+    """A migrated topic in green, where the client may create a plain one as anywhere; None while green
+    does not have it.
+
+    A partition is asked for by its own name, and without its topic it is denied (PIP-414).
+    """
+    green = topic.runtime.clusters[topic.migrated_to]
+    if green.up and topic.partition < 0:
+        clients.find_topic(client, green, topic.base, cause)
+    return green.topics.get(topic.name) if green.up else None
+
+
+def sent_on(consumer: Consumer, topic: Topic, cause: int) -> tuple[Topic | None, int]:
+    """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself
+    until its subscription is drained, then green's; None while green does not have it.
+    """
+    if not drained(topic.subscriptions.get(consumer.spec.subscription)):
+        return topic, cause
+    green = topic.runtime.clusters[topic.migrated_to]
+    there = in_green(topic, consumer, cause)
+    return there, topic.runtime.note(
+        "client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number
+    )

@@ -1,0 +1,203 @@
+"""One migration at work: does what the state machine's effects say, looks every 100 ms how far it is, and
+writes its rows.
+
+Rules: a step begins by itself up to the step `through`, as soon as its precondition holds; later ones wait
+for a person. What fails stands until a person resumes it or rolls back. Rolling back takes back switch,
+progress, data and metadata in this order, each as soon as nothing would be lost by it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.pulsar.lookup import client_locations as whereabouts
+from simulator.protocols.pulsar.migration import step_registry as work_of
+from simulator.protocols.pulsar.migration.run import (
+    BLUE_GREEN,
+    CLEAN_UP,
+    ENDED,
+    ROLLING_BACK,
+    RUNNING,
+    SWITCH,
+    UNDOING,
+    WAITING,
+    Effect,
+    Run,
+)
+from simulator.protocols.pulsar.ranks import MIGRATION, rank
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.migration.work import Condition, Work
+    from simulator.protocols.pulsar.runtime import Runtime
+
+LOOK_EVERY_US = 100_000
+"""How often it looks how far it is."""
+
+
+class Migration:
+    """One tenant's move from a source to a target cluster."""
+
+    def __init__(self, runtime: Runtime, arguments: dict[str, Any]) -> None:
+        tenant = arguments["tenant"]
+        self.runtime = runtime
+        self.run = Run(
+            tenant,
+            runtime.lookup.tenants[tenant],
+            arguments["to"],
+            arguments["strategy"],
+            arguments["through"],
+        )
+        self.start_at = arguments["startAt"]
+        self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
+        self.bases = [
+            name
+            for name in whereabouts.bases_of(runtime, tenant)
+            if runtime.scenario.topics[name].shadow_of is None
+        ]
+        self.works: dict[str, Work] = work_of.works(self)
+        self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
+        self.forced = False
+        self.seq = -1
+
+    # --- what the tenant has
+
+    @property
+    def subscriptions(self) -> list[str]:
+        """Its subscriptions that exist in the source or the target, sorted."""
+        clusters = [self.runtime.clusters[name] for name in (self.run.source, self.run.target)]
+        topics = [
+            topic for cluster in clusters for topic in cluster.topics.values() if topic.base in self.bases
+        ]
+        return sorted({name: None for topic in topics for name in topic.subscriptions})
+
+    def clients_in(self, cluster: str) -> list[str]:
+        """Its producers and consumers that are connected there, sorted."""
+        return whereabouts.clients_in(self.runtime, self.bases, cluster)
+
+    def followers(self) -> list[str]:
+        """Its clients that live and go where the LookupService says, sorted."""
+        return whereabouts.followers(self.runtime, self.bases)
+
+    # --- what a person says
+
+    def begin(self, cause: int) -> None:
+        """It is started: the first step begins at once."""
+        run = self.run
+        self.seq = self.runtime.note(
+            "migration.started", cause, run.tenant, run.source, run.target, run.strategy
+        )
+        self.take("begin", self.seq)
+
+    def take(self, given: str, cause: int, words: str | None = None) -> None:
+        """One input for the state machine, and what follows from it."""
+        run, runtime = self.run, self.runtime
+        self.life += 1
+        step = run.step
+        effects = run.take(given, runtime.now_us, words)
+        seq = self.seq = self._note(given, step, cause, words)
+        for effect in effects:
+            self._do(effect, seq)
+        if run.state not in ENDED:
+            self.later(self, 0 if given in ("roll-back", "undone") else LOOK_EVERY_US, "look", self.life)
+
+    def note_forced(self, cause: int) -> int:
+        """The row that says that a person begins clean-up though somebody still needs what is there."""
+        run = self.run
+        return self.runtime.note("migration.changed", cause, run.tenant, run.source, run.target, "forced")
+
+    def _note(self, given: str, step: Any, cause: int, words: str | None) -> int:
+        """The row of one move."""
+        run, note = self.run, self.runtime.note
+        who = (run.tenant, run.source, run.target)
+        if given == "hurry":
+            return note("migration.step-began", cause, *who, run.step.name, run.step.attempts)
+        if given in ("begin", "resume") and step.state == RUNNING:
+            return note("migration.step-began", cause, *who, step.name, step.attempts)
+        if given == "done":
+            return note(
+                "migration.step-finished", cause, *who, step.name, self.runtime.now_us - step.started_us
+            )
+        if given == "fail":
+            return note("migration.step-failed", cause, *who, step.name, words)
+        if given == "undone":
+            return note("migration.step-undone", cause, *who, step.name)
+        return note("migration.changed", cause, *who, given)
+
+    def _do(self, effect: Effect, cause: int) -> None:
+        work = self.works[effect.step]
+        if effect.what == "work":
+            work.begin(cause)
+        elif effect.what == "rest":
+            work.rest()
+        elif effect.what == "ended":
+            run = self.run
+            self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
+
+    def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
+        """Blue sends a consumer of the subscription on to green (PIP-188)."""
+        run = self.run
+        if (
+            run.state == RUNNING
+            and topic.base in self.bases
+            and topic.cluster.name == run.source
+            and run.strategy == BLUE_GREEN
+        ):
+            self.works[SWITCH].redirected(subscription, cause)
+
+    # --- looking
+
+    def later(self, target: Any, after_us: int, method: str, argument: Any = None) -> None:
+        """Ask for a call after a span of time."""
+        self.runtime.schedule(self.runtime.now_us + after_us, self.rank, target, method, argument)
+
+    def look(self, life: int) -> None:
+        """Every 100 ms: is the step through, has it failed, may the next one begin?"""
+        if life != self.life:
+            return
+        run, before = self.run, self.life
+        if run.state == RUNNING:
+            self._look_at_work(self.works[run.step.name])
+        elif run.state == ROLLING_BACK:
+            self._look_at_undo(self.works[run.step.name])
+        if run.state == WAITING and run.automatic and all(condition.holds for condition in self.conditions()):
+            self.take("begin", self.seq)
+        if self.life == before and run.state not in ENDED:
+            self.later(self, LOOK_EVERY_US, "look", self.life)
+
+    def _look_at_work(self, work: Work) -> None:
+        failure = work.failure()
+        if failure is not None:
+            self.take("fail", self.seq, failure)
+        elif work.complete():
+            self.take("done", self.seq)
+        else:
+            work.tick()
+
+    def _look_at_undo(self, work: Work) -> None:
+        if self.run.step.state != UNDOING:
+            if not all(condition.holds for condition in work.undo_conditions()):
+                return
+            self.take("undo", self.seq)
+            work.undo(self.seq)
+        if work.undone():
+            self.take("undone", self.seq)
+
+    def conditions(self) -> list[Condition]:
+        """What the next step waits for; rolling back, what the step's undo waits for."""
+        work = self.works[self.run.step.name]
+        return work.undo_conditions() if self.run.state == ROLLING_BACK else work.conditions()
+
+    @property
+    def way_back(self) -> str | None:
+        """Why it cannot be rolled back, in words; None when it can."""
+        run, source = self.run, self.runtime.clusters[self.run.source]
+        if run.state in ENDED:
+            return f"it is {run.state.replace('-', ' ')}"
+        if run.steps[-1].attempts:
+            return (
+                f"the {CLEAN_UP.replace('-', ' ')} of {run.source} has begun: what it needs is being deleted"
+            )
+        if not source.up:
+            return f"{run.source} is {source.state}: nobody could connect there"
+        return self.works[SWITCH].no_way_back()

@@ -1,0 +1,227 @@
+"""Step 3: what is acknowledged in the source is told to the target, and back, by the strategy of the
+migration.
+
+Rules: acknowledgement-state sync is switched on for subscriptions that do not have it; it begins at once and
+goes on each `ackSyncPeriod` in both directions until clean-up or roll-back. Snapshots: the flag of replicated
+subscriptions is set in both clusters. None: nothing is told. The step is through when the target has heard of
+every subscription once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.ack_sync.sync import sender_for
+from simulator.protocols.pulsar.migration.run import TOPIC_DATA
+from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.migration.migration import Migration
+
+PERIODS_FRESH = 2
+"""What the target was told counts as fresh for so many periods."""
+
+
+class Nothing(Work):
+    """Strategy none, and blue-green, where nothing is copied either."""
+
+    def stale(self) -> list[str]:
+        """Subscriptions of which the target has heard nothing lately, each with the reason in words."""
+        return []
+
+    def untold_back(self) -> list[str]:
+        """Subscriptions of which the source does not know what is acknowledged in the target."""
+        return []
+
+    def untold(self) -> list[str]:
+        """Subscriptions of which the target does not know what is acknowledged in the source."""
+        return []
+
+
+class _Telling(Nothing):
+    """What both strategies that tell have in common."""
+
+    def in_source(self) -> list[Subscription]:
+        """The subscriptions of every topic and partition in the source."""
+        return [found for topic in self.topics_in(self.source) for found in topic.subscriptions.values()]
+
+    def there(self, subscription: Subscription) -> Subscription | None:
+        """The same one in the target."""
+        topic = self.target.topics.get(subscription.topic.name)
+        return None if topic is None else topic.subscriptions.get(subscription.name)
+
+    def nothing_to_say(self, subscription: Subscription) -> bool:
+        """Whether nothing is acknowledged of what the two clusters have in common."""
+        cursor, copied = subscription.cursor, self.migration.works[TOPIC_DATA].goals
+        first = (
+            copied.get(subscription.topic.name, (0, 0))[0] if subscription.topic.cluster is self.source else 0
+        )
+        return cursor.mark_delete < first and not cursor.acknowledged() and not cursor.partly_acknowledged()
+
+    def heard(self, subscription: Subscription) -> bool:
+        """Whether the target has heard of it since the step began, or there is nothing to hear."""
+        raise TypeError(f"{type(self).__name__} does not say what was heard")
+
+    def failure(self) -> str | None:
+        broken = self.broken()
+        done, total, _unit = self.progress()
+        return (
+            None
+            if broken is None
+            else f"{broken}: {self.target.name} has heard of {done} of {total} subscriptions"
+        )
+
+    def progress(self) -> Progress:
+        found = self.in_source()
+        return Progress(sum(self.heard(one) for one in found), len(found), "subscriptions")
+
+    def complete(self) -> bool:
+        done, total, _unit = self.progress()
+        return done == total
+
+    def undo_conditions(self) -> list[Condition]:
+        untold = self.untold_back()
+        source, target = self.run.source, self.run.target
+        return [
+            Condition(
+                not untold,
+                f"{source} was not told all that {', '.join(untold)} acknowledged in {target}"
+                if untold
+                else f"{source} was told all that is acknowledged in {target}",
+            )
+        ]
+
+
+class AcknowledgementSync(_Telling):
+    """`begun_us` is when it was switched on last."""
+
+    def __init__(self, migration: Migration) -> None:
+        super().__init__(migration)
+        self.begun_us = 0
+
+    def begin(self, cause: int) -> None:
+        self.begun_us = self.runtime.now_us
+        for base in self.migration.bases:
+            self.runtime.synchronised.setdefault(base, None)
+        for cluster, peer in ((self.source, self.run.target), (self.target, self.run.source)):
+            for topic in self.topics_in(cluster):
+                for subscription in topic.subscriptions.values():
+                    if subscription.sender is None:
+                        subscription.sender = sender_for(subscription)
+                        subscription.sender.opened_by(cause)
+                        subscription.sender.start()
+                    subscription.sender.send(peer, cause)
+
+    def heard(self, subscription: Subscription) -> bool:
+        sender = subscription.sender
+        return sender is not None and (
+            sender.told(self.run.target)
+            or self.nothing_to_say(subscription)
+            or self._knows_something(subscription)
+        )
+
+    def _knows_something(self, subscription: Subscription) -> bool:
+        """Whether any state has come to the target.
+
+        It keeps what it was told also when the source loads its topic anew and no longer knows what it sent.
+        """
+        there = self.there(subscription)
+        return there is not None and self.run.source in there.filter.said
+
+    def tick(self) -> None:
+        """What was lost on the way is sent again at once; after that the period does it."""
+        for subscription in self.in_source():
+            if not self.heard(subscription) and subscription.sender is not None:
+                subscription.sender.send(self.run.target, self.seq)
+
+    def _not_fresh(self, subscription: Subscription) -> str | None:
+        sender, there, now_us = subscription.sender, self.there(subscription), self.runtime.now_us
+        if there is None:
+            return f"{subscription.name} is not in {self.run.target}"
+        if sender is None or sender.told(self.run.target) or self.nothing_to_say(subscription):
+            return None if sender is not None else f"{subscription.name} is not told at all"
+        if not self._knows_something(subscription):
+            return f"{self.run.target} has heard nothing of {subscription.name}"
+        age_us = now_us - there.filter.heard_us
+        latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
+        if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:
+            return None
+        return (
+            f"{self.run.target} heard of {subscription.name} {age_us / 1e6:.1f} s ago, its period is "
+            f"{sender.period_us / 1e6:g} s"
+        )
+
+    def stale(self) -> list[str]:
+        return [words for words in map(self._not_fresh, self.in_source()) if words is not None]
+
+    def untold(self) -> list[str]:
+        return sorted(
+            {
+                one.name: None
+                for one in self.in_source()
+                if not (one.sender is not None and one.sender.told(self.run.target))
+                and not self.nothing_to_say(one)
+            }
+        )
+
+    def untold_back(self) -> list[str]:
+        if self.target.state == "lost":  # nobody can tell any more
+            return []
+        found = [one for topic in self.topics_in(self.target) for one in topic.subscriptions.values()]
+        return sorted(
+            {
+                one.name: None
+                for one in found
+                if not (one.sender is not None and one.sender.told(self.run.source))
+                and not self.nothing_to_say(one)
+            }
+        )
+
+    def undo(self, cause: int) -> None:
+        for base in self.migration.bases:
+            self.runtime.synchronised.pop(base, None)
+        for cluster in (self.source, self.target):
+            for topic in self.topics_in(cluster):
+                for subscription in topic.subscriptions.values():
+                    if sender_for(subscription) is None:
+                        subscription.sender = None
+
+
+class Snapshots(_Telling):
+    """`switched` are the subscriptions whose flag this migration set: (cluster, topic, subscription)."""
+
+    def __init__(self, migration: Migration) -> None:
+        super().__init__(migration)
+        self.begun_us = 0
+        self.switched: list[tuple[str, str, str]] = []
+
+    def begin(self, cause: int) -> None:
+        self.begun_us = self.runtime.now_us
+        for cluster in (self.source, self.target):
+            for topic in self.topics_in(cluster):
+                for name, subscription in topic.subscriptions.items():
+                    if not subscription.replicated:
+                        self.switched.append((cluster.name, topic.name, name))
+                        subscription.switch_replication(True, cause)
+
+    def heard(self, subscription: Subscription) -> bool:
+        there = self.there(subscription)
+        return self.nothing_to_say(subscription) or (there is not None and there.last_applied_us is not None)
+
+    def stale(self) -> list[str]:
+        return [
+            f"no Update of {one.name} has come to {self.run.target}"
+            for one in self.in_source()
+            if not self.heard(one)
+        ]
+
+    def undo_conditions(self) -> list[Condition]:
+        return []
+
+    def undo(self, cause: int) -> None:
+        for cluster, topic_name, name in self.switched:
+            topic = self.runtime.clusters[cluster].topics.get(topic_name)
+            if topic is not None and name in topic.subscriptions:
+                topic.subscriptions[name].switch_replication(False, cause)
+        self.switched = []

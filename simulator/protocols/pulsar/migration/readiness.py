@@ -1,0 +1,146 @@
+"""When it is safe to switch, in words with the numbers; and what it would cost to switch now.
+
+Rules: looks, never acts. Safe is: the steps before are through, both clusters, the links and the
+LookupService work, nothing waits longer than a second to be copied, and what is acknowledged was told lately.
+The cost is the forecast of a failover of
+each subscription at this instant: what would be counted if the source crashed now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from simulator.protocols.pulsar.failover import forecasting
+from simulator.protocols.pulsar.migration.run import (
+    CLEAN_UP,
+    METADATA,
+    PROGRESS,
+    SKIPPED,
+    STEPS,
+    SWITCH,
+    TOPIC_DATA,
+)
+from simulator.protocols.pulsar.migration.work import Condition
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import Work
+
+LAG_MAX_US = 1_000_000
+"""What waits longer to be copied says that copying does not keep up."""
+
+
+def to_switch(work: Work) -> list[Condition]:
+    """What must hold before clients are sent to the target."""
+    migration = work.migration
+    lookup = work.runtime.lookup
+    broken = work.broken()
+    return [
+        *steps_before(migration),
+        Condition(broken is None, broken or "both clusters and the links between them work"),
+        Condition(
+            lookup.up,
+            "the LookupService answers"
+            if lookup.up
+            else "the LookupService is down: nobody would be told the new cluster",
+        ),
+        _connected(migration),
+        _copied(work),
+        _needed(migration),
+        _told(migration),
+    ]
+
+
+def steps_before(migration: Migration) -> list[Condition]:
+    """Whether the steps before the switch are through."""
+    found = []
+    for name in STEPS[: STEPS.index(SWITCH)]:
+        step = next(one for one in migration.run.steps if one.name == name)
+        if step.state == SKIPPED:
+            continue
+        progress = migration.works[name].progress()
+        found.append(
+            Condition(
+                step.state == "done",
+                f"step {name} is {step.state}: {progress.done:,} of {progress.total:,} {progress.unit}",
+            )
+        )
+    return found
+
+
+def _connected(migration: Migration) -> Condition:
+    connected, wanted = migration.works[TOPIC_DATA].connected()
+    return Condition(connected == wanted, f"{connected} of {wanted} replicators are connected, both ways")
+
+
+def _copied(work: Work) -> Condition:
+    """Whether what is still to be copied is young."""
+    runtime, run = work.runtime, work.run
+    only_here, oldest_us = 0, runtime.now_us
+    for topic in work.topics_in(work.source):
+        there = work.target.topics.get(topic.name)
+        held = forecasting.unsent(topic, run.target)
+        held -= forecasting.in_log(runtime, there) if there is not None else forecasting.BitMap()
+        only_here += len(held)
+        if held:
+            oldest_us = min(oldest_us, runtime.messages.published_us[held.min()])
+    lag_us = runtime.now_us - oldest_us
+    words = f"{only_here:,} messages are in {run.source} and not in {run.target}"
+    words += (
+        f", the oldest published {lag_us // 1000:,} ms ago (safe: {LAG_MAX_US // 1000:,} ms)"
+        if only_here
+        else ""
+    )
+    return Condition(lag_us <= LAG_MAX_US, words)
+
+
+def _needed(migration: Migration) -> Condition:
+    """Whether replication will bring everything that is still needed."""
+    needed = migration.works[CLEAN_UP].needed_here_alone(but_coming=True)
+    words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
+    return Condition(
+        not needed,
+        f"not acknowledged, and never to be copied: {words}"
+        if needed
+        else "all that is not acknowledged is copied or on its way",
+    )
+
+
+def _told(migration: Migration) -> Condition:
+    stale = migration.works[PROGRESS].stale()
+    return Condition(not stale, "; ".join(stale) if stale else "what is acknowledged was told lately")
+
+
+def only_forced(migration: Migration) -> str | None:
+    """Why not even force helps: clients would find nothing in the target. None when they would."""
+    progress = migration.works[METADATA].progress()
+    target = migration.runtime.clusters[migration.run.target]
+    if not target.up:
+        return f"{target.name} is {target.state}"
+    missing = [
+        topic.name
+        for topic in migration.works[METADATA].topics_in(migration.works[METADATA].source)
+        if topic.name not in target.topics
+    ]
+    if missing:
+        return (
+            f"{', '.join(missing)} are not in {target.name} yet ({progress.done} of {progress.total} "
+            f"resources are)"
+        )
+    return None
+
+
+def cost_now(
+    migration: Migration, forecast: Callable[[str, str], dict[str, dict[str, int]]]
+) -> dict[str, Any]:
+    """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`;
+    `forecast` tells it of a subscription and the cluster that would fail.
+    """
+    run = migration.run
+    by_name = {name: forecast(name, run.source).get(run.target) for name in migration.subscriptions}
+    known = {name: figures for name, figures in by_name.items() if figures is not None}
+    return {
+        "subscriptions": known,
+        "sum": {figure: sum(figures[figure] for figures in known.values()) for figure in forecasting.FIGURES},
+    }

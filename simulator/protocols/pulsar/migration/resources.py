@@ -1,0 +1,151 @@
+"""What belongs to a tenant in a cluster, as a list of single things that can be created and deleted.
+
+Rules: in order of creation: tenant, roles, namespaces with their policies, topics, subscriptions; deletion
+goes backwards. A subscription is created before the first entry that is kept, in every partition.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.protocols.pulsar.creation import catalogue, policies
+from simulator.protocols.pulsar.storage import retention as upkeep
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.migration.work import Work
+    from simulator.protocols.pulsar.runtime import Runtime
+
+TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "topic", "subscription"
+
+
+class Resource(NamedTuple):
+    """One thing. `topic` and `subscription` are given where they apply."""
+
+    kind: str
+    name: str
+    topic: str | None = None
+    subscription: str | None = None
+
+
+def directory_of(runtime: Runtime) -> dict[str, dict[tuple[str, str], None]]:
+    """By cluster the tenants and roles that are there when the run begins, as (kind, name).
+
+    Namespaces of a tenant in the LookupService's map exist where it has topics or where the scenario declares
+    them.
+    """
+    scenario = runtime.scenario
+    found: dict[str, dict[tuple[str, str], None]] = {name: {} for name in sorted(scenario.clusters)}
+    homes = {(cluster, topic.namespace) for topic in scenario.topics.values() for cluster in topic.clusters}
+    for _name, topic in sorted(scenario.topics.items()):
+        for cluster in topic.clusters:
+            found[cluster][TENANT, topic.tenant] = None
+            for role in scenario.tenants[topic.tenant].roles if topic.tenant in scenario.tenants else ():
+                found[cluster][ROLE, role] = None
+    for cluster, namespace in tuple(runtime.policies.namespaces):
+        mapped = namespace.partition("/")[0] in scenario.tenants and namespace not in scenario.namespaces
+        if mapped and (cluster, namespace) not in homes:
+            del runtime.policies.namespaces[cluster, namespace]
+    return found
+
+
+def of_tenant(work: Work) -> list[Resource]:
+    """Everything of the tenant in the source now."""
+    runtime, tenant, source = work.runtime, work.run.tenant, work.source
+    bases = [base for base in work.migration.bases if source.shape(base) is not None]
+    namespaces = sorted({runtime.scenario.topics[base].namespace: None for base in work.migration.bases})
+    found = [
+        Resource(TENANT, tenant),
+        *(Resource(ROLE, role) for role in runtime.scenario.tenants[tenant].roles),
+    ]
+    found += [Resource(NAMESPACE, name) for name in namespaces] + [
+        Resource(TOPIC, base, base) for base in bases
+    ]
+    for base in bases:
+        names = sorted({name: None for part in source.parts(base) for name in part.subscriptions})
+        found += [Resource(SUBSCRIPTION, name, base, name) for name in names]
+    return found
+
+
+def present(cluster: Cluster, resource: Resource) -> bool:
+    """Whether the cluster has it, or of a subscription any part."""
+    kind, name, topic, subscription = resource
+    if kind == NAMESPACE:
+        return (cluster.name, name) in cluster.runtime.policies.namespaces
+    if topic is None:
+        return (kind, name) in cluster.runtime.directory[cluster.name]
+    if subscription is None:
+        return cluster.shape(topic) is not None
+    return any(subscription in part.subscriptions for part in cluster.parts(topic))
+
+
+def copied(work: Work, resource: Resource) -> bool:
+    """Whether the target has it as the source does."""
+    if resource.subscription is None:
+        return present(work.target, resource)
+    return all(resource.subscription in there.subscriptions for _here, there in _parts(work, resource))
+
+
+def _parts(work: Work, resource: Resource) -> list[tuple[Topic, Topic]]:
+    """The partitions in the source that have the subscription, each with its copy in the target, where
+    there is one.
+    """
+    here = [part for part in work.source.parts(resource.topic) if resource.subscription in part.subscriptions]
+    return [(part, work.target.topics[part.name]) for part in here if part.name in work.target.topics]
+
+
+def create(work: Work, resource: Resource, cause: int) -> int:
+    """Create it in the target as the source has it; returns the row's seq."""
+    runtime, source, target = work.runtime, work.source, work.target
+    kind, name, topic, subscription = resource
+    seq = runtime.note(
+        "resource.created", cause, work.run.tenant, target.name, source.name, topic, subscription, kind, name
+    )
+    if kind == NAMESPACE:
+        policies.copy_namespace(runtime, source.name, target.name, name)
+    elif topic is None:
+        runtime.directory[target.name][kind, name] = None
+    elif subscription is None:
+        catalogue.create(target, topic, source.shape(topic), "migration", seq, source.name)
+    else:
+        for here, there in _parts(work, resource):
+            if subscription not in there.subscriptions:
+                there.add_subscription(
+                    subscription,
+                    here.subscriptions[subscription].type,
+                    there.log.first_kept - 1,
+                    False,
+                    "migration",
+                    seq,
+                )
+    return seq
+
+
+def delete(work: Work, cluster: Cluster, resource: Resource, cause: int) -> int:
+    """Delete it; a topic with all that is in it. Returns the row's seq."""
+    runtime = work.runtime
+    kind, name, topic, subscription = resource
+    seq = runtime.note(
+        "resource.deleted", cause, work.run.tenant, cluster.name, topic, subscription, kind, name
+    )
+    if kind == NAMESPACE:
+        del runtime.policies.namespaces[cluster.name, name]
+    elif topic is None:
+        del runtime.directory[cluster.name][kind, name]
+    elif subscription is None:
+        catalogue.delete(cluster, topic, "migration", seq)
+    else:
+        for part in cluster.parts(topic):
+            if subscription in part.subscriptions:
+                delete_subscription(part, subscription, seq)
+    return seq
+
+
+def delete_subscription(topic: Topic, name: str, cause: int) -> None:
+    """A subscription with its cursor, in one partition."""
+    found = topic.subscriptions.pop(name)
+    seq = topic.runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, found.number)
+    upkeep.subscription_deleted(topic, name)
+    upkeep.cursor_deleted(topic, seq)
+    topic.evaluate_controller(seq)

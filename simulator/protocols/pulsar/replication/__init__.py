@@ -1,0 +1,1 @@
+"""Geo-replication: the replicator of one topic from one cluster to another."""

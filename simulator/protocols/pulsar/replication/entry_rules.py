@@ -1,0 +1,127 @@
+"""What a replicator decides about one entry, in the broker's order (fact sheet section 11, A5), and what
+its arrival does.
+
+1 own-remote marker -> controller; 2 came from another cluster -> pass over; 3 replicate_to; 4 TTL; 5 send.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.markers.entries import SNAPSHOT, Marker
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+
+def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
+    """A marker met while reading: handled, passed over or sent."""
+    topic, runtime = replicator.topic, replicator.runtime
+    own = marker.origin == topic.cluster.name
+    if not own and marker.origin == replicator.peer and marker.type != SNAPSHOT:
+        seq = topic.note_marker("marker.handled", marker, replicator.peer, index, topic.stored_seqs[index])
+        _handle(replicator, marker, index, seq)
+    if (
+        not own
+        or (marker.addressee is not None and marker.addressee != replicator.peer)
+        or _expired(replicator, marker.published_us)
+    ):
+        replicator.acknowledge(index)
+        return
+    seq = topic.note_marker("marker.sent", marker, replicator.peer, index, topic.stored_seqs[index])
+    delay_us = 0
+    fault = next((f for f in runtime.marker_faults if _meant(f, replicator, marker)), None)
+    if fault is not None:
+        runtime.marker_faults.remove(fault)
+        if fault["by_us"] is None:
+            topic.note_marker("marker.dropped", marker, replicator.peer, index, seq)
+            replicator.acknowledge(index)
+            return
+        delay_us = fault["by_us"]
+        topic.note_marker("marker.delayed", marker, replicator.peer, index, seq, delay_us)
+    replicator.send(index, marker.size_bytes, seq, delay_us)
+
+
+def _meant(fault: dict, replicator: Replicator, marker: Marker) -> bool:
+    return (
+        fault["type"] == marker.type
+        and fault["cluster"] == replicator.topic.cluster.name
+        and fault["peer"] in (None, replicator.peer)
+    )
+
+
+def _handle(replicator: Replicator, marker: Marker, index: int, cause: int) -> None:
+    """Give a remote's marker to the controller; any such marker starts one, without the option one that
+    only answers.
+    """
+    topic = replicator.topic
+    if not topic.replicated_subscriptions_possible():
+        return
+    if topic.controller is None:
+        topic.create_controller()
+        if replicator.runtime.option("forcedControllerStart"):
+            topic.start_controller("forced", cause)
+    topic.controller.receive(marker, index, cause)
+
+
+def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
+    """Whether a local message goes to the peer: replicate_to, then TTL."""
+    runtime, topic = replicator.runtime, replicator.topic
+    reason = None
+    replicate_to = runtime.messages.replicate_to[record]
+    if replicate_to == -1 and not topic.hot.ttl_us:
+        return True
+    if replicate_to != -1 and not replicate_to & replicator.peer_bit:
+        reason = "replicate_to"
+    elif _expired(replicator, runtime.messages.published_us[record]):
+        reason = "expired"
+    if reason is None:
+        return True
+    for message in range(record, record + runtime.messages.batch[record]):
+        runtime.note(
+            "message.not-replicated",
+            topic.stored_seqs[index],
+            topic.cluster.number,
+            replicator.peer_number,
+            topic.number,
+            runtime.messages.producer[message],
+            runtime.messages.sequence_id[message],
+            reason,
+        )
+    return False
+
+
+def _expired(replicator: Replicator, published_us: int) -> bool:
+    ttl_us = replicator.topic.hot.ttl_us
+    return ttl_us > 0 and published_us + ttl_us < replicator.runtime.now_us
+
+
+def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
+    """Append an arrived entry to the peer's log, unless deduplication knows it."""
+    runtime, source = replicator.runtime, replicator.topic
+    target = runtime.clusters[replicator.peer].topics[source.name]
+    record = source.log.records.values[index]
+    if record < 0:
+        target.wake(target.append_marker(runtime.markers[-record - 1], source.cluster.name, cause))
+        return
+    messages, count = runtime.messages, runtime.messages.batch[record]
+    if target.hot.deduplicates:
+        name = "pulsar.repl." + source.cluster.name
+        position = source.log.position(index)
+        if position <= target.producers_seen.get(name, (-1, -1)):
+            for message in range(record, record + count):
+                runtime.note(
+                    "message.deduplicated",
+                    cause,
+                    target.cluster.number,
+                    source.cluster.number,
+                    target.number,
+                    messages.producer[message],
+                    messages.sequence_id[message],
+                )
+            return
+        target.producers_seen[name] = position
+    seq = target.append_messages(
+        record, count, source.cluster.number, messages.size_bytes[record] * count, cause, index
+    )
+    target.wake_dispatchers(seq)

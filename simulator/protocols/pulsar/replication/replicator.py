@@ -1,0 +1,412 @@
+"""A geo-replicator: reads one topic partition in one cluster and sends it to one other (fact sheets A and
+11).
+
+States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it
+asks whether the peer has the topic in the same shape (`creation.replicator_start`). On started the cursor is
+rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on
+the wire or without receipt; reading goes on below nine tenths (`receipts`). `connection` counts connections:
+what an earlier one carried is lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.kernel.random import draw, stream_key
+from simulator.log.border import Border
+from simulator.log.cursors import Cursor
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.creation import replicated_schemas, replicator_start
+from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
+from simulator.protocols.pulsar.ranks import REPLICATOR, rank
+from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, ReceiptTaker
+from simulator.trace.registry import CODE, NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.creation.start_check import Outcome
+
+_REPLICATED = CODE["message.replicated"]
+DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
+PASSED_AT_ONCE = 1024
+"""Entries from other clusters that one step passes over at most: what it looks at does not grow with the
+backlog.
+"""
+
+
+class Replicator(ReceiptTaker):
+    """X -> Y for one topic partition; lives in X."""
+
+    def __init__(self, topic: Topic, peer: str, mark_delete: int) -> None:
+        runtime = topic.runtime
+        self.topic = topic
+        self.runtime = runtime
+        self.peer = peer
+        self.peer_number = runtime.name(peer)
+        self.origin_index = topic.cluster.index
+        self.peer_bit = 1 << runtime.cluster_index(peer)
+        self.rank = rank(REPLICATOR, runtime.cluster_index(peer), topic.rank & 0xFFFF)
+        # so its first write is not held back
+        self.cursor = Cursor(mark_delete, runtime.now_us - PERSIST_INTERVAL_US)
+        self.link = runtime.links[(topic.cluster.name, peer)]
+        self.back = runtime.links[(peer, topic.cluster.name)]
+        self.stream = stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
+        self.draw_base = topic.partition + 1 << 44
+        self.state = DISCONNECTED
+        self.connection = 0
+        self.retries = 0
+        self.read_index = mark_delete + 1
+        self.read_to = self.read_index  # entries below were read before: some may have their receipt
+        # (index, sent_us, due_us), not yet stored at the peer
+        self.wire: deque[tuple[int, int, int]] = deque()
+        self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
+        self.last_arrival_us = self.last_receipt_us = 0
+        self.border = Border(topic.log)
+        self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
+        self.reading = self.stalled = False
+        self.removed = False
+        self.started_us = 0
+        # the row that asked for the start under way; the last row that asked, retries aside
+        self.start_seq = self.asked_seq = NULL
+        self.checked: Outcome | None = None  # what its last start check came to
+        self.next_try_us: int | None = None  # when the backoff under way is over
+        self.failed_starts = 0  # over the run, lost connections too; `retries` is the backoff's own count
+        self.last_error: str | None = None  # what keeps it from replicating now
+        self.schemas = ReplicatedSchemas()
+        self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
+
+    @property
+    def connected(self) -> bool:
+        """Whether its producer at the peer works: what the snapshot tick's rule 4 asks."""
+        return self.state == STARTED
+
+    @property
+    def reads_on(self) -> bool:
+        """Whether it has read all there is to read: connected, with room, and no schema in the way."""
+        return self.state == STARTED and not self.stalled and not self.schemas.waiting
+
+    # --- connecting
+
+    def start(self, cause: int, at_once: bool = False) -> None:
+        """Connect: takes a round trip, or no time when the run begins connected."""
+        if self.state != DISCONNECTED or self.removed:
+            return
+        self.start_seq = cause
+        if cause != NULL:
+            self.asked_seq = cause
+        if (obstacle := self._obstacle()) is not None:
+            self.fail_start(obstacle)
+            return
+        self.state = STARTING
+        if at_once and replicator_start.passes_at_once(self):
+            self._started(cause)
+            return
+        round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
+        self.runtime.schedule(
+            self.runtime.now_us + round_trip_us, self.rank, self, "connected_now", self.connection
+        )
+
+    def reachable(self) -> bool:
+        """The link is up, and a broker there has the topic."""
+        remote = self.runtime.clusters[self.peer]
+        return (
+            self.topic.loaded
+            and self.link.up
+            and remote.up
+            and self.topic.name in remote.topics
+            and remote.topics[self.topic.name].loaded
+        )
+
+    def _obstacle(self) -> str | None:
+        """Why it cannot connect now, None if it can: the link is up, and if a broker there should serve
+        the topic, it does, and takes messages.
+        """
+        remote = self.runtime.clusters[self.peer]
+        there = remote.topics.get(self.topic.name)
+        if not (self.topic.loaded and self.link.up and remote.up and (there is None or there.loaded)):
+            return f"no connection to {self.peer}"
+        return (
+            f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
+        )
+
+    def _retry(self) -> int:
+        wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
+        self.retries += 1
+        self.failed_starts += 1
+        self.next_try_us = self.runtime.now_us + wait_us
+        self.runtime.schedule(self.next_try_us, self.rank, self, "retry_now", self.connection)
+        return wait_us
+
+    def fail_start(self, why: str) -> int:
+        """The start came to nothing: try again after the backoff, which is returned."""
+        self.state = DISCONNECTED
+        self.last_error = why
+        return self._retry()
+
+    def refused(self, reason: str, why: str) -> None:
+        """The start check said no; it is asked again, for ever."""
+        wait_us = self.fail_start(why)
+        self.runtime.note(
+            "replicator.start-refused",
+            self.start_seq,
+            self.topic.cluster.number,
+            self.peer_number,
+            self.topic.number,
+            self.failed_starts,
+            wait_us,
+            reason,
+            why,
+        )
+
+    def create_remote(self, argument: tuple[int, int]) -> None:
+        """The order to create the topic arrives at the peer."""
+        replicator_start.create_remote(self, *argument)
+
+    def creation_answered(self, argument: tuple[int, tuple[str, str] | None]) -> None:
+        """The peer's answer to the order: connect, or try again because of (a word, a sentence)."""
+        connection, why_not = argument
+        if connection == self.connection and why_not is None:
+            self.connected_now(connection)
+        elif connection == self.connection:
+            replicator_start.denied(self, why_not[1])
+            self.refused(*why_not)
+
+    def retry_now(self, connection: int) -> None:
+        """The backoff is over."""
+        if connection == self.connection:
+            self.start(NULL)
+
+    def connected_now(self, connection: int) -> None:
+        """The round trip of connecting is over."""
+        if connection != self.connection or self.state != STARTING:
+            return
+        if (obstacle := self._obstacle()) is not None:
+            self.fail_start(obstacle)
+        elif replicator_start.passes(self):
+            self._started(NULL)
+
+    def _started(self, cause: int) -> None:
+        self.state = STARTED
+        self.started_us = self.runtime.now_us
+        self.retries = 0
+        self.last_error = None
+        self.schemas.reset()
+        # order holds on a connection: the last one's is no matter
+        self.last_arrival_us = self.last_receipt_us = 0
+        cluster, topic = self.topic.cluster.number, self.topic.number
+        seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
+        self.read_index = max(
+            self.cursor.next_unacknowledged(self.cursor.mark_delete + 1), self.topic.log.first_kept
+        )
+        if self.read_index < self.read_to:
+            position = self.topic.log.position(self.read_index - 1)
+            self.runtime.note("replicator.rewound", seq, cluster, self.peer_number, topic, *position)
+        self.read()
+
+    def disconnect(self, reason: str, cause: int) -> None:
+        """The connection broke: what was on the wire is lost; try again with backoff, unless that is going
+        on already.
+        """
+        if self.state == DISCONNECTED:
+            return
+        if self.state == STARTED:
+            self._break(reason, cause)
+        self.state = DISCONNECTED
+        self.connection += 1
+        if self.topic.loaded and not self.removed:
+            self.fail_start(f"disconnected: {reason}")
+
+    def _break(self, reason: str, cause: int) -> None:
+        self.settle()
+        seq = self.runtime.note(
+            "replicator.disconnected",
+            cause,
+            self.topic.cluster.number,
+            self.peer_number,
+            self.topic.number,
+            reason,
+        )
+        for index, _sent_us, _due_us in self.wire:
+            record = self.topic.log.records[index]
+            if record < 0:
+                self.topic.note_marker(
+                    "marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq
+                )
+        self.wire.clear()
+        self.receipts.clear()
+        self.stalled = False
+        self.seen_in = NULL
+
+    def close(self, reason: str, cause: int, clean: bool) -> None:
+        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten.
+
+        A load makes a new replicator, whose backoff begins anew.
+        """
+        if self.state == STARTED:
+            self._break(reason, cause)
+        self.state = DISCONNECTED
+        self.connection += 1
+        self.retries = 0
+        self.sent_entries = self.sent_bytes = 0
+        if clean or self._flushed_by_now():
+            self.cursor.persist(self.runtime.now_us)
+        else:
+            self.cursor.recover()
+
+    def _flushed_by_now(self) -> bool:
+        """Whether the flush that bounds how long a cursor stays dirty has been: an ack a second or more
+        after the last write is written itself, so at that flush nothing newer is missing.
+        """
+        flush_us = (
+            self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic) * 1_000_000
+        )
+        return self.runtime.now_us - self.cursor.last_persist_us >= flush_us
+
+    def remove(self, cause: int) -> None:
+        """Replication to the peer was taken off the list: the cursor goes with it."""
+        if self.state == STARTED:
+            self._break("removed", cause)
+        self.state = DISCONNECTED
+        self.connection += 1
+        self.removed = True
+        self.runtime.note(
+            "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
+        )
+
+    # --- reading and sending
+
+    def read(self) -> None:
+        """Read on from the cursor while connected and while the queue has room; per entry in the broker's
+        order.
+        """
+        if self.reading or self.state != STARTED or self.schemas.waiting:
+            return
+        self.reading = True
+        log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
+        values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
+        while self.read_index < log.length and self.state == STARTED:
+            if len(self.wire) + len(self.receipts) >= size_max:
+                self.settle()
+                if len(self.wire) + len(self.receipts) >= size_max:
+                    self._stall(size_max)
+                    break
+            index = self.read_index
+            self.read_index = index + 1
+            if index < self.read_to and self.cursor.is_acknowledged(index):
+                continue
+            record = values[index]
+            if record < 0:
+                replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
+            elif origins[record] != origin_index:
+                self.acknowledge(index)  # came from another cluster: never forwarded on
+                if index + 1 < log.length:
+                    self._pass_over_others(index)
+            elif not self._send_message(index, record):
+                self.read_index = index
+                break
+        if self.read_to < self.read_index:
+            self.read_to = self.read_index
+        self.reading = False
+
+    def _pass_over_others(self, index: int) -> None:
+        """The entries after `index` that came from other clusters too, in one piece: the cursor was
+        written at this instant, if that was due. Only when nothing after it was read before.
+        """
+        if self.read_to > index + 1:
+            return
+        log = self.topic.log
+        records = log.records.view(index + 1, min(log.length, index + 1 + PASSED_AT_ONCE))
+        ours = (records < 0) | (
+            self.runtime.messages.values("origin", np.maximum(records, 0)) == self.origin_index
+        )
+        last = index + (int(ours.argmax()) if ours.any() else len(records))
+        self.cursor.acknowledge_range(index + 1, last)
+        self.read_index = last + 1
+
+    def _send_message(self, index: int, record: int) -> bool:
+        """Send or pass over; False when its schema keeps it here."""
+        runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
+        if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(
+            self, index, record
+        ):
+            self.acknowledge(index)
+            return True
+        if runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
+            return False
+        count = messages.batch[record]
+        ledger, entry = topic.log.position(index)
+        cause, seq = topic.stored_seqs.values[index], NULL
+        for message in (record,) if count == 1 else range(record, record + count):
+            seq = runtime.emit(
+                (
+                    _REPLICATED,
+                    runtime.now_us,
+                    cause,
+                    topic.cluster.number,
+                    self.peer_number,
+                    topic.number,
+                    messages.producer[message],
+                    messages.sequence_id[message],
+                    ledger,
+                    entry,
+                    NULL if count == 1 else message - record,
+                )
+            )
+        self.send(index, messages.size_bytes[record] * count, seq)
+        return True
+
+    def pass_over_expired(self, index: int) -> None:
+        """The cursor's expiry is about to pass this entry: say so of local messages that were still to be
+        sent.
+        """
+        record = self.topic.log.records[index]
+        if (
+            record >= 0
+            and self.runtime.messages.origin[record] == self.origin_index
+            and not self.cursor.is_acknowledged(index)
+        ):
+            replication_order.message_wanted(self, index, record)
+
+    def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
+        """Put an entry on the wire, in order."""
+        now_us = self.runtime.now_us
+        due_us = self.link.transmit(now_us, size_bytes, self.draw_base + index) + extra_us
+        if due_us < self.last_arrival_us:
+            due_us = self.last_arrival_us
+        self.last_arrival_us = due_us
+        self.sent_entries += 1
+        self.sent_bytes += size_bytes
+        self.wire.append((index, now_us, due_us))
+        self.runtime.schedule(due_us, self.rank, self, "arrive", (self.connection, index, seq))
+
+    def arrive(self, argument: tuple[int, int, int]) -> None:
+        """An entry reached the peer: stored there, its receipt on the way back."""
+        connection, index, seq = argument
+        if connection != self.connection or self.state != STARTED:
+            return
+        self.wire.popleft()
+        receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)
+        if receipt_us < self.last_receipt_us:
+            receipt_us = self.last_receipt_us
+        self.last_receipt_us = receipt_us
+        self.receipts.append((index, receipt_us))
+        ledgers = self.topic.log.ledgers
+        if len(ledgers) > 1 and index >= ledgers[1].first_index:
+            self.see_border(index, receipt_us)
+        replication_order.store_at_peer(self, index, seq)
+        if self.stalled:
+            self.runtime.schedule(receipt_us, self.rank, self, "room", self.connection)
+
+    # --- schemas
+
+    def register_schema(self, argument: tuple[int, int, str]) -> None:
+        """The peer is asked to take a schema that the next entry needs."""
+        replicated_schemas.register(self, *argument)
+
+    def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
+        """Its answer: go on, or stop here until the connection is made anew."""
+        replicated_schemas.answered(self, *argument)

@@ -1,0 +1,263 @@
+"""A shadow replicator: tells one shadow topic (or partition) of every entry of its source, by position
+(fact sheet C2).
+
+Rules: its cursor is not durable and begins at the end of the log, so what was written before, or while its
+source was away, is not told entry by entry. It skips only what TTL has expired: markers and what came from
+elsewhere go too. Entries travel in order without payload, and at most replicationProducerQueueSize are on
+their way; one is done when the shadow has taken its position. A start that fails ends the replicator, for the
+broker looks for it in the wrong list before it would try again (option `shadowReplicatorRetry`); the next
+policy check builds a new one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from simulator.kernel.random import draw, stream_key
+from simulator.log.cursors import Cursor
+from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.ranks import SHADOW, rank
+from simulator.protocols.pulsar.shadow.reads import entry_bytes
+from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+
+DISCONNECTED, STARTING, STARTED, TERMINATED = "disconnected", "starting", "started", "terminated"
+REFUSED_WAIT_US = 1_000_000
+"""A send that the other topic refuses is read again after this: Pulsar's first wait after a failed read."""
+
+
+class ShadowReplicator:
+    """Source partition -> one shadow partition; lives with the source."""
+
+    def __init__(self, topic: Topic, shadow: str, cause: int) -> None:
+        runtime = topic.runtime
+        self.topic = topic
+        self.runtime = runtime
+        self.shadow = shadow
+        self.number = runtime.name(shadow)
+        self.rank = rank(SHADOW, topic.rank >> 16 & 0xFFFF, topic.rank & 0xFFFF)
+        self.stream = stream_key(runtime.seed, f"shadow-backoff/{topic.cluster.name}/{shadow}")
+        self.cursor = Cursor(topic.log.length - 1, runtime.now_us)
+        self.read_index = topic.log.length
+        self.state = DISCONNECTED
+        self.connection = 0
+        self.retries = 0
+        self.began = False  # whether it has ever been connected
+        self.stalled = False
+        self.reading = False
+        self.wire: deque[int] = deque()
+        self.waiting: dict[int, None] = {}  # with the shadow, which does not know their ledger yet; in order
+        self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
+        position = topic.log.position(self.cursor.mark_delete)
+        runtime.note(
+            "shadow.replicator-created", cause, topic.cluster.number, self.number, topic.name, *position
+        )
+
+    @property
+    def in_flight(self) -> int:
+        """Entries sent that the shadow has not taken yet."""
+        return len(self.wire) + len(self.waiting)
+
+    @property
+    def backlog(self) -> int:
+        """Entries behind its cursor."""
+        return max(0, self.cursor.backlog(self.topic.log.length))
+
+    # --- connecting
+
+    def start(self, cause: int, at_once: bool = False) -> None:
+        """Connect a producer to the shadow: a round trip, or no time when the run begins."""
+        if self.state != DISCONNECTED:
+            return
+        self.state = STARTING
+        # then it is loaded at this instant, too
+        begins = self.runtime.now_us == 0 and self.shadow in self.topic.cluster.topics
+        if at_once and (begins or self._reachable()):
+            self._started(cause)
+        else:
+            self._after(2 * self.runtime.option("shadowReplicationLatency"), "connected_now")
+
+    def _after(self, wait_us: int, method: str) -> None:
+        self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, method, self.connection)
+
+    def connected_now(self, connection: int) -> None:
+        """The round trip is over."""
+        if connection != self.connection or self.state != STARTING:
+            return
+        if self._reachable():
+            self._started(NULL)
+            return
+        self.state = DISCONNECTED
+        self._retry()
+
+    def _reachable(self) -> bool:
+        shadow = self.topic.cluster.topics.get(self.shadow)
+        return shadow is not None and shadow.loaded
+
+    def _retry(self) -> None:
+        """Try again with backoff; the very first start that fails is the last, as shipped."""
+        wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
+        self.retries += 1
+        self._after(wait_us, "retry_now")
+
+    def retry_now(self, connection: int) -> None:
+        """The backoff is over."""
+        if connection != self.connection or self.state != DISCONNECTED:
+            return
+        if not self.began and self.runtime.option("shadowReplicatorRetry") == "terminates":
+            self.topic.shadows.ended(self.shadow)
+            self.end("start-failed", NULL)
+            return
+        self.start(NULL)
+
+    def _started(self, cause: int) -> None:
+        self.state, self.began, self.retries = STARTED, True, 0
+        self._note("shadow.replicator-started", cause)
+        self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
+        self.read()
+
+    def disconnect(self, reason: str, cause: int) -> None:
+        """The shadow's broker is gone: what was on its way will be told again, from the cursor on."""
+        if self.state not in (STARTED, STARTING):
+            return
+        if self.state == STARTED:
+            self._note("shadow.replicator-stopped", cause, reason)
+        self._drop()
+        self.state = DISCONNECTED
+        self._retry()
+
+    def end(self, reason: str, cause: int) -> None:
+        """For good: the cursor goes too."""
+        if self.state != TERMINATED:
+            self._note("shadow.replicator-stopped", cause, reason)
+        self._drop()
+        self.state = TERMINATED
+
+    def _drop(self) -> None:
+        self.connection += 1
+        self.wire.clear()
+        self.waiting.clear()
+        self.stalled = False
+
+    def _note(self, event: str, cause: int, *more: str) -> int:
+        return self.runtime.note(event, cause, self.topic.cluster.number, self.number, *more)
+
+    # --- reading and sending
+
+    def read(self) -> None:
+        """Tell of every entry from the read position on, while connected and while the queue has room."""
+        self._reset_if_far_behind()
+        if self.state != STARTED or self.reading:
+            return
+        self.reading = True
+        log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
+        while self.read_index < log.length and self.state == STARTED and not self.stalled:
+            if self.in_flight >= size_max:
+                self.stalled = True
+                break
+            index = self.read_index
+            self.read_index = index + 1
+            if self._expired(index):
+                self._skip(index)
+            else:
+                self._send(index)
+        self.reading = False
+
+    def _expired(self, index: int) -> bool:
+        ttl_us = self.topic.hot.ttl_us
+        return ttl_us > 0 and upkeep.published_us(self.topic, index) + ttl_us < self.runtime.now_us
+
+    def _skip(self, index: int) -> None:
+        self.skipped += 1
+        self._note_entry("shadow.entry-skipped", index, "expired")
+        self.cursor.acknowledge(index)
+
+    def _note_entry(self, event: str, index: int, *more: str) -> None:
+        self.runtime.note(
+            event,
+            self.topic.stored_seqs[index],
+            self.topic.cluster.number,
+            self.number,
+            *self.topic.log.position(index),
+            *more,
+        )
+
+    def _send(self, index: int) -> None:
+        record = self.topic.log.records[index]
+        self.sent_messages += 1 if record < 0 else self.runtime.messages.batch[record]
+        if self.topic.reads is not None:
+            self.topic.reads.take(index)
+        if self.runtime.option("shadowCachesReplicatedEntries"):
+            # the payload travels only where somebody caches it
+            self.sent_bytes += entry_bytes(self.topic, index)
+        self.wire.append(index)
+        self.runtime.schedule(
+            self.runtime.now_us + self.runtime.option("shadowReplicationLatency"),
+            self.rank,
+            self,
+            "arrive",
+            (self.connection, index),
+        )
+
+    def arrive(self, argument: tuple[int, int]) -> None:
+        """An entry's position reached the shadow's broker."""
+        connection, index = argument
+        if connection != self.connection or self.state != STARTED:
+            return
+        self.wire.popleft()
+        shadow = self.topic.cluster.topics[self.shadow]
+        if shadow.source is None:
+            self._refused(index)
+            return
+        self.waiting[index] = None
+        shadow.add(self.topic.log.position(index), self.topic.stored_seqs[index], (self, index))
+
+    def _refused(self, index: int) -> None:
+        """The topic named is no shadow: it takes no message that brings its own position.
+
+        Read again, after a wait.
+        """
+        self._note_entry("shadow.entry-refused", index, "not-a-shadow")
+        self._drop()
+        self._after(REFUSED_WAIT_US, "read_again")
+
+    def read_again(self, connection: int) -> None:
+        """The wait after a refusal is over."""
+        if connection == self.connection and self.state == STARTED:
+            self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
+            self.read()
+
+    def taken(self, index: int) -> None:
+        """The shadow took an entry's position."""
+        self.waiting.pop(index, None)
+        self.cursor.acknowledge(index)
+        size_max = self.topic.hot.replicator_queue_entries
+        if self.stalled and self.in_flight < max(1, size_max * 9 // 10):
+            self.stalled = False
+            self.read()
+
+    # --- the cursor
+
+    def pushed_to(self, index: int) -> None:
+        """Entries before `index` were deleted: a cursor that holds nothing is moved over them."""
+        self.cursor.mark_delete_to(index - 1)
+        self.read_index = max(self.read_index, index)
+
+    def _reset_if_far_behind(self) -> None:
+        """shadowReplicatorAutoResetBacklogEntries, which exists in the proposal only."""
+        most = self.runtime.option("shadowReplicatorAutoResetBacklogEntries")
+        if not most or self.backlog <= most:
+            return
+        before, last = self.topic.log.position(self.cursor.mark_delete), self.topic.log.length - 1
+        passed = self.backlog
+        self.cursor.mark_delete_to(last)
+        self.read_index = last + 1
+        self.resets += 1
+        after = self.topic.log.position(last)
+        self.runtime.note(
+            "shadow.replicator-reset", NULL, self.topic.cluster.number, self.number, *before, *after, passed
+        )

@@ -1,0 +1,184 @@
+"""What a topic is to its shadows: the list of them, the replicators that feed them, and the watch on its
+list of ledgers.
+
+Rules: setting the list starts the replicators that are missing and ends those that are not named any more;
+all that is policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version;
+a shadow hears of it a little later and reads the newest then, so a change that it has read already is stale
+(fact sheet C1, C2, C4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+from simulator.protocols.pulsar.shadow.storage import Storage
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+
+_SECOND_US = 1_000_000
+
+
+class ShadowList(NamedTuple):
+    """A topic's policy: names of its shadow topics, and until when the last change of it is being written."""
+
+    names: tuple[str, ...] = ()
+    busy_until_us: int = 0
+
+
+NO_SHADOWS = ShadowList()
+
+
+class ShadowSource:
+    """The side of one topic partition that its shadows see."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.storage = Storage(topic)
+        self.version = 0  # of the list of ledgers
+        self.stopped_us: int | None = None  # when its writer was gone, since the last load
+        self.stopped_cleanly = False
+        self.checked_epoch = -1  # the load whose periodic check is on the calendar
+        self.replicators: dict[str, ShadowReplicator] = {}  # by the shadow's own name (of the partition)
+
+    # --- the list of ledgers
+
+    def ledgers_changed(self, cause: int) -> None:
+        """A ledger was opened, closed, deleted or offloaded: tell the shadows that watch."""
+        self.version += 1
+        runtime = self.topic.runtime
+        due_us = None
+        for shadow in self.shadows():
+            if shadow.loaded:
+                due_us = due_us or runtime.now_us + runtime.option("shadowMetadataLatency")
+                runtime.schedule(due_us, shadow.rank, shadow, "hear_of_ledgers", (shadow.epoch, cause))
+
+    def shadows(self) -> list[ShadowTopic]:
+        """The shadows of this topic partition in its cluster, by name."""
+        return [topic for topic in self.topic.cluster.topics.values() if topic.source is self.topic]
+
+    # --- the list of shadow topics
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Names of the shadow topics that are to be fed, as the topic's policy has them."""
+        return self.topic.runtime.shadow_lists.get(
+            (self.topic.cluster.name, self.topic.base), NO_SHADOWS
+        ).names
+
+    def partition_of(self, shadow: str) -> str:
+        """The shadow's partition that this topic partition feeds: the one of the same number."""
+        return shadow if self.topic.partition < 0 else f"{shadow}-partition-{self.topic.partition}"
+
+    def check_replication(self, cause: int, first: bool = False) -> None:
+        """Start the replicators that are missing, end those that are not listed (the broker's policy
+        check).
+        """
+        wanted = [self.partition_of(name) for name in self.listed]
+        if not wanted and self.topic.runtime.option("shadowRemoveLast") == "keeps-running":
+            return
+        for name in wanted:
+            if name not in self.replicators:
+                replicator = self.replicators[name] = ShadowReplicator(self.topic, name, cause)
+                replicator.start(cause, at_once=first)
+        for name in [name for name in self.replicators if name not in wanted]:
+            self.replicators.pop(name).end("removed", cause)
+
+    def begin_policy_check(self) -> None:
+        """The periodic check, of this load."""
+        seconds = self.topic.cluster.setting("replicationPolicyCheckDurationSeconds", self.topic)
+        if seconds and self.listed and self.checked_epoch != self.topic.epoch:
+            self.checked_epoch = self.topic.epoch
+            self.topic.runtime.schedule(
+                self.topic.runtime.now_us + seconds * _SECOND_US,
+                self.topic.rank,
+                self,
+                "policy_timer",
+                self.topic.epoch,
+            )
+
+    def policy_timer(self, epoch: int) -> None:
+        """A replicator that ended by itself is built again."""
+        if epoch == self.topic.epoch and self.topic.loaded:
+            self.checked_epoch = -1
+            self.check_replication(NULL)
+            self.begin_policy_check()
+
+    def ended(self, name: str) -> None:
+        """A replicator ended by itself."""
+        self.replicators.pop(name, None)
+
+    # --- the topic's own life
+
+    def loaded(self, cause: int, first: bool) -> None:
+        """A broker took the topic: non-durable cursors begin anew at the end of the log."""
+        self.stopped_us = None
+        for shadow in self.shadows():
+            if shadow.waits_for_source:
+                shadow.load(cause)
+        self.check_replication(cause, first)
+        self.begin_policy_check()
+
+    def unloaded(self, reason: str, cause: int, clean: bool) -> None:
+        """The broker is gone, and with it the cursors of the replicators."""
+        self.stopped_us, self.stopped_cleanly = self.topic.runtime.now_us, clean
+        for replicator in self.replicators.values():
+            replicator.end("source-" + reason, cause)
+        self.replicators = {}
+
+    def appended(self) -> None:
+        """Something was appended: the replicators read on."""
+        for replicator in tuple(self.replicators.values()):
+            replicator.read()
+
+    def trimmed(self) -> None:
+        """Ledgers were deleted: non-durable cursors are pushed forward."""
+        for replicator in self.replicators.values():
+            replicator.pushed_to(self.topic.log.first_kept)
+
+    # --- the end of the open ledger, as others see it
+
+    def entries_confirmed(self) -> int:
+        """Entries of the last ledger that the bookies say are confirmed to somebody who opens it for reading.
+
+        The writer tells them every bookkeeperExplicitLacIntervalInMills (0: never); with the option
+        `shadowReadsPiggybackedLac` the confirmed entry that each entry carries counts too, which is all but
+        the last. A ledger that was closed cleanly is known whole.
+        """
+        topic, log = self.topic, self.topic.log
+        ledger = log.ledgers[-1]
+        if ledger.closed_us is not None or (self.stopped_us is not None and self.stopped_cleanly):
+            return ledger.entries
+        told = max(0, ledger.entries - 1) if topic.runtime.option("shadowReadsPiggybackedLac") else 0
+        interval_us = topic.cluster.setting("bookkeeperExplicitLacIntervalInMills", topic) * 1_000
+        if interval_us:
+            until_us = topic.runtime.now_us if self.stopped_us is None else self.stopped_us
+            last_us = ledger.opened_us + (until_us - ledger.opened_us) // interval_us * interval_us
+            told = max(told, self._entries_stored_by(last_us))
+        return told
+
+    def next_told_us(self) -> int | None:
+        """The next instant at which the writer tells the bookies what is confirmed; None when it never
+        does, or was deleted.
+        """
+        ledgers, now_us = self.topic.log.ledgers, self.topic.runtime.now_us
+        interval_us = self.topic.cluster.setting("bookkeeperExplicitLacIntervalInMills", self.topic) * 1_000
+        if not interval_us or not ledgers:
+            return None
+        ledger = ledgers[-1]
+        return ledger.opened_us + ((now_us - ledger.opened_us) // interval_us + 1) * interval_us
+
+    def _entries_stored_by(self, at_us: int) -> int:
+        """Entries of the last ledger that were stored at or before an instant."""
+        topic, ledger = self.topic, self.topic.log.ledgers[-1]
+        low, high = 0, ledger.entries
+        while low < high:
+            middle = (low + high) // 2
+            if topic.runtime.trace.at_us(topic.stored_seqs[ledger.first_index + middle]) <= at_us:
+                low = middle + 1
+            else:
+                high = middle
+        return low

@@ -1,0 +1,307 @@
+"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source (fact
+sheet C3, C4).
+
+Rules: it never writes an entry, opens no ledger and rolls none over. Its last confirmed entry comes from
+positions that it is told (`add`), from the source's list of ledgers, which it watches, and, as an option,
+from asking the bookies. The source's retention knows
+nothing of its cursors: they are pushed over what the source deletes, and what they had not acknowledged is
+lost.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from pyroaring import BitMap
+
+from simulator.protocols.pulsar.broker.topic import Topic
+from simulator.protocols.pulsar.shadow import losses
+from simulator.protocols.pulsar.shadow.log import ShadowLog
+from simulator.protocols.pulsar.shadow.reads import Reads
+from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.log.columns import SharedColumn
+    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+
+Waiting = tuple["ShadowReplicator", int] | None
+"""Who told of a position, and the entry's index there; None for a client that sent the position itself."""
+
+
+class ShadowTopic(Topic):
+    """One shadow topic partition in one cluster; partition i reads the ledgers of the source's partition
+    i.
+    """
+
+    refuses = "not-allowed"
+
+    def __init__(self, cluster: Cluster, base: str, name: str, partition: int, source: Topic) -> None:
+        super().__init__(cluster, base, name, partition)
+        self.source = source
+        self.log = ShadowLog(source.log)
+        self.reads = Reads(self, source)
+        source.count_reads()
+        # (position, cause, who) beyond the last ledger known
+        self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()
+        self.queued_ever = 0
+        # the broker's counter of the open ledger: the last entry number it was told, 0 when opened
+        self.current_entries = 0
+        self.fresh = True  # created, and not loaded yet
+        self.waits_for_source = False
+        self.seen_version = -1
+        self.refresh_due = False
+        self.confirmed_reads = 0  # questions to the bookies how far the open ledger goes
+        # subscription -> messages that the source deleted before they were acknowledged
+        self.lost: dict[str, BitMap] = {}
+        self.open_bytes = 0  # of the entries seen of the last ledger
+        self._open_seen: tuple[int, int] = (-1, 0)  # (the last ledger, index up to which open_bytes counts)
+        self._counted_to = 0
+
+    @property
+    def stored_seqs(self) -> SharedColumn:
+        """The rows that stored the entries: the source's."""
+        return self.source.stored_seqs
+
+    @stored_seqs.setter
+    def stored_seqs(self, _column: SharedColumn) -> None:
+        """It stores nothing, so it has no column of its own to keep."""
+
+    # --- life
+
+    def load(self, cause: int, first: bool = False) -> None:
+        """A broker takes the topic, if its source is there: a topic without ledgers cannot be opened.
+
+        Cursors leave what was deleted meanwhile when they are back where they were persisted.
+        """
+        self.waits_for_source = self.cluster.topics.get(self.source.name) is not self.source
+        if self.waits_for_source:
+            self.loaded = False
+            self.runtime.note("shadow.load-failed", cause, self.cluster.number, self.number, self.source.name)
+            return
+        super().load(cause, first)
+        self._leave_deleted(self.loaded_seq)
+
+    def forget(self, cause: int) -> None:
+        """The shadow is deleted: nothing is stored, so nothing goes but what it knew (or, as a hazard,
+        what it shares).
+        """
+        self.runtime.note("shadow.deleted", cause, self.cluster.number, self.number)
+        if self.runtime.option("shadowDeletesSharedLedgers"):
+            for ledger in self.source.log.ledgers:
+                self.source.shadows.storage.delete(ledger, self.name, cause)
+        self.fresh = True
+        self.lost.clear()
+
+    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
+        """Leave the broker: the watch ends, what waits for a ledger is forgotten, the source's replicator
+        loses its connection.
+        """
+        if not self.loaded:
+            return
+        super().unload(reason, cause, clean)
+        self.queued.clear()
+        replicator = self.source.shadows.replicators.get(self.name)
+        if replicator is not None:
+            replicator.disconnect("shadow-" + reason, cause)
+
+    def remote_clusters(self) -> list[str]:
+        """It is not replicated to other clusters: it writes nothing."""
+        return []
+
+    def open_ledger(self, cause: int) -> None:
+        """A load: read the source's ledgers; the last is opened for reading, without recovery."""
+        if self.fresh:
+            self.fresh = False
+            self.runtime.note("shadow.created", cause, self.cluster.number, self.number, self.source.name)
+        self.log.current = None
+        self.refresh_due = False
+        self.seen_version = self.source.shadows.version
+        self._read_ledgers("load", cause)
+        self.loaded_length = self.log.length
+
+    def roll_over_if_full(self, cause: int) -> bool:
+        """It never rolls over on its own."""
+        return False
+
+    # --- the source's ledgers
+
+    def hear_of_ledgers(self, argument: tuple[int, int]) -> None:
+        """The watch: the source's list of ledgers has changed."""
+        epoch, cause = argument
+        if epoch != self.epoch or not self.loaded:
+            return
+        version = self.source.shadows.version
+        if version <= self.seen_version:
+            self.runtime.note("shadow.watch-ignored", cause, self.cluster.number, self.number)
+            return
+        self.seen_version = version
+        self._read_ledgers("metadata", cause)
+
+    def _read_ledgers(self, reason: str, cause: int) -> None:
+        """Take the list as it is now: a new last ledger is opened, what waited for it goes on, cursors
+        leave what is gone.
+        """
+        log, opened_before = self.log, self.log.current
+        if not self.source.log.ledgers:
+            return
+        log.read_ledgers()
+        seq = self.runtime.note(
+            "shadow.ledgers-read", cause, self.cluster.number, self.number, log.current.id, len(log.ledgers)
+        )
+        if log.current is not opened_before:
+            self.current_entries = 0
+            self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
+            for subscription in self.subscriptions.values():  # nobody has read into the new ledger yet
+                if (
+                    reason == "metadata"
+                    and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1
+                ):
+                    subscription.move_to_ledger(log.current.id, seq)
+            self._go_on_with_queued()
+        elif self.source.terminated:
+            self.confirm(self.source.log.last_confirmed, "terminated", seq)
+        if reason != "load":
+            self._leave_deleted(seq)
+
+    def _leave_deleted(self, cause: int) -> None:
+        first_index = self.log.ledgers[0].first_index if self.log.ledgers else 0
+        if first_index > self.log.first_kept:
+            losses.push_cursors(self, first_index, cause)
+
+    # --- the last confirmed entry
+
+    def add(self, position: tuple[int, int], cause: int, who: Waiting = None) -> str:
+        """Somebody tells of an entry: "taken", or "queued" until the source's list shows its ledger, or
+        "not-open".
+        """
+        if not self.loaded:
+            return "not-open"
+        if position[0] > self.log.current.id:
+            self.queued.append((position, cause, who))
+            self.queued_ever += 1
+            self.runtime.note("shadow.add-queued", cause, self.cluster.number, self.number, *position)
+            return "queued"
+        self._take(position, cause, who)
+        return "taken"
+
+    def _go_on_with_queued(self) -> None:
+        while self.queued and self.queued[0][0][0] <= self.log.current.id:
+            self._take(*self.queued.popleft())
+
+    def _take(self, position: tuple[int, int], cause: int, who: Waiting) -> None:
+        """The last confirmed entry is this position, even when it is an older one."""
+        before = self.log.last_confirmed
+        self.log.confirm(*position)
+        self.current_entries = position[1]
+        seq = self.runtime.note(
+            "shadow.added",
+            cause,
+            self.cluster.number,
+            self.number,
+            *position,
+            *before,
+            "client" if who is None else "replicator",
+        )
+        if who is not None:
+            if self.runtime.option("shadowCachesReplicatedEntries"):
+                self.reads.put(who[1])
+            who[0].taken(who[1])
+        self._entries_visible(seq)
+
+    def confirm(self, position: tuple[int, int], reason: str, cause: int) -> None:
+        """The last confirmed entry is this position, as the metadata or the bookies say."""
+        before = self.log.last_confirmed if self.log.confirmed[0] >= 0 else (NULL, NULL)
+        self.log.confirm(*position)
+        seq = self.runtime.note(
+            "shadow.confirmed", cause, self.cluster.number, self.number, *before, *position, reason
+        )
+        self._entries_visible(seq)
+
+    def _entries_visible(self, cause: int) -> None:
+        messages, log = self.runtime.messages, self.log
+        for index in range(self._counted_to, log.length):
+            record = log.records[index]
+            if record < 0:
+                self.counts[self.runtime.markers[-record - 1].type] += 1
+            else:
+                self.counts["messages"] += messages.batch[record]
+        self._counted_to = max(self._counted_to, log.length)
+        self._count_bytes()
+        self.wake_dispatchers(cause)
+
+    def _count_bytes(self) -> None:
+        ledger, seen_to = self._open_seen
+        if ledger != self.log.current.id or self.log.length < seen_to:
+            self.open_bytes, seen_to = 0, self.log.current.first_index
+        self.open_bytes += sum(self.reads.size_bytes(index) for index in range(seen_to, self.log.length))
+        self._open_seen = (self.log.current.id, max(seen_to, self.log.length))
+
+    # --- asking the bookies (the proposal's refresh)
+
+    def wait_for_more(self) -> None:
+        """A cursor asked for entries beyond the last confirmed one: ask the bookies when the writer has
+        told them again.
+        """
+        if self.refresh_due or self.runtime.option("shadowLastConfirmedRefresh") == "never":
+            return
+        due_us = self.source.shadows.next_told_us()
+        if due_us is not None:
+            self.refresh_due = True
+            self.runtime.schedule(due_us, self.rank, self, "refresh", self.epoch)
+
+    def refresh(self, epoch: int) -> None:
+        """Read the open ledger's last confirmed entry from the bookies; again later while somebody waits."""
+        if epoch != self.epoch or not self.loaded:
+            return
+        self.refresh_due = False
+        if not self.source.log.ledgers:  # it was deleted
+            return
+        self.confirmed_reads += 1
+        told = self.log.last_of_nonempty(self.source.shadows.entries_confirmed())
+        if told > self.log.confirmed and self.log.current.id == self.source.log.ledgers[-1].id:
+            self.confirm(told, "refresh", NULL)
+        elif any(
+            session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions
+        ) or any(one.connected for one in self.audiences.values()):
+            self.wait_for_more()
+
+    # --- what is not seen yet, and what is saved
+
+    @property
+    def fed_now(self) -> bool:
+        """Whether its source's replicator is connected to it."""
+        replicator = self.source.shadows.replicators.get(self.name)
+        return replicator is not None and replicator.state == "started"
+
+    @property
+    def behind_entries(self) -> int:
+        """Entries of the source beyond the last confirmed one here."""
+        return max(0, self.source.log.length - self.log.length)
+
+    @property
+    def stale_us(self) -> int:
+        """How long the oldest entry that is not seen here has been in the source; 0 when all are seen."""
+        if not self.behind_entries:
+            return 0
+        return self.runtime.now_us - self.runtime.trace.at_us(self.source.stored_seqs[self.log.length])
+
+    @property
+    def saved_bytes(self) -> int:
+        """Bytes of the entries that are seen here and kept by the source: what a replicated copy would
+        store again.
+        """
+        return sum(ledger.size_bytes for ledger in self.log.ledgers[:-1]) + self.open_bytes
+
+    # --- the hazard (option)
+
+    def trim_shared(self, cause: int) -> None:
+        """A shadow deletes nothing.
+
+        Read in the source, not confirmed: trimming is inherited without a guard, so that it might.
+        """
+        if self.runtime.option("shadowDeletesSharedLedgers"):
+            for ledger in upkeep.let_go(self):
+                self.source.shadows.storage.delete(ledger, self.name, cause)

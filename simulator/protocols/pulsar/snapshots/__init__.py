@@ -1,0 +1,1 @@
+"""Replicated subscriptions' snapshots (PIP-33): controller, builder, cache and lookup."""

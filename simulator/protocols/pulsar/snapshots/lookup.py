@@ -1,0 +1,97 @@
+"""What a subscription does with snapshots: keeps those that its dispatcher reads, and looks one up when
+its mark-delete moves.
+
+Rules: the cache exists exactly while the subscription is replicated, and is memory only (fact sheet sections
+3, 7 and 8).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.snapshots.cache import OLDEST_FIRST, CachedSnapshot, SnapshotCache
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.markers.entries import Marker
+
+_CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # fact sheet section 3
+
+
+class SnapshotLookup:
+    """The snapshots of one subscription; `last_update_us` is when one was last used for an Update."""
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.cache: SnapshotCache | None = None
+        self.last_update_us: int | None = None
+        if subscription.replicated:
+            self.begin()
+
+    @property
+    def kept(self) -> list[CachedSnapshot]:
+        """Those in the cache, in order."""
+        return [] if self.cache is None else self.cache.snapshots
+
+    def begin(self) -> None:
+        """The subscription is replicated from now on."""
+        rule = self.runtime.option("snapshotCacheRule")
+        size = self.topic.cluster.setting(
+            "replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic
+        )
+        self.cache = SnapshotCache(
+            rule, size if size is not None else _CACHE_SIZE_OLD if rule == OLDEST_FIRST else _CACHE_SIZE
+        )
+
+    def end(self, cause: int) -> None:
+        """It is not any more."""
+        self.drop("switched-off", cause)
+        self.cache = None
+
+    def drop(self, reason: str, cause: int) -> None:
+        """Forget all that is kept."""
+        if self.cache is not None:
+            for snapshot in self.cache.snapshots:
+                self._note("snapshot.evicted", snapshot.snapshot, cause, reason)
+            self.cache.snapshots = []
+
+    def read(self, marker: Marker, cause: int) -> None:
+        """The dispatcher read a snapshot marker: keep it, and look it up at once (#16651) unless the
+        option is off.
+        """
+        if self.cache is None:
+            return
+        index = self.topic.log.index_of(*marker.position)
+        gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters))
+        seq = self._note("snapshot.cached", marker.snapshot, cause, *marker.position)
+        for snapshot, reason in gone:
+            self._note("snapshot.evicted", snapshot.snapshot, seq, reason)
+        if self.runtime.option("lookupOnSnapshotArrival"):
+            self.look_up(seq)
+
+    def look_up(self, cause: int) -> None:
+        """Write one Update for the newest snapshot at or below the mark-delete, if there is one."""
+        if self.cache is None or not self.topic.loaded:
+            return
+        snapshot, passed = self.cache.take_up_to(self.subscription.cursor.mark_delete)
+        for old in passed:
+            self._note("snapshot.evicted", old.snapshot, cause, "passed")
+        if snapshot is None:
+            return
+        used = self._note("snapshot.used", snapshot.snapshot, cause, *self.topic.log.position(snapshot.index))
+        if self.topic.controller is not None:  # without one the broker drops the snapshot, too
+            self.last_update_us = self.runtime.now_us
+            self.topic.controller.write_update(self.subscription, snapshot, used)
+
+    def _note(self, event: str, snapshot: int, cause: int, *more: int | str) -> int:
+        return self.runtime.note(
+            event,
+            cause,
+            self.topic.cluster.number,
+            self.topic.number,
+            self.subscription.number,
+            snapshot,
+            *more,
+        )

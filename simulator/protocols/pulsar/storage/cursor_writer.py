@@ -1,0 +1,76 @@
+"""When a subscription's cursor is written: what a crash leaves of it.
+
+Rules: writes are limited in rate, so a crash forgets recent acks; a timer bounds how long the cursor stays
+ahead of what is written (fact sheet B6).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+
+_SECOND_US = 1_000_000
+
+
+class CursorWriter:
+    """Writes one subscription's cursor.
+
+    `ledger` is the cursor's own, -1 before its first write; `flush_due` says that the timer runs.
+    """
+
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
+        self.topic = subscription.topic
+        self.runtime = subscription.runtime
+        self.ledger = -1
+        self.flush_due = False
+
+    def write_if_due(self, cause: int) -> None:
+        """Write the cursor when the rate limit allows, else see that a flush comes."""
+        cursor, now_us = self.subscription.cursor, self.runtime.now_us
+        if not cursor.dirty:
+            return
+        if now_us - cursor.last_persist_us >= self.topic.hot.persist_interval_us:
+            self.write(cause)
+        elif not self.flush_due:
+            self.flush_due = True
+            self.runtime.schedule(self.flush_us(now_us, cursor), self.topic.rank, self, "flush")
+
+    def flush_us(self, now_us: int, cursor: Cursor) -> int:
+        """When a cursor that is as this one now is written at the latest."""
+        seconds = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic)
+        return max(now_us, cursor.last_persist_us + seconds * _SECOND_US)
+
+    def write(self, cause: int) -> None:
+        """Make the present state what a crash would leave."""
+        topic, subscription, cursor = self.topic, self.subscription, self.subscription.cursor
+        if cursor.last_persist_us < 0:
+            self.ledger = topic.cluster.take_ledger()  # opened at its first write
+        kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
+        cursor.persist(self.runtime.now_us, kept, topic.log)
+        subscription.border.persist()
+        self.runtime.note(
+            "cursor.persisted",
+            cause,
+            topic.cluster.number,
+            topic.number,
+            subscription.number,
+            *subscription.border.position(cursor.mark_delete),
+            cursor.deleted_count,
+        )
+
+    def flush(self, _argument: None) -> None:
+        """The timer."""
+        self.flush_due = False
+        subscription = self.subscription
+        if (
+            subscription.cursor.dirty
+            and self.topic.loaded
+            and self.topic.subscriptions.get(subscription.name) is subscription
+        ):
+            self.write(NULL)

@@ -1,0 +1,342 @@
+"""What a broker takes out of a topic again: ledgers that nobody needs, messages past their time to live.
+
+Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that
+retention lets go (fact sheet B3); `topic_timers` has the clocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simulator.trace.registry import CODE, NULL
+from simulator.trace.row_columns import RowColumns
+
+if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
+    from simulator.log.ledgers import Ledger
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.replication.replicator import Replicator
+
+_REMOVED = CODE["message.removed"]
+_SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
+BACKLOG_TO_EXPIRE = 1000
+"""Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the
+TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
+"""
+
+
+def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: int) -> None:
+    """A cursor that stood in `ledger` was moved from index `before` to `after`: trim when it is in another
+    ledger now and alone was the slowest.
+
+    So the last entry of a ledger alone deletes nothing, the first of the next does
+    (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
+    """
+    if switches_ledger(topic, ledger, after) and _slowest(topic) > before:
+        trim(topic, cause)
+
+
+def switches_ledger(topic: Topic, ledger: int, after: int) -> bool:
+    """Whether index `after`, which may be yet to be appended, is in another ledger than `ledger`, and
+    there is one to be deleted.
+    """
+    log = topic.log
+    return len(log.ledgers) > 1 and ledger != (
+        log.current.id if log.current is not None and after >= log.length else log.position(after)[0]
+    )
+
+
+def passed_border(topic: Topic, index: int, cause: int) -> None:
+    """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind
+    it.
+    """
+    if len(topic.log.ledgers) > 1 and _slowest(topic) >= index:
+        trim(topic, cause)
+
+
+def cursor_deleted(topic: Topic, cause: int) -> None:
+    """A subscription or a replication cursor is gone, and holds nothing any more
+    (`ManagedLedgerImpl.asyncDeleteCursor`).
+    """
+    if topic.loaded:
+        trim(topic, cause)
+
+
+def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
+    """A load moved cursors from the end of a closed ledger into the next: trim when the slowest is among
+    them (`onCursorMarkDeletePositionUpdated`).
+    """
+    slowest = _slowest(topic)
+    if topic.source is None and slowest is not None and topic.log.ledger_after(slowest) is not None:
+        trim(topic, cause)
+
+
+def subscription_deleted(topic: Topic, name: str) -> None:
+    """Tell a failover that waits for this subscription's cursor that it covers nothing any more."""
+    if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
+        window.cursor_went_back(topic)
+
+
+def trim(topic: Topic, cause: int) -> None:
+    """Delete the ledgers that nobody needs any more; a shadow's are its source's to delete."""
+    if topic.source is not None:
+        topic.trim_shared(cause)
+        return
+    delete_ledgers(topic, let_go(topic), cause)
+
+
+def let_go(topic: Topic) -> list[Ledger]:
+    """The closed ledgers that every durable cursor has passed and that retention lets go, oldest first."""
+    slowest = _slowest(topic)
+    passed = topic.log.length - 1 if slowest is None else slowest
+    return _without_retained(
+        topic,
+        [ledger for ledger in topic.log.ledgers[:-1] if ledger.first_index + ledger.entries - 1 <= passed],
+    )
+
+
+def _slowest(topic: Topic) -> int | None:
+    """The mark-delete index of the slowest durable cursor, replicators' and audiences' included; None
+    without any.
+    """
+    for replicator in topic.replicators.values():
+        replicator.catch_up()
+    cursors = [s.cursor.mark_delete for s in topic.subscriptions.values()] + [
+        r.cursor.mark_delete for r in topic.replicators.values()
+    ]
+    cursors += [
+        slowest for audience in topic.audiences.values() if (slowest := audience.slowest()) is not None
+    ]
+    return min(cursors, default=None)
+
+
+def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
+    """Delete the oldest ledgers of a topic, with their messages; those who read them are told."""
+    if not ledgers:
+        return
+    before_index, seq = ledgers[-1].first_index + ledgers[-1].entries, cause
+    for ledger in ledgers:
+        seq = topic.runtime.note(
+            "ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries
+        )
+        _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
+    topic.log.trim(before_index, keep_last=True)  # of a terminated topic the last one may be empty
+    topic.shadows.trimmed()
+    topic.shadows.ledgers_changed(seq)
+    topic.runtime.look_again(topic.cluster.name)
+
+
+def drop_everything(topic: Topic, cause: int) -> None:
+    """The topic is deleted: all its ledgers go, whoever still needed them; a shadow has none."""
+    if topic.source is not None:
+        topic.forget(cause)
+        return
+    log, runtime = topic.log, topic.runtime
+    if log.current is not None:
+        closed = log.current
+        log.close_ledger(runtime.now_us)
+        runtime.note("ledger.closed", cause, topic.cluster.number, topic.number, closed.id, closed.entries)
+    for ledger in tuple(log.ledgers):
+        seq = runtime.note(
+            "ledger.trimmed", cause, topic.cluster.number, topic.number, ledger.id, ledger.entries
+        )
+        _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
+    log.trim(log.length)
+    runtime.look_again(topic.cluster.name)
+    topic.terminated, topic.refuses = False, None  # a topic that is made again under this name is a new one
+
+
+def _without_retained(topic: Topic, ledgers: list) -> list:
+    """Those at the front whose retention time is over, or without which the size quota is still filled (PR
+    20898 quotes the rule).
+    """
+    minutes = topic.cluster.setting("defaultRetentionTimeInMinutes", topic)
+    megabytes = topic.cluster.setting("defaultRetentionSizeInMB", topic)
+    if minutes == -1 and megabytes == -1:
+        return []
+    size_bytes = sum(ledger.size_bytes for ledger in topic.log.ledgers)
+    let_go = []
+    for ledger in ledgers:
+        over_time = minutes != -1 and topic.runtime.now_us - (ledger.closed_us or 0) > minutes * _MINUTE_US
+        over_size = megabytes != -1 and size_bytes - ledger.size_bytes >= megabytes * _MEGABYTE
+        if not (over_time or over_size):
+            break
+        let_go.append(ledger)
+        size_bytes -= ledger.size_bytes
+    return let_go
+
+
+def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
+    """One row per message of the deleted entries, which are all of one ledger: as columns, for a ledger
+    may hold many.
+    """
+    runtime, messages, first = topic.runtime, topic.runtime.messages, max(first, topic.log.first_kept)
+    records = topic.log.records.view(first, last)
+    entries, records = np.flatnonzero(records >= 0), records[records >= 0]
+    if not len(records):
+        return
+    ledger, first_entry = topic.log.position(first)
+    counts = messages.values("batch", records)
+    # of each message in its entry
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    numbers = np.repeat(records, counts) + places
+    fields = (
+        runtime.now_us,
+        cause,
+        topic.cluster.number,
+        topic.number,
+        messages.values("producer", numbers),
+        messages.values("sequence_id", numbers),
+        ledger,
+        first_entry + np.repeat(entries, counts),
+        np.where(np.repeat(counts, counts) == 1, NULL, places),
+    )
+    runtime.emit_rows(len(numbers), [RowColumns(_REMOVED, runtime.seq + np.arange(len(numbers)), fields)])
+
+
+def messages_between(topic: Topic, first: int, last: int):
+    """(index, message number, batch_index or NULL) of every message in entries `first` to `last - 1`."""
+    for index in range(max(first, topic.log.first_kept), last):
+        record = topic.log.records[index]
+        if record >= 0:
+            count = topic.runtime.messages.batch[record]
+            for offset in range(count):
+                yield index, record + offset, NULL if count == 1 else offset
+
+
+LOOKED_AT_ONCE = 2_000
+"""Entries that a search looks at in one event: a millisecond."""
+
+PORTION_ENTRIES = 500
+"""Entries that a cursor is moved over in one event: two or three milliseconds."""
+
+
+def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> Iterator[int]:
+    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`, in
+    portions of the clock's.
+    """
+    topic, cursor, first = (
+        subscription.topic,
+        subscription.cursor,
+        max(subscription.cursor.mark_delete + 1, subscription.topic.log.first_kept),
+    )
+    for begin in range(first, last + 1, PORTION_ENTRIES):
+        end = min(begin + PORTION_ENTRIES, last + 1)
+        _pass_over(topic, cursor, subscription, begin, end, event, cause, more)
+        if end <= last:
+            yield PORTION_ENTRIES
+
+
+def _pass_over(
+    topic: Topic,
+    cursor: Cursor,
+    subscription: Subscription,
+    first: int,
+    end: int,
+    event: str,
+    cause: int,
+    more: tuple[str, ...],
+) -> None:
+    for index, message, batch_index in messages_between(topic, first, end):
+        remaining = cursor.batch_remaining(index, topic.runtime.messages.batch[message - max(batch_index, 0)])
+        if remaining >> max(batch_index, 0) & 1:
+            messages = topic.runtime.messages
+            topic.runtime.note(
+                event,
+                cause,
+                topic.cluster.number,
+                topic.number,
+                subscription.number,
+                messages.producer[message],
+                messages.sequence_id[message],
+                *topic.log.position(index),
+                batch_index,
+                *more,
+            )
+            topic.runtime.settled[subscription.name].add(message)
+
+
+def expire(topic: Topic) -> Iterator[int]:
+    """TTL: each cursor moves over its oldest entries as long as they are older, in portions; no Update is
+    triggered.
+    """
+    ttl_us = topic.hot.ttl_us
+    if ttl_us == 0:
+        return
+    limit_us = topic.runtime.now_us - ttl_us
+    for subscription in tuple(topic.subscriptions.values()):
+        last = subscription.cursor.mark_delete
+        if subscription.dispatcher.sessions and _nearly_caught_up(topic, subscription.cursor):
+            continue
+        while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
+            last += 1
+            if last % LOOKED_AT_ONCE == 0:
+                yield LOOKED_AT_ONCE // 10
+        if last > subscription.cursor.mark_delete:
+            yield from pass_over(subscription, last, "message.expired", NULL)
+            subscription.pass_over_to(last, "expiry", NULL)
+    for replicator in topic.replicators.values():
+        _expire_for(replicator, limit_us)
+
+
+def _nearly_caught_up(topic: Topic, cursor: Cursor) -> bool:
+    """Whether a cursor in use is left alone: a small backlog, and the oldest entry is not past 1.5 times
+    the TTL, in whole seconds.
+    """
+    oldest, patience_us = cursor.mark_delete + 1, topic.hot.ttl_us // _SECOND_US * 3 // 2 * _SECOND_US
+    return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
+        oldest >= topic.log.length or published_us(topic, oldest) + patience_us >= topic.runtime.now_us
+    )
+
+
+def _expire_for(replicator: Replicator, limit_us: int) -> None:
+    """A replication cursor's own expiry (A5): it passes its oldest entries once they are older than TTL."""
+    replicator.settle()
+    topic, cursor = replicator.topic, replicator.cursor
+    if _nearly_caught_up(topic, cursor):
+        return
+    last = cursor.mark_delete
+    while last + 1 < topic.log.length and published_us(topic, last + 1) < limit_us:
+        last += 1
+    first = cursor.mark_delete + 1
+    if replicator.connected:
+        first = max(first, replicator.read_index)  # what was read is on its way
+    for index in range(first, last + 1):
+        replicator.pass_over_expired(index)
+    if cursor.mark_delete_to(last):
+        replicator.read_index = max(replicator.read_index, last + 1)
+
+
+def clear_replication(replicator: Replicator, cause: int) -> None:
+    """A replication cursor's backlog is cleared: what is in the log now and not on its way is never sent."""
+    replicator.settle()
+    topic, cursor, runtime = replicator.topic, replicator.cursor, replicator.runtime
+    last = topic.log.length - 1
+    for index, message, _batch_index in messages_between(topic, cursor.mark_delete + 1, last + 1):
+        if runtime.messages.origin[message] == replicator.origin_index and not cursor.is_acknowledged(index):
+            runtime.note(
+                "message.not-replicated",
+                cause,
+                topic.cluster.number,
+                replicator.peer_number,
+                topic.number,
+                runtime.messages.producer[message],
+                runtime.messages.sequence_id[message],
+                "cleared",
+            )
+    if cursor.mark_delete_to(last):
+        replicator.read_index = max(replicator.read_index, last + 1)
+
+
+def published_us(topic: Topic, index: int) -> int:
+    """When the entry's producer published it; TTL counts from there, in every cluster."""
+    record = topic.log.records[index]
+    return (
+        topic.runtime.markers[-record - 1].published_us
+        if record < 0
+        else topic.runtime.messages.published_us[record]
+    )

@@ -1,0 +1,74 @@
+"""`audiences` of the summary: latency of their deliveries, how long it took to connect them, what their
+brokers sent for them.
+
+Rules: latencies and bytes come from the rows, connections and cursors from the state. Latency is from
+publishing to delivery, of every message that any member got; percentiles by nearest rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simulator.protocols.pulsar.summary_sections.brokers import distribution, published_instants, rows_of
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broadcast.audience import Audience
+    from simulator.world import World
+
+
+def audiences(world: World) -> dict[str, Any]:
+    """By audience, its partitions together."""
+    by_name: dict[str, list[Audience]] = {}
+    for audience in world.runtime.fan_out.audiences:
+        by_name.setdefault(audience.name, []).append(audience)
+    if not by_name:
+        return {}
+    published_us = published_instants(world.trace, world.seq)
+    who, when_us, message = rows_of(world.trace, world.seq, "message.delivered", ("subscription",))
+    result = {}
+    for name, parts in sorted(by_name.items()):
+        chosen = who["subscription"] == parts[0].number
+        result[name] = {
+            **audience_figures(parts),
+            "latency": distribution(when_us[chosen] - published_us.of(message[chosen])),
+        }
+    return result
+
+
+def audience_figures(parts: list[Audience]) -> dict[str, Any]:
+    """What the state knows of one audience; `connect_us` is from asking to the last member's connection,
+    null while it is not over.
+    """
+    took = [part.connected_all_us for part in parts]
+    return {
+        "topic": parts[0].spec.topic,
+        "cluster": parts[0].spec.cluster,
+        "brokers": sorted(
+            dict.fromkeys(part.topic.broker.name for part in parts if part.topic.broker is not None)
+        ),
+        "subscriptions": parts[0].size,
+        "connected": min(part.connected for part in parts),
+        "connect_us": None if None in took else max(took),
+        "delivered": sum(part.delivered for part in parts),
+        "repeated": sum(part.repeated for part in parts),
+        "backlog": sum(part.backlog() for part in parts),
+        "lost_to_retention": sum(part.lost_to_retention for part in parts),
+    }
+
+
+POINTS_MAX = 240
+"""Places of the fan-out that a page gets: about one for every three pixels of its chart."""
+
+
+def latency_by_place(audience: Audience) -> list[list[int]]:
+    """[place in the fan-out, latency of the last delivery there in us] of evenly spaced members that got
+    something.
+    """
+    members = np.unique(np.linspace(0, audience.size - 1, min(POINTS_MAX, audience.size)).astype(np.int64))
+    return [
+        [int(member), int(audience.latencies_us[member])]
+        for member in members
+        if audience.latencies_us[member] >= 0
+    ]

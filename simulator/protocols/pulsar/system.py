@@ -1,0 +1,106 @@
+"""The simulated system built from a scenario: clusters, links, topics, clients, and the commands on its
+calendar.
+"""
+
+from __future__ import annotations
+
+from simulator.kernel.distributions import Sampler
+from simulator.kernel.links import Link
+from simulator.kernel.random import stream_key
+from simulator.protocols.pulsar.broadcast.audience import member_name
+from simulator.protocols.pulsar.broker.cluster import Cluster
+from simulator.protocols.pulsar.client.consumer import Consumer, new_delivered_sets
+from simulator.protocols.pulsar.client.producer import Producer
+from simulator.protocols.pulsar.commands import HANDLERS
+from simulator.protocols.pulsar.creation import enforcement, policies
+from simulator.protocols.pulsar.creation.catalogue import partition_names
+from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
+from simulator.protocols.pulsar.runtime import Runtime
+from simulator.protocols.pulsar.shadow.source import NO_SHADOWS, ShadowList
+from simulator.scenarios.model import Scenario
+from simulator.system.commanding import schedule_planned
+from simulator.system.system import Handlers
+from simulator.trace.registry import MARKER_TYPES, NULL
+from simulator.trace.trace import Trace
+
+_HANDLERS = Handlers(HANDLERS)
+
+
+def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
+    """A system at instant 0, everything loaded and connected, its calendar filled."""
+    runtime = Runtime(scenario, seed, trace)
+    runtime.handlers = _HANDLERS
+    _intern_names(scenario, trace)
+    seq = runtime.note("run.started", NULL, scenario.name)
+    for (source, target), spec in sorted(scenario.links.items()):
+        sampler = Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}"))
+        runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)
+    for name in runtime.cluster_names:
+        runtime.clusters[name] = Cluster(runtime, name)
+    runtime.remote_admin = RemoteAdmin(runtime)
+    new_delivered_sets(runtime)
+    # sources before their shadows
+    for base in sorted(scenario.topics, key=lambda name: (scenario.topics[name].shadow_of is not None, name)):
+        _add_topic(runtime, base)
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            topic.loaded = True
+    for name in runtime.cluster_names:
+        for topic in runtime.clusters[name].topics.values():
+            topic.load(seq, first=True)
+    # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
+    enforcement.apply(runtime, seq)
+    _schedule_clients(runtime)
+    runtime.blue_green.start()
+    schedule_planned(runtime)
+    return runtime
+
+
+def _intern_names(scenario: Scenario, trace: Trace) -> None:
+    """Number every name that is known before the run, in an order that depends on the scenario alone."""
+    for section in (
+        scenario.clusters,
+        scenario.topics,
+        scenario.subscriptions,
+        scenario.producers,
+        scenario.consumers,
+        scenario.brokers,
+        scenario.tenants,
+    ):
+        for name in sorted(section):
+            trace.intern(name)
+    for name in sorted(scenario.audiences):
+        trace.intern(name)
+        for member in range(scenario.audiences[name].subscriptions):
+            trace.intern(member_name(name, member))
+    for word in (*MARKER_TYPES, "individual", "cumulative"):
+        trace.intern(word)
+
+
+def _add_topic(runtime: Runtime, base: str) -> None:
+    spec = runtime.scenario.topics[base]
+    runtime.replication[base] = policies.pairs(runtime, base)
+    for name, partitions in sorted(spec.shapes.items()):
+        cluster = runtime.clusters[name]
+        if spec.shadow_of is not None:
+            partitions = cluster.shape(spec.shadow_of)  # copied once, when it is created
+        if partitions:
+            cluster.partitioned[base] = partitions
+        for log, partition in partition_names(base, partitions):
+            cluster.add_topic(base, log, partition)
+        if spec.shadow_of is not None and spec.shadow_replication is not False:
+            listed = runtime.shadow_lists.get((name, spec.shadow_of), NO_SHADOWS)
+            runtime.shadow_lists[name, spec.shadow_of] = ShadowList((*listed.names, base))
+
+
+def _schedule_clients(runtime: Runtime) -> None:
+    scenario = runtime.scenario
+    for name in sorted(scenario.consumers):
+        spec = scenario.consumers[name]
+        consumer = runtime.consumers[name] = Consumer(runtime, spec)
+        runtime.schedule(spec.start_us, consumer.rank, consumer, "start")
+        if spec.stop_us is not None:
+            runtime.schedule(spec.stop_us, consumer.rank, consumer, "stop_as_planned")
+    for name in sorted(scenario.producers):
+        producer = runtime.producers[name] = Producer(runtime, scenario.producers[name])
+        producer.begin()

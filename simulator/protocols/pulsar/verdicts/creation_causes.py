@@ -1,0 +1,12 @@
+"""The ordered causes of the family topic-creation: a duplicate has the same reasons there as with
+replicated subscriptions.
+"""
+
+from __future__ import annotations
+
+from simulator.protocols.pulsar.verdicts.causes import register_causes
+from simulator.protocols.pulsar.verdicts.replicated_causes import CAUSES
+
+FAMILY = "topic-creation"
+
+register_causes(FAMILY, CAUSES)

@@ -1,0 +1,73 @@
+"""When the backlog of a failover is drained, from the rows: the target's cursor covers all that its log
+held at the failover.
+
+Rules: the first instant at which all copies are covered together, so a later reset takes nothing back.
+Between two rows with which the cursor forgets or goes back, coverage only grows. A copy that is removed while
+it is not covered never will be. `pulsar.draining` keeps the same figure live.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from simulator.protocols.pulsar.verdicts.cursors import Cursor
+from simulator.protocols.pulsar.verdicts.facts import Facts
+from simulator.protocols.pulsar.verdicts.logs import Log
+from simulator.protocols.pulsar.verdicts.windows import Window
+
+Interval = tuple[int, int]
+"""Rows (first, end) between which everything is covered; `end` no longer is."""
+
+
+def drained_us(facts: Facts, window: Window, topics: list[int]) -> int | None:
+    """The first instant of the window at which every copy held at the failover is covered by the target's
+    cursor, in every topic.
+    """
+    together: list[Interval] = [(window.opened_seq, window.closed_seq)]
+    for topic in topics:
+        log, cursor = facts.log(window.target, topic), facts.cursor(window.subscription, window.target, topic)
+        together = _both(together, _covered_intervals(log, cursor, window))
+    return facts.history.at_us(together[0][0]) if together else None
+
+
+def _both(one: list[Interval], other: list[Interval]) -> list[Interval]:
+    """Where the intervals of both lists overlap, in order."""
+    met = ((max(a[0], b[0]), min(a[1], b[1])) for a in one for b in other)
+    return sorted(interval for interval in met if interval[0] < interval[1])
+
+
+def _covered_intervals(log: Log, cursor: Cursor, window: Window) -> list[Interval]:
+    """Intervals of the window in which the cursor covers all copies that the log held at the failover."""
+    copies = np.flatnonzero(log.held(window.opened_seq))
+    if not len(copies):
+        return [(window.opened_seq, window.closed_seq)]
+    found = []
+    for start, end in _stretches(cursor, window):
+        since = _covered_since(log, cursor, copies, start, end)
+        gone = log.gone_seq[copies]
+        if (gone < since).any():
+            break
+        if (latest := int(since.max(initial=start))) < end:
+            found.append((latest, end))
+        copies = copies[gone >= end]  # what was covered when it was removed stays so
+    return found
+
+
+def _stretches(cursor: Cursor, window: Window) -> list[Interval]:
+    """The window cut at each row with which the cursor forgets acknowledgements or its mark-delete goes
+    back.
+    """
+    cuts = np.unique(np.concatenate((cursor.forgetting_seqs, cursor.backward_seqs)))
+    cuts = cuts[(cuts > window.opened_seq) & (cuts < window.closed_seq)].tolist()
+    return list(zip([window.opened_seq, *cuts], [*cuts, window.closed_seq], strict=True))
+
+
+def _covered_since(log: Log, cursor: Cursor, copies: np.ndarray, start: int, end: int) -> np.ndarray:
+    """The row since which the cursor covers each copy within the stretch; NEVER when it does not before
+    `end`.
+    """
+    position = log.position[copies]
+    since = np.minimum(
+        cursor.passed_between(position, start, end), cursor.registered_between(copies, start, end)
+    )
+    return np.where(cursor.covers(copies, position, start), start, since)

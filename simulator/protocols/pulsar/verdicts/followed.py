@@ -1,0 +1,148 @@
+"""Every message of a failover followed from its publish to what became of it at the target: what a picture
+of the failover draws.
+
+Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`); instants are
+those of the rows that made something so. "Known" is when the target's broker first had it from elsewhere that
+a message is acknowledged: its cursor covered the entry, or a peer had said so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.protocols.pulsar.verdicts.causes import explain
+from simulator.protocols.pulsar.verdicts.facts import Facts
+from simulator.protocols.pulsar.verdicts.lookup import first_seq
+from simulator.protocols.pulsar.verdicts.losses import lost, message_facts
+from simulator.protocols.pulsar.verdicts.read import NEVER, Table
+from simulator.protocols.pulsar.verdicts.windows import Window, judge
+
+FIRST, REDELIVERED, TWICE = "first", "redelivered", "twice"
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """Messages of the failover's topic in the order in which they were first stored.
+
+    Instants are µs, -1 for never.
+
+    `delivery` is what the first delivery at the target in the window was (first, redelivered, twice; ""
+    without one), `cause` why it was the second. `origin` is the cluster that stored it first, `at_source`
+    whether the source ever held it.
+    """
+
+    producer: list[str]
+    sequence_id: list[int]
+    origin: list[str]
+    stored_us: list[int]
+    at_source_us: list[int]
+    at_target_us: list[int]
+    acknowledged_us: list[int]
+    known_us: list[int]
+    delivered_us: list[int]
+    delivery: list[str]
+    cause: list[str]
+    lost: list[bool]
+
+    def __len__(self) -> int:
+        return len(self.producer)
+
+
+def follow(facts: Facts, window: Window, most: int) -> Followed | None:
+    """All messages of the window's topics, or None when there are more than `most`."""
+    history, topics = facts.history, facts.topics_of(window.subscription)
+    stored = _tables(facts, "message.stored", topics)
+    messages, first = np.unique(stored.message, return_index=True)
+    if len(messages) > most:
+        return None
+    order = np.argsort(stored.seq[first], kind="stable")
+    messages, first = messages[order], first[order]
+    count = history.message_count
+    place = np.full(count, -1, dtype=np.int64)
+    place[messages] = np.arange(len(messages))
+    judged = judge(facts, window)
+    _, duplicates = explain(facts, window, judged)
+    delivered, delivery, cause = (
+        np.full(len(messages), empty, dtype=kind)
+        for empty, kind in ((-1, np.int64), ("", object), ("", object))
+    )
+    for table, word in (
+        (judged.first, FIRST),
+        (judged.redeliveries, REDELIVERED),
+        (judged.duplicates, TWICE),
+    ):
+        delivered[place[table.message]], delivery[place[table.message]] = table.at_us, word
+    cause[place[judged.duplicates.message]] = [one.cause for one in duplicates]
+    _, losses = lost(facts, window, topics, message_facts(facts, window.subscription))
+    gone = {(one.producer, one.sequence_id) for one in losses}
+    producers, numbers = history.identity(messages)
+    named = [
+        (facts.name(producer), number)
+        for producer, number in zip(producers.tolist(), numbers.tolist(), strict=True)
+    ]
+    acknowledged = facts.first("message.acknowledged", subscription=window.subscription)[messages]
+    return Followed(
+        [producer for producer, _ in named],
+        [number for _, number in named],
+        [facts.name(cluster) for cluster in stored.cluster[first].tolist()],
+        stored.at_us[first].tolist(),
+        _instants(facts, _first_stored(stored, window.source, count)[messages]),
+        _instants(facts, _first_stored(stored, window.target, count)[messages]),
+        _instants(facts, acknowledged),
+        _instants(facts, _known(facts, window, topics)[messages]),
+        delivered.tolist(),
+        delivery.tolist(),
+        cause.tolist(),
+        [name in gone for name in named],
+    )
+
+
+def _tables(facts: Facts, event: str, topics: list[int]) -> Table:
+    table = facts.history.table(event)
+    return table.take(np.isin(table.topic, topics))
+
+
+def _first_stored(stored: Table, cluster: int, count: int) -> np.ndarray:
+    here = stored.where(cluster=cluster)
+    return first_seq(here.message, here.seq, count)
+
+
+def _instants(facts: Facts, seqs: np.ndarray) -> list[int]:
+    at_us = facts.history.at_us
+    return [at_us(seq) if seq != NEVER else -1 for seq in seqs.tolist()]
+
+
+def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
+    """By message the seq at which the target first knew that it is acknowledged."""
+    known = np.full(facts.history.message_count, NEVER, dtype=np.int64)
+    for topic in topics:
+        log = facts.log(window.target, topic)
+        np.minimum.at(
+            known,
+            log.message,
+            facts.cursor(window.subscription, window.target, topic).first_passed(log.position, log.seq),
+        )
+        for peer in facts.clusters:
+            if peer != window.target:
+                _hear(facts, window, topic, peer, known)
+    return known
+
+
+def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray) -> None:
+    """What the peer's requests said, from the instants at which they were applied."""
+    where = {"topic": topic, "subscription": window.subscription}
+    applied = facts.history.table("acknowledgements.applied", cluster=window.target, peer=peer, **where)
+    if not len(applied):
+        return
+    order = np.argsort(applied.evidence_seq)
+    sent, heard = applied.evidence_seq[order], applied.seq[order]
+    log, cursor = facts.log(peer, topic), facts.cursor(window.subscription, peer, topic)
+    registered = facts.history.table("message.registered", cluster=peer, **where)
+    taken = np.minimum(
+        first_seq(registered.message, registered.seq, len(known))[log.message],
+        cursor.first_passed(log.position, log.seq),
+    )
+    place = np.searchsorted(sent, taken)
+    np.minimum.at(known, log.message[place < len(sent)], heard[place[place < len(sent)]])

@@ -1,0 +1,300 @@
+"""Stranded, lost, expired and skipped messages of a failover, and when the target had caught up.
+
+Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what was
+not yet below the place where a consumer or a person opened its cursor, in some cluster; an Update that opens
+a cursor promises nothing of its own. Of the copies in the target the one that went last decides the cause of
+a loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulator.counting.results import LOST_CAUSES, LazyList, Loss, Stranding
+from simulator.protocols.pulsar.verdicts.facts import Facts
+from simulator.protocols.pulsar.verdicts.lookup import first_seq, last_seq
+from simulator.protocols.pulsar.verdicts.read import NEVER
+from simulator.protocols.pulsar.verdicts.windows import Window
+from simulator.trace.registry import NULL
+
+_BEGAN_AFTER, _MOVED_PAST, _NEVER_REPLICATED, _REMOVED = range(len(LOST_CAUSES))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFacts:
+    """By message number, for one subscription: the seq of the first row of each kind, anywhere (NEVER:
+    none).
+    """
+
+    receipted: np.ndarray
+    acknowledged: np.ndarray
+    delivered: np.ndarray
+    last_delivered: np.ndarray
+    expired: np.ndarray
+    skipped: np.ndarray
+
+
+def message_facts(facts: Facts, subscription: int) -> MessageFacts:
+    """What happened first to each message, for one subscription."""
+    of = {
+        event: facts.first(f"message.{event}", subscription=subscription)
+        for event in ("acknowledged", "delivered", "expired", "skipped")
+    }
+    delivered = facts.history.table("message.delivered", subscription=subscription)
+    last = last_seq(delivered.message, delivered.seq, facts.history.message_count)
+    return MessageFacts(
+        facts.receipted_seq, of["acknowledged"], of["delivered"], last, of["expired"], of["skipped"]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Going:
+    """When each message of a topic could no longer be delivered at the target (NEVER: it can), why, and by
+    which rows.
+    """
+
+    message: np.ndarray
+    seq: np.ndarray
+    cause: np.ndarray
+    why: np.ndarray
+    stored: np.ndarray
+
+
+def stranded(
+    facts: Facts, window: Window, topics: list[int], known: MessageFacts
+) -> tuple[dict[str, int], LazyList]:
+    """Receipted, in the source's log, not yet in the target's, at the failover: numbers and the list."""
+    opened_seq, count = window.opened_seq, facts.history.message_count
+    stored, returned = np.full(count, NEVER, dtype=np.int64), np.full(count, NULL, dtype=np.int64)
+    for topic in topics:
+        source, target = facts.log(window.source, topic), facts.log(window.target, topic)
+        here = (source.seq <= opened_seq) & (source.gone_seq >= facts.end_of(window.source, opened_seq).seq)
+        there, later = target.seq <= opened_seq, target.seq > opened_seq
+        left = np.setdiff1d(source.message[here], target.message[there])
+        first = first_seq(source.message, source.seq, count)
+        stored[left] = first[left]
+        back = first_seq(target.message[later], target.seq[later], count)
+        returned[left] = np.where(back[left] == NEVER, NULL, back[left])
+    message = np.flatnonzero((stored != NEVER) & (known.receipted <= opened_seq))
+    unprocessed = known.acknowledged[message] > opened_seq
+    numbers = {
+        "stranded": len(message),
+        "stranded_unprocessed": int(unprocessed.sum()),
+        "stranded_returned": int((returned[message] != NULL).sum()),
+    }
+    producer, sequence_id = facts.history.identity(message)
+    evidence = {
+        "receipted": known.receipted[message],
+        "stored": stored[message],
+        "returned": returned[message],
+    }
+    columns = {"producer": producer, "sequence_id": sequence_id, "unprocessed": unprocessed}
+    return numbers, LazyList(Stranding, columns, evidence, facts.history.names, ("producer",))
+
+
+def going(facts: Facts, window: Window, topic: int) -> Going:
+    """By message that was in the target's log before the window closed: when its last copy went."""
+    log, closed = facts.log(window.target, topic), window.closed_seq - 1
+    cursor = facts.cursor(window.subscription, window.target, topic)
+    rows = np.flatnonzero(log.seq <= closed)
+    covered = cursor.covered_since(log.position[rows], closed)
+    removed = np.where(log.gone_seq[rows] <= closed, log.gone_seq[rows], NEVER)
+    gone = np.minimum(covered, removed)
+    order = np.lexsort((gone, log.message[rows]))
+    messages = log.message[rows][order]
+    last = (
+        np.flatnonzero(np.concatenate((messages[1:] != messages[:-1], [True])))[: len(messages)]
+        if len(messages)
+        else order
+    )
+    chosen = order[last]
+    began = np.isin(gone[chosen], cursor.created.seq)
+    cause = np.where(removed[chosen] <= covered[chosen], _REMOVED, np.where(began, _BEGAN_AFTER, _MOVED_PAST))
+    why = np.array(["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted"], dtype=object)[
+        cause
+    ]
+    why[(cause == _REMOVED) & (gone[chosen] == log.lost_seq)] = "cluster-lost"
+    why[_not_where_the_update_came_from(facts, window, topic, log.message[rows][chosen], gone[chosen])] = (
+        "not-in-source"
+    )
+    return Going(log.message[rows][chosen], gone[chosen], cause, why, log.seq[rows][chosen])
+
+
+def _not_where_the_update_came_from(
+    facts: Facts, window: Window, topic: int, message: np.ndarray, gone: np.ndarray
+) -> np.ndarray:
+    """Mask of messages that an Update passed whose writer had never stored them: it names a position, not
+    messages.
+    """
+    applied = facts.history.table(
+        "update.applied", subscription=window.subscription, cluster=window.target, topic=topic
+    )
+    mask = np.zeros(len(message), dtype=bool)
+    for writer in np.unique(applied.peer).tolist():
+        log = facts.log(writer, topic)
+        stored = first_seq(log.message, log.seq, facts.history.message_count)
+        mask |= np.isin(gone, applied.seq[applied.peer == writer]) & (stored[message] > gone)
+    return mask
+
+
+def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
+    """Mask by message of the topic: in some cluster a consumer or a person opened the cursor before it was
+    there.
+    """
+    stored = facts.history.table("message.stored", topic=topic)
+    mask = np.zeros(facts.history.message_count, dtype=bool)
+    # opened by what another cluster said
+    told = [facts.history.number(reason) for reason in ("update", "acknowledgement-sync", "migration")]
+    for cluster in facts.clusters:
+        created = facts.cursor(window.subscription, cluster, topic).created.upto(window.closed_seq - 1)
+        opened = created.position[~np.isin(created.reason, told)]
+        if len(opened):
+            log = facts.log(cluster, topic)
+            below = log.position <= opened.min()
+            promised = np.zeros_like(mask)
+            promised[stored.message] = True
+            promised[log.message[below]] = False
+            promised[log.message[~below]] = True
+            mask |= promised
+    return mask
+
+
+def absent(facts: Facts, window: Window, topic: int, message: np.ndarray) -> Going:
+    """For messages that the target never stored: since when no replication cursor has them to send (NEVER:
+    one has).
+    """
+    seq = np.full(len(message), NEVER, dtype=np.int64)
+    why = np.full(len(message), "", dtype=object)
+    stored = np.full(len(message), NULL, dtype=np.int64)
+    for cluster in facts.clusters:
+        if cluster == window.target or not len(message):
+            continue
+        log = facts.log(cluster, topic)
+        which, copies = log.copies(message)
+        native = log.native[copies] & (log.seq[copies] < window.closed_seq)
+        which, copies = which[native], copies[native]
+        # Copies come by position: the last assignment leaves the newest copy, the one that is sent last.
+        passed, word = _passed_over(facts, window, topic, cluster, message[which], copies)
+        seq[which], why[which], stored[which] = passed, word, log.seq[copies]
+    return Going(message, seq, np.full(len(message), _NEVER_REPLICATED), why, stored)
+
+
+def _passed_over(
+    facts: Facts, window: Window, topic: int, origin: int, message: np.ndarray, copies: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For copies in their origin: since which row its replication cursor to the target will not send them,
+    and why.
+    """
+    history, log, closed = facts.history, facts.log(origin, topic), window.closed_seq - 1
+    seq, why = np.full(len(copies), NEVER, dtype=np.int64), np.full(len(copies), "", dtype=object)
+
+    def note(mask: np.ndarray, rows: np.ndarray | int, word: str) -> None:
+        fresh = mask & (seq == NEVER)
+        seq[fresh], why[fresh] = rows[fresh] if isinstance(rows, np.ndarray) else rows, word
+
+    everywhere = np.ones(len(copies), dtype=bool)
+    for cluster in (origin, window.target):
+        lost = history.table("cluster.lost", cluster=cluster).upto(closed).seq
+        if len(lost):
+            note(everywhere, int(lost[0]), "cluster-lost")
+    exists, row = facts.replicator_at(origin, window.target, topic, closed)
+    if not exists:
+        note(
+            everywhere,
+            NULL if row is None else row["seq"],
+            "not-replicated-there" if row is None else "replication-removed",
+        )
+    else:
+        note(log.position[copies] <= row["position"], row["seq"], "replication-began-after")
+    where = {"topic": topic}
+    for event, word, place in (
+        ("message.not-replicated", "passed-over", {"cluster": origin, "peer": window.target}),
+        ("message.deduplicated", "deduplicated", {"cluster": window.target, "peer": origin}),
+    ):
+        rows = facts.first(event, **where, **place)[message]
+        note(rows <= closed, rows, word)
+    gone = log.gone_seq[copies]
+    note(gone <= closed, gone, "removed-at-origin")
+    return seq, why
+
+
+def lost(
+    facts: Facts, window: Window, topics: list[int], known: MessageFacts
+) -> tuple[dict[str, int | dict[str, int]], LazyList]:
+    """Numbers of lost, expired and skipped messages of a window, and the list of the lost."""
+    parts: list[Going] = []
+    settled = {"expired": 0, "skipped": 0}
+    closed = window.closed_seq - 1
+    for topic in topics:
+        present = going(facts, window, topic)
+        open_ = owed(facts, window, topic) & (known.receipted <= closed) & (known.acknowledged > closed)
+        here = np.zeros(len(open_), dtype=bool)
+        here[present.message] = True
+        elsewhere = absent(facts, window, topic, np.flatnonzero(open_ & ~here))
+        for part in (present, elsewhere):
+            gone = open_[part.message] & (part.seq != NEVER)
+            expired = gone & (known.expired[part.message] <= closed)
+            skipped = gone & ~expired & (known.skipped[part.message] <= closed)
+            settled["expired"] += int(expired.sum())
+            settled["skipped"] += int(skipped.sum())
+            rows = gone & ~expired & ~skipped
+            parts.append(
+                Going(part.message[rows], part.seq[rows], part.cause[rows], part.why[rows], part.stored[rows])
+            )
+    return _summed(facts, window, parts, known, settled)
+
+
+def _summed(
+    facts: Facts, window: Window, parts: list[Going], known: MessageFacts, settled: dict[str, int]
+) -> tuple[dict, LazyList]:
+    columns = {
+        name: np.concatenate([getattr(part, name) for part in parts])
+        if parts
+        else np.empty(0, dtype=np.int64)
+        for name in ("message", "seq", "cause", "why", "stored")
+    }
+    order = np.argsort(columns["message"], kind="stable")
+    columns = {name: column[order] for name, column in columns.items()}
+    message = columns["message"].astype(np.int64)
+    causes = np.bincount(columns["cause"].astype(np.int64), minlength=len(LOST_CAUSES)).tolist()
+    recovered = known.last_delivered[message] >= window.closed_seq
+    producer, sequence_id = facts.history.identity(message)
+    listed = LazyList(
+        Loss,
+        {
+            "producer": producer,
+            "sequence_id": sequence_id,
+            "cause": [LOST_CAUSES[cause] for cause in columns["cause"].tolist()],
+            "why": columns["why"],
+            "delivered_before": known.delivered[message] < window.closed_seq,
+            "recovered": recovered,
+        },
+        {"receipted": known.receipted[message], "stored": columns["stored"], "lost": columns["seq"]},
+        facts.history.names,
+        ("producer",),
+    )
+    numbers = {
+        "lost": len(message),
+        "lost_recovered": int(recovered.sum()),
+        "lost_by_cause": dict(zip(LOST_CAUSES, causes, strict=True)),
+    }
+    return numbers | settled, listed
+
+
+def caught_up_us(facts: Facts, window: Window, topics: list[int], known: MessageFacts) -> int | None:
+    """When every message that the target's log held at the failover was acknowledged, expired, skipped or
+    past delivery.
+    """
+    latest = window.opened_seq
+    for topic in topics:
+        log = facts.log(window.target, topic)
+        held = np.unique(log.message[log.held(window.opened_seq)])
+        gone = going(facts, window, topic)
+        away = np.full(facts.history.message_count, NEVER, dtype=np.int64)
+        away[gone.message] = gone.seq
+        resolved = np.minimum.reduce([away, known.acknowledged, known.expired, known.skipped])[held]
+        if len(resolved):
+            latest = max(latest, int(resolved.max()))
+    return facts.history.at_us(latest) if latest < window.closed_seq else None

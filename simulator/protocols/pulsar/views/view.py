@@ -1,0 +1,315 @@
+"""The live state of a simulated Pulsar for the page (docs/front-door.md).
+
+Reads, never writes; lists are bounded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyroaring import BitMap
+
+from simulator.protocols.pulsar.failover import forecasting
+from simulator.protocols.pulsar.shadow.losses import lost_messages
+from simulator.protocols.pulsar.summary_sections.audiences import audience_figures
+from simulator.protocols.pulsar.summary_sections.brokers import broker_figures
+from simulator.protocols.pulsar.summary_sections.shadows import reads_by_place
+from simulator.protocols.pulsar.views.inspection import read_position_text
+from simulator.protocols.pulsar.views.migration import lookup_view, migrations_view
+from simulator.system.links import shown
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broadcast.audience import Audience
+    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+    from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+    from simulator.world import World
+
+RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
+"""What one frame may carry of lists that grow."""
+
+SAID_WITHIN = 2_000
+"""Entries beyond a mark-delete that are asked whether another cluster said they are acknowledged: a
+millisecond or two.
+"""
+
+PENDING_MAX = 64
+"""Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave
+pending.
+"""
+
+REFUSALS = {
+    "pending": "one snapshot is pending and none has ever been completed: no second one is asked for",
+    "no-new-data": "nothing was published since the last completed snapshot began",
+    "replicator-disconnected": (
+        "a replicator of this topic is not connected, and one is enough to stop all snapshots"
+    ),
+}
+
+
+def view(world: World) -> dict[str, Any]:
+    """This protocol's part of `World.view`."""
+    runtime = world.runtime
+    forecasts = {name: _forecast(world, name) for name in world.subscriptions}
+    return {
+        "clusters": {
+            name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)}
+            for name in runtime.cluster_names
+        },
+        "audiences": {
+            f"{audience.name}/{audience.topic.name}": _audience(audience)
+            for audience in runtime.fan_out.audiences
+        },
+        "brokers": {
+            broker.name: broker_figures(broker)
+            for name in runtime.cluster_names
+            for broker in runtime.clusters[name].brokers
+        },
+        "producers": {name: _producer(runtime, name) for name in sorted(runtime.producers)},
+        "links": {f"{a} -> {b}": shown(link) for (a, b), link in sorted(runtime.links.items())},
+        "sentence": _sentence(runtime, forecasts),
+        "forecast": {name: found for name, found in forecasts.items() if found is not None},
+        "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
+        "failovers": _failovers(world),
+        "lookup": lookup_view(world),
+        "migrations": migrations_view(world),
+    }
+
+
+def _failovers(world: World) -> list[dict[str, Any]]:
+    """Live figures of each; of the latest of each subscription also its `entries` in the target's logs."""
+    windows = world.runtime.windows
+    return [
+        {**figures, "entries": one.window.entries()}
+        if windows.get(one.subscription) is one.window
+        else figures
+        for figures, one in zip(world.live_failovers(), world.runtime.failovers, strict=True)
+    ]
+
+
+def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
+    return {name: _topic(topic) for name, topic in runtime.clusters[cluster].topics.items()}
+
+
+def _topic(topic: Topic) -> dict[str, Any]:
+    ledger, entry = topic.log.last_confirmed
+    return {
+        **({"shadow": _shadow(topic)} if topic.source is not None else {}),
+        "loaded": topic.loaded,
+        "length": topic.log.length,
+        "first_kept": topic.log.first_kept,
+        "last_position": f"{ledger}:{entry}",
+        "ledgers": [
+            [ledger.id, ledger.first_index, ledger.entries] for ledger in topic.log.ledgers[-LEDGERS_MAX:]
+        ],
+        "counts": dict(topic.counts),
+        "controller": _controller(topic.controller) if topic.controller else None,
+        "replicators": {peer: _replicator(replicator) for peer, replicator in topic.replicators.items()},
+        "subscriptions": {
+            name: _subscription(subscription) for name, subscription in topic.subscriptions.items()
+        },
+    }
+
+
+def _shadow(topic: ShadowTopic) -> dict[str, Any]:
+    """What a shadow topic shows beside what every topic does."""
+    replicator = topic.source.shadows.replicators.get(topic.name)
+    return {
+        "source": topic.source.name,
+        "loaded": topic.loaded,
+        "behind_entries": topic.behind_entries,
+        "stale_us": topic.stale_us,
+        "saved_bytes": topic.saved_bytes,
+        "queued_adds": len(topic.queued),
+        "lost": {name: lost_messages(topic, name) for name in sorted(topic.lost)},
+        "unreadable": None if topic.reads.stuck is None else topic.log.text(topic.reads.stuck),
+        "replicator": None
+        if replicator is None
+        else {"state": replicator.state, "backlog": replicator.backlog, "in_flight": replicator.in_flight},
+        "reads": reads_by_place(topic.reads),
+        "source_reads": reads_by_place(topic.source.reads),
+    }
+
+
+def _controller(controller: SnapshotController) -> dict[str, Any]:
+    return {
+        "started_us": controller.started_us,
+        "last_completed_us": controller.last_completed_ms * 1000 or None,
+        "pending": [
+            {
+                "snapshot": builder.snapshot,
+                "started_us": builder.started_us,
+                "round": builder.round,
+                "missing": list(builder.missing),
+                "answers": {
+                    name: f"{ledger}:{entry}" for name, (ledger, entry) in sorted(builder.answers.items())
+                },
+            }
+            for builder in list(controller.pending.values())[-PENDING_MAX:]
+        ],
+        "pending_total": len(controller.pending),
+    }
+
+
+def _replicator(replicator) -> dict[str, Any]:
+    replicator_cursor = replicator.settled_mark_delete()
+    return {
+        "state": replicator.state,
+        "mark_delete_index": replicator_cursor,
+        "read_index": replicator.read_index,
+        "in_flight": replicator.unreceipted,
+        "backlog": replicator.topic.log.length - 1 - replicator_cursor,
+        "last_error": replicator.last_error,
+    }
+
+
+def _subscription(subscription: Subscription) -> dict[str, Any]:
+    cursor, log, snapshots = subscription.cursor, subscription.topic.log, subscription.snapshots
+    return {
+        "type": subscription.type,
+        "replicated": subscription.replicated,
+        "synchronised": subscription.sender is not None,
+        "told": _told(subscription),
+        "mark_delete_index": cursor.mark_delete,
+        "mark_delete": subscription.mark_delete_text,
+        "read_index": subscription.dispatcher.read_index,
+        "read_position": read_position_text(subscription.topic, subscription.dispatcher.read_index),
+        "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
+        "ranges_total": cursor.ranges_total,
+        "said": _said(subscription),
+        "individually_deleted": cursor.text(log, TEXT_CHARACTERS_MAX),
+        "backlog": subscription.backlog,
+        "unacked": subscription.dispatcher.unacked,
+        "dispatching": bool(subscription.dispatcher.sessions),
+        "cache": [
+            {
+                "snapshot": kept.snapshot,
+                "index": kept.index,
+                "position": log.text(kept.index),
+                "clusters": {name: f"{ledger}:{entry}" for name, ledger, entry in kept.clusters},
+            }
+            for kept in snapshots.kept
+        ],
+        "last_update_us": snapshots.last_update_us,
+        "last_applied_us": subscription.last_applied_us,
+        "consumers": {
+            session.consumer.name: _session(session) for session in subscription.dispatcher.sessions
+        },
+    }
+
+
+def _told(subscription: Subscription) -> dict[str, Any] | None:
+    """What acknowledgement-state sync has told each peer, in entries, as the peer has kept it; None where
+    the subscription tells nothing.
+    """
+    sender, cursor = subscription.sender, subscription.cursor
+    if sender is None:
+        return None
+    peers = {
+        peer: {**_heard(subscription, peer), "on_the_wire": sender.on_the_wire(peer)}
+        for peer in subscription.topic.remote_clusters()
+    }
+    return {
+        "acknowledged": cursor.mark_delete + 1 + cursor.deleted_count,
+        "next_us": sender.next_us,
+        "every_us": sender.period_us,
+        "peers": peers,
+    }
+
+
+def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
+    """How many of the entries that are acknowledged here a peer knows of, and since when."""
+    topic, cursor = subscription.topic, subscription.cursor
+    there = topic.runtime.clusters[peer].topics.get(topic.name)
+    found = there.subscriptions.get(subscription.name) if there is not None else None
+    state = found.filter.said.get(topic.cluster.name) if found is not None else None
+    if state is None:
+        return {"entries": 0, "at_us": None}
+    named = state.whole.get(topic.cluster.index, BitMap())
+    below = named.rank(cursor.mark_delete) if cursor.mark_delete >= 0 else 0
+    return {
+        "entries": below + named.intersection_cardinality(cursor.acknowledged()),
+        "at_us": topic.runtime.trace.at_us(state.seq),
+    }
+
+
+def _said(subscription: Subscription) -> list[list[int]]:
+    """Entries beyond the mark-delete that other clusters say are acknowledged whole: the filter stage will
+    not send them.
+    """
+    ranges: list[list[int]] = []
+    log, cursor = subscription.topic.log, subscription.cursor
+    first = cursor.mark_delete + 1
+    for index in range(first, min(log.length, first + SAID_WITHIN)) if subscription.filter.said else ():
+        if (
+            log.records[index] < 0
+            or cursor.is_acknowledged(index)
+            or subscription.filter.remaining(index, log.records[index])
+        ):
+            continue
+        if ranges and ranges[-1][1] == index - 1:
+            ranges[-1][1] = index
+        elif len(ranges) == RANGES_MAX:
+            break
+        else:
+            ranges.append([index, index])
+    return ranges
+
+
+def _session(session) -> dict[str, Any]:
+    consumer = session.consumer
+    in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.place]
+    state = "blocked" if session.blocked else consumer.state
+    return {
+        "permits": session.permits,
+        "queued": session.queued,
+        "in_hand": in_hand[:IN_HAND_MAX],
+        "in_hand_total": len(in_hand),
+        "state": state,
+    }
+
+
+def _audience(audience: Audience) -> dict[str, Any]:
+    return {**audience_figures([audience]), "topic": audience.topic.name}
+
+
+def _producer(runtime: Runtime, name: str) -> dict[str, Any]:
+    producer = runtime.producers[name]
+    return {
+        "cluster": producer.cluster_name,
+        "topic": producer.spec.topic,
+        "state": producer.state,
+        "published": producer.published,
+        "receipted": producer.receipted,
+        "pending": sum(entry[1] for entry in producer.pending),
+    }
+
+
+def _forecast(world: World, subscription: str) -> dict[str, Any] | None:
+    source = forecasting.source_of(world.runtime, subscription)
+    return None if source is None else {"from": source, "to": world.forecast(subscription, source)}
+
+
+def _sentence(runtime: Runtime, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:
+    """The first subscription with consumers, towards its first remote that is up."""
+    for name, found in forecasts.items():
+        for peer, figures in (found or {"to": {}})["to"].items():
+            if runtime.clusters[peer].up:
+                kept = {key: figures[key] for key in ("duplicates", "redeliveries", "stranded", "lost")}
+                return {"subscription": name, "from": found["from"], "to": peer, **kept}
+    return None
+
+
+def _refusals(runtime: Runtime, cluster: str) -> dict[str, dict | None]:
+    result: dict[str, dict | None] = {}
+    for name, topic in runtime.clusters[cluster].topics.items():
+        rule = topic.controller.refusal() if topic.controller else None
+        result[name] = None if rule is None else {"rule": rule, "words": REFUSALS[rule]}
+        if topic.controller is None and topic.loaded:
+            words = (
+                "no controller runs here: no replicated subscription, the feature off, or a single cluster"
+            )
+            result[name] = {"rule": "no-controller", "words": words}
+    return result

@@ -1,0 +1,20 @@
+"""One step of a story: an instant, the row that shows it, and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """`kind` is the step of the story, `row` the trace row that it is told from: what a diagram lights."""
+
+    kind: str
+    at_us: int
+    seq: int
+    words: str
+    row: Row

@@ -1,0 +1,150 @@
+"""Who asks: the address that quotas count for, and the quotas on what one address has at once.
+
+Rules: it is the socket's peer; when that is one of TRUSTED_PROXIES, the last address in X-Forwarded-For that
+is not. Without the setting the header is not read, since anybody can write it. An IPv6 visitor has a /64
+network, so that is what counts.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from typing import Any
+
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
+from visualizer.live.wire import Refused
+
+SOCKETS_PER_CLIENT = 600
+"""Open sockets of one address: a lab's 500 viewers in one building, and some more."""
+
+OPEN_LABS_PER_CLIENT = 60
+"""Labs that one address has open in one process, of the 200 that it holds: two classes of 30 in one
+building.
+"""
+
+FAIR_LABS = 10
+"""Labs that one address keeps open in a full process: beyond them it gives one up for an address with
+fewer, so that 20 addresses are needed to shut others out, and not four.
+"""
+
+LABS_PER_HOUR = 600
+"""Labs that one address makes in an hour: a class of 60 with ten each."""
+
+LABS_PER_CLIENT = 2_000
+"""Labs of one address that are kept."""
+
+REPORTS_PER_CLIENT = 30
+"""Reports of one address that are queued or made at once; the queue takes turns among addresses."""
+
+STUDIES_PER_CLIENT, COMPARISONS_PER_CLIENT = 3, 2
+"""Set-ups of one address that are asked about at once, of some twenty in line; comparisons that run for
+it, of four.
+"""
+
+RERUNS_PER_CLIENT = 2
+"""Runs of "what would have helped" of one address that are under way at once, of the process's eight
+(`visualizer.labs.reruns.RUNNING`).
+"""
+
+IPV6_NETWORK_BITS = 64
+"""Of an address: what a provider gives to one household."""
+
+KEY_LENGTH = 16
+"""Characters of a stored address's keyed hash."""
+
+client: ContextVar[str] = ContextVar("client", default="")
+"""The address of the request or socket at hand; empty where there is none (a Unix socket, a test): nothing
+is bounded then.
+"""
+
+sockets: Counter[str] = Counter()
+"""Open sockets in this process, by address."""
+
+
+def client_key() -> str:
+    """What is stored of the address at hand: enough to count by, and no address."""
+    name = client.get()
+    return salted_hmac("failover-lab.client", name).hexdigest()[:KEY_LENGTH] if name else ""
+
+
+def client_of(scope: dict[str, Any]) -> str:
+    """The address that a request or socket counts for."""
+    peer = (scope.get("client") or ("",))[0]
+    if not _trusted(peer):
+        return _counted(peer)
+    forwarded = b",".join(
+        value for name, value in scope.get("headers", []) if name == b"x-forwarded-for"
+    ).decode("latin1")
+    for hop in reversed([part.strip() for part in forwarded.split(",") if part.strip()]):
+        if not _trusted(hop):
+            return _counted(hop)
+    return _counted(peer)
+
+
+def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _trusted(text: str) -> bool:
+    address = _address(text)
+    return address is not None and any(
+        address in network for network in map(ipaddress.ip_network, settings.TRUSTED_PROXIES)
+    )
+
+
+def _counted(text: str) -> str:
+    address = _address(text)
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, IPV6_NETWORK_BITS), strict=False))
+    return "" if address is None else str(address)
+
+
+class KnownClients:
+    """ASGI: remembers whose request or socket it is for everything that it leads to, and bounds sockets."""
+
+    def __init__(self, application: Callable[..., Awaitable[Any]]) -> None:
+        self.application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Any:
+        name = client_of(scope)
+        client.set(name)
+        if scope["type"] != "websocket":
+            return await self.application(scope, receive, send)
+        if name and sockets[name] >= SOCKETS_PER_CLIENT:
+            return await send({"type": "websocket.close", "code": 1013})
+        sockets[name] += 1
+        try:
+            return await self.application(scope, receive, send)
+        finally:
+            sockets[name] -= 1
+            if not sockets[name]:
+                del sockets[name]
+
+
+def check_open_labs(opened: int) -> None:
+    """Raise Refused when this client has too many labs open."""
+    if client.get() and opened >= OPEN_LABS_PER_CLIENT:
+        raise Refused(
+            "too-many",
+            f"{OPEN_LABS_PER_CLIENT} labs are open from your address already.",
+            "Close the pages of some; a lab is put away a minute after its last page.",
+        )
+
+
+def check_at_once(running: list[str], most: int, what: str, name: str | None = None) -> None:
+    """Raise Refused when as many of `running`, by address, are this client's; `name` is the client where
+    that is not the one at hand.
+    """
+    name = client.get() if name is None else name
+    if name and running.count(name) >= most:
+        raise Refused(
+            "too-many", f"{most} {what} for your address are under way already.", "Wait until one is done."
+        )

@@ -1,0 +1,118 @@
+"""What the labs of this process may take of memory, and what gives way when it is used up.
+
+Rules: estimated once a second. First labs that nobody watches are closed, the least recently used first, then
+watched ones that stand still; each is run again from its inputs when somebody opens it. When that is not
+enough nothing runs forward, and no lab, comparison or set-up study begins, until memory is free again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from visualizer.labs.running import Runner
+from visualizer.live.wire import Refused
+
+if TYPE_CHECKING:
+    from visualizer.labs.hub import Hub
+    from visualizer.labs.rooms import Room
+
+logger = logging.getLogger(__name__)
+
+FREED_TO_PERCENT = 80
+"""Labs are closed until so much of the limit is used, and labs are opened only below it: else one would be
+closed for the next.
+"""
+
+HINT = "Try again in a minute, or ask the server's operator for a larger LAB_MEMORY_MB."
+EVICTED = (
+    "The server needs the memory of this lab, which stood still. Open it again to go on: it comes back "
+    "where it stood."
+)
+
+
+class Memory:
+    """`full` is a sentence while nothing may run forward, else None."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self.limit_bytes = settings.LAB_MEMORY_MB * 2**20
+        self.full: str | None = None
+
+    def used_bytes(self) -> int:
+        """Estimated memory of all worlds of this process: labs, and what runs beside them."""
+        return sum(world.memory_bytes for world in self._worlds())
+
+    def _worlds(self) -> Iterable[Any]:
+        hub = self._hub
+        runners = [room.part for room in hub.rooms.values() if isinstance(room.part, Runner)]
+        beside = [world for runner in runners for world in runner.reruns.worlds()]
+        found = [
+            *(runner.session.world for runner in runners),
+            *beside,
+            *hub.comparisons.worlds(),
+            *hub.studies.worlds(),
+        ]
+        return [world for world in found if world is not None]
+
+    def admit(self) -> None:
+        """Something new would begin. Raises Refused when there is no memory for it."""
+        if self.full or self.used_bytes() * 100 > self.limit_bytes * FREED_TO_PERCENT:
+            raise Refused(
+                "memory",
+                (
+                    f"The labs of this server process use the memory that they may, "
+                    f"{self.limit_bytes // 2**20:,} MB."
+                ),
+                HINT,
+            )
+
+    async def make_room(self) -> None:
+        """A lab would be opened: close what nobody watches, if need be.
+
+        Raises Refused when there is no memory for it.
+        """
+        await self._free(watched=False)
+        self.admit()
+
+    async def look_each_second(self) -> None:
+        """What the hub calls."""
+        await self.look()
+
+    async def look(self) -> None:
+        """Close labs while too much is used, and stop the others when that is not enough."""
+        if self.used_bytes() > self.limit_bytes:
+            await self._free(watched=True)
+        over = self.used_bytes() > self.limit_bytes
+        self.full = (
+            (
+                f"The labs of this server process use all the memory that they may, "
+                f"{self.limit_bytes // 2**20:,} MB, so none runs on."
+            )
+            if over
+            else None
+        )
+        for room in self._hub.rooms.values():
+            if isinstance(room.part, Runner):
+                room.part.session.out_of_memory = self.full
+
+    async def _free(self, watched: bool) -> None:
+        """Close labs, `watched` ones too, until so much is free that another may begin."""
+        for room in self._in_order():
+            if self.used_bytes() * 100 <= self.limit_bytes * FREED_TO_PERCENT:
+                return
+            if watched or not room.part.watched():
+                logger.warning(
+                    "Lab %s is closed: the labs use more than %d MB", room.lab.pk, self.limit_bytes // 2**20
+                )
+                await self._hub.put_away(room, EVICTED)
+
+    def _in_order(self) -> list[Room]:
+        """Labs that may be closed: unwatched ones first, each kind the least recently used first."""
+        rooms = [
+            room for room in self._hub.rooms.values() if isinstance(room.part, Runner) and room.part.evictable
+        ]
+        return sorted(rooms, key=lambda room: (room.part.watched(), -room.idle_ticks, room.used_tick))

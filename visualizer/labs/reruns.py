@@ -1,0 +1,201 @@
+"""Runs beside a lab: the variants of "what would have helped", one after the other, in the pump's slices.
+
+Rules: a study is a lab of the pump's like any other, so it takes turns and never keeps the real lab waiting;
+it touches worlds of its own only. It is named by its inputs (branch, commands, end): whoever asks while it
+runs, or after, sees the same one. An internal error in it is logged and said in the answer; the lab goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any
+
+from simulator import ROWS_MAX
+from simulator.what_if import Rerun, Variant, variants
+from visualizer.labs import clients
+from visualizer.labs.pump import Pump
+from visualizer.labs.slices import SliceSize
+from visualizer.labs.work import in_thread
+from visualizer.live.wire import Refused
+
+logger = logging.getLogger(__name__)
+
+ROWS_MOST = 1_000_000
+"""Rows of a run that is run again: about twenty seconds a variant in half of a process's time.
+
+The report has the same bound.
+"""
+
+RUNNING = 8
+"""Labs of a process whose runs are made at once: each takes as many turns as a lab and holds a world.
+
+A further question is refused.
+"""
+
+STUDIES_KEPT = 4
+"""Per lab: the newest inputs that were asked about. An outcome is a few kilobytes."""
+
+
+class Study:
+    """The variants of one run. The pump drives it (`visualizer.labs.pump.Turns`)."""
+
+    def __init__(
+        self,
+        lab_id: str,
+        seed: int,
+        until_us: int,
+        listed: list[Variant],
+        ended: Callable[[Study], None],
+        told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
+        compared: str = "cases",
+    ) -> None:
+        """`told` gives the outcome of a run; what stands in it under the name `compared` is what the runs
+        are compared by.
+        """
+        self.lab_id = lab_id
+        self._ended = ended
+        self._told = told
+        self._compared = compared
+        self.seed, self.until_us = seed, until_us
+        self.of = len(listed)
+        self.outcomes: list[dict[str, Any]] = []
+        self.words = ""
+        self.blocked_on: Awaitable[Any] | None = None
+        self.listener = self
+        self.asker = ""  # the address whose quota it counts for
+        self._left = listed
+        self._rerun: Rerun | None = None
+        self._error: Exception | None = None
+        self._size = SliceSize()
+
+    @property
+    def state(self) -> str:
+        """running, done, or failed with `words`."""
+        return "failed" if self.words else "done" if not self._left else "running"
+
+    @property
+    def running(self) -> str:
+        """The variant that is being run."""
+        return self._left[0].name if self.state == "running" else ""
+
+    def turn(self, now_s: float) -> bool:
+        """One slice: a stretch of a run; a world is made, and counted, in a thread."""
+        if self.blocked_on is not None or not self._left:
+            return False
+        if self._error is not None:
+            raise self._error
+        if self._rerun is None:
+            self.blocked_on = in_thread(
+                lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
+            ).until
+        elif not self._rerun.step(self._size.take()):
+            self.blocked_on = in_thread(lambda: self._told(self._rerun)).until
+        return True
+
+    def due_s(self, now_s: float) -> float | None:
+        return None if self.blocked_on is not None or not self._left else now_s
+
+    def took(self, seconds: float) -> None:
+        self._size.took(seconds)
+
+    def resumed(self, answer: Any) -> None:
+        """A variant's world has been made, or its run counted."""
+        self.blocked_on = None
+        if isinstance(answer, Rerun):
+            self._rerun = answer
+            return
+        self._rerun = None
+        self.outcomes.append(answer)
+        # where nobody moves, say, there is nothing to compare
+        self._left = self._left[1:] if self.outcomes[0][self._compared] else []
+        if not self._left:
+            self._ended(self)
+
+    def interrupted(self, error: Exception) -> None:
+        """Making or counting a variant's world failed: the next turn raises the error."""
+        self.blocked_on, self._error = None, error
+
+    def failed(self, error: BaseException) -> None:
+        """An internal error in it; the pump has let it go."""
+        logger.error("What would have helped stopped in %s on an internal error", self.lab_id, exc_info=error)
+        self.blocked_on = None
+        self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[
+            :400
+        ]
+
+    @property
+    def world(self) -> Any:
+        """The world of the variant that is being run, None between two."""
+        return None if self._rerun is None else self._rerun.world
+
+    def refuse(self, words: str) -> None:
+        """It is not run, and why."""
+        self.words, self._left = words, []
+
+
+class Reruns:
+    """A lab's studies, newest last."""
+
+    def __init__(self, lab_id: str, pump: Pump, admit: Callable[[str], None] = lambda asker: None) -> None:
+        """`admit` raises Refused when this address, or the process, has no room for another study."""
+        self._lab_id, self._pump, self._admit = lab_id, pump, admit
+        self.asker = ""  # the address that asked last
+        self._studies: dict[str, Study] = {}
+        self._numbers = count(1)
+
+    def of(self, world: Any) -> Study:
+        """The study of the lab's present branch, to the scenario's end or as far as it has run; begun when
+        it is new.
+        """
+        until_us = max(world.scenario.until_us, world.furthest_us)
+        key = repr((world.branch, world.command_log, until_us))
+        if key not in self._studies:
+            self._begin(key, world, until_us)
+        return self._studies[key]
+
+    def _begin(self, key: str, world: Any, until_us: int) -> None:
+        if len(world.trace) <= ROWS_MOST:
+            self._admit(self.asker)
+        name = f"{self._lab_id}, what would have helped {next(self._numbers)}"
+        study = Study(
+            name, world.seed, until_us, variants(world.scenario, world.command_log), self._pump.remove
+        )
+        if len(world.trace) > ROWS_MOST:
+            study.refuse(
+                f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not "
+                f"run again "
+                f"here."
+            )
+        study.asker = self.asker
+        self._studies[key] = study
+        for old in list(self._studies)[:-STUDIES_KEPT]:
+            self._pump.remove(self._studies.pop(old))
+        if study.state == "running":
+            self._pump.add(study)
+
+    def askers(self) -> list[str]:
+        """The address of each study that runs now."""
+        return [study.asker for study in self._studies.values() if study.state == "running"]
+
+    def worlds(self) -> list[Any]:
+        """The worlds that run now."""
+        return [study.world for study in self._studies.values()]
+
+    def close(self) -> None:
+        """The lab is put away: nobody asks any more."""
+        for study in self._studies.values():
+            self._pump.remove(study)
+        self._studies.clear()
+
+
+def check_room(askers: list[str], asker: str) -> None:
+    """Raise Refused when one more study, for this address, is too many beside those of `askers`."""
+    if len(askers) >= RUNNING:
+        raise Refused(
+            "too-many",
+            f"{RUNNING} labs of this server process are run again already.",
+            "Ask again in a minute.",
+        )
+    clients.check_at_once(askers, clients.RERUNS_PER_CLIENT, 'labs with "What would have helped"', asker)

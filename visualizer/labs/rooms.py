@@ -1,0 +1,177 @@
+"""A lab as this process shows it: its viewers, and the frames they may still want.
+
+Who runs it is the room's `part`.
+
+Rules: viewers never learn which process runs their lab; a frame is handed to each viewer here as one text;
+whoever waits for a snapshot gets the snapshot of the same number instead. A part is a `Runner` (the world is
+here) or a `Relay` (it is in another process); the hub exchanges one for the other when a lease moves.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from simulator import ENGINE_VERSION
+from visualizer.live.frames import Frame
+from visualizer.live.viewers import Viewer
+from visualizer.live.welcome import welcome
+from visualizer.live.wire import CONTROLS, Refused, encode
+from visualizer.models import Lab
+
+RECENT_FRAMES = 60
+"""Frames kept for pages that come back after a short loss: three seconds."""
+
+VIEWERS_PER_ROOM = 500
+"""Open pages of one lab in one process; a further one is told so."""
+
+Reply = Callable[[dict[str, Any]], None]
+
+
+class Part(Protocol):
+    """What runs the lab, here or elsewhere."""
+
+    def handle(self, message: dict[str, Any], reply: Reply) -> None: ...
+
+    def want_snapshot(self) -> None: ...
+
+    def viewers_changed(self) -> None: ...
+
+    async def ask(self, what: str, arguments: dict[str, Any]) -> str: ...
+
+    async def tick(self) -> None: ...
+
+    async def keep_position(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Room:
+    """One lab in this process. `part` is set by the hub right after the room is made."""
+
+    part: Part
+
+    def __init__(self, lab: Lab, client: str = "") -> None:
+        self.lab = lab
+        self.client = client  # who opened it: a quota counts it for this address
+        self.viewers: dict[int, Viewer] = {}
+        self.recent: deque[Frame] = deque(maxlen=RECENT_FRAMES)
+        # Another engine version may do better: a failure of an older one is forgotten.
+        self.failure: dict[str, Any] | None = (
+            lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
+        )
+        self.idle_ticks = 0
+        self.used_tick = 0  # second of the hub's in which somebody last asked for something
+        # notices that every page gets for as long as they are so, by code
+        self._lasting: dict[str, dict[str, Any]] = {}
+
+    # --- viewers
+
+    def enter(self, viewer: Viewer, hello: dict[str, Any]) -> None:
+        """A page has said hello: welcome it, and let it go on from the last frame it has seen when that is
+        possible.
+        """
+        if len(self.viewers) >= VIEWERS_PER_ROOM:
+            viewer.close(f"{VIEWERS_PER_ROOM} pages show this lab already. Try again later.")
+            return
+        token = hello.get("token")
+        viewer.is_owner = self.lab.is_owner(token)
+        self.viewers[viewer.number] = viewer
+        self.idle_ticks = 0
+        viewer.say({**welcome(self.lab, viewer.is_owner), "failed": self.failure})
+        if token and not viewer.is_owner:
+            viewer.say(
+                Refused(
+                    "not-owner",
+                    "The token is not this lab's.",
+                    "Watching works without one; the owner has the right one.",
+                ).answer()
+            )
+        for notice in self._lasting.values():
+            viewer.say(notice)
+        missing = self._frames_after(hello.get("epoch", -1), hello.get("number", -1))
+        if missing is not None:
+            viewer.resume(missing)
+        else:
+            self.part.want_snapshot()
+        self.part.viewers_changed()
+
+    def leave(self, viewer: Viewer) -> None:
+        if self.viewers.pop(viewer.number, None) is not None:
+            self.part.viewers_changed()
+
+    def hear(self, viewer: Viewer, message: dict[str, Any]) -> None:
+        """A checked message of a page. Returns at once; answers come by `viewer.say`."""
+        if message["type"] == "seen":
+            viewer.saw(message["epoch"], message["number"])
+            if viewer.wants_snapshot:
+                self.part.want_snapshot()
+            return
+        if message["type"] in CONTROLS and not viewer.is_owner:
+            raise Refused(
+                "not-owner",
+                "Only the lab's owner may do that.",
+                "Open a lab of your own from the gallery: it takes the same scenario and seed.",
+            )
+        if self.failure is not None:
+            viewer.say(self.failure)
+            return
+        self.part.handle(message, viewer.say)
+
+    def _frames_after(self, epoch: int, number: int) -> list[Frame] | None:
+        """The frames after the one a returning page has seen; None when they are not all here."""
+        if not self.recent or self.recent[-1].epoch != epoch or number > self.recent[-1].number:
+            return None
+        newer = [frame for frame in self.recent if frame.epoch == epoch and frame.number > number]
+        whole = len(newer) == self.recent[-1].number - number
+        return newer if whole else None
+
+    def second_passed(self) -> None:
+        """What each page has to answer is looked at once a second."""
+        for viewer in list(self.viewers.values()):
+            viewer.second_passed()
+
+    # --- what the part brings
+
+    def deliver(self, frame: Frame, snapshot: Frame | None) -> None:
+        """The next frame, to every viewer here; the snapshot of the same instant to those who start from
+        one.
+        """
+        self.recent.append(frame)
+        for viewer in list(self.viewers.values()):
+            viewer.offer(snapshot if snapshot is not None and viewer.wants_snapshot else frame)
+
+    def say_to_all(self, message: dict[str, Any]) -> None:
+        text = encode(message)
+        for viewer in list(self.viewers.values()):
+            viewer.say_text(text)
+
+    def tell(self, code: str, words: str | None, replay: str | None = None) -> None:
+        """A lasting state in words, to every page here now and later; None: it is over.
+
+        `replay` is a link beside the words.
+        """
+        notice = {"type": "notice", "code": code, "words": words, **({"replay": replay} if replay else {})}
+        if self._lasting.get(code, {}).get("words") == words:
+            return
+        if words is None:
+            del self._lasting[code]
+        else:
+            self._lasting[code] = notice
+        self.say_to_all(notice)
+
+    def start_over(self) -> None:
+        """Frames come from somewhere else now: everyone waits for a snapshot."""
+        self.recent.clear()
+        for viewer in self.viewers.values():
+            viewer.needs_snapshot = True
+
+    def fail(self, failure: dict[str, Any]) -> None:
+        """An internal error: the lab stands still, and every page says so."""
+        self.failure = failure
+        self.say_to_all(failure)
+
+    @property
+    def anyone_wants_snapshot(self) -> bool:
+        return any(viewer.wants_snapshot for viewer in self.viewers.values())

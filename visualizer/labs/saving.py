@@ -1,0 +1,339 @@
+"""What running labs write to the database: in order, one write at a time, tried again while the database
+is away.
+
+Rules: every lab has a line of writes; a line whose write failed waits longer each time, up to
+`LONGEST_PAUSE_S`, and the other lines go on, so that one write that can never succeed holds up nobody else. A
+command waits for its write and is refused when it takes too long. Before its commit has begun the write is
+certain not to happen any more. After that it may have happened: then it is undone in the same place of the
+line, and the refusal is given when that is done and not earlier, since the process may end before. A
+line is short: of positions only the newest waits, and a lab gives its next command after the one before. The
+writes have a thread of their own, since SQLite waits in it for other writers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from visualizer.labs.trouble import is_trouble, no_database, with_fresh_connection
+from visualizer.live.wire import Refused
+
+logger = logging.getLogger(__name__)
+
+PATIENCE_S = 5.0
+"""How long a command waits to be stored, counted from the beginning of the trouble; then it is refused, so
+that the lab goes on.
+"""
+
+SLOW_S = 2.0
+"""A write that waits for longer is trouble, although nothing has failed yet."""
+
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
+"""Before a write that failed is tried again; doubled each time."""
+
+NOT_SAVED = "not-saved"
+"""Code of the notice and of the refusal."""
+
+UNDECIDED = "undecided"
+"""Code of the notice to whoever gave a command that was taken back and may be stored all the same."""
+
+UNDECIDED_NOTICE = (
+    "The database may have saved the last command although its answer did not come. The lab goes on "
+    "without it; it is removed as soon as the database answers, and its result follows then."
+)
+
+NOTICE = (
+    "Cannot save, retrying. The lab goes on; what it does now is lost if the server stops before this "
+    "notice ends. Commands are refused meanwhile."
+)
+
+
+def not_saved() -> Refused:
+    """The refusal of a command that could not be stored in time."""
+    return Refused(
+        NOT_SAVED,
+        "The command was not carried out, because it could not be saved.",
+        'Give it again when "Cannot save, retrying" is gone.',
+    )
+
+
+def no_answer() -> Refused:
+    """The answer to a command when nobody here can say any more whether it is among the lab's commands."""
+    return Refused(
+        "no-answer",
+        "The lab went to another server process before the result came.",
+        "Look at the lab's commands once it is shown again: this one may or may not be among them.",
+    )
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    """`work` runs in the saving thread as often as it takes, so doing it twice must be as doing it once.
+
+    One that can be undone calls `may_commit` as the last thing before its commit, and does not commit when
+    that says no.
+    """
+
+    work: Callable[[], Any]
+    done: asyncio.Future[Any]
+    since_s: float
+    replaceable: bool = False  # only the newest of these is worth doing
+    once: bool = False  # somebody waits: not tried again
+    undo: Callable[[], Any] | None = None
+    undoing: Write | None = None  # takes its place once it is taken back, when it may have happened
+    _taken_back: bool = False
+    _commit_begun: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def may_commit(self) -> bool:
+        """Whether it is still wanted; from a yes on nobody can say that it did not happen.
+
+        Called in the saving thread.
+        """
+        with self._lock:
+            self._commit_begun |= not self._taken_back
+            return not self._taken_back
+
+    def take_back(self) -> bool:
+        """It is not wanted any more; whether it may have happened all the same."""
+        with self._lock:
+            self._taken_back = True
+            return self._commit_begun
+
+    @property
+    def taken_back(self) -> bool:
+        return self._taken_back
+
+    @property
+    def stored(self) -> bool:
+        """Whether it has happened, for all that is known here."""
+        return self.done.done() and not self.done.cancelled() and self.done.exception() is None
+
+
+@dataclass(eq=False, slots=True)
+class Line:
+    """One lab's writes, the oldest first."""
+
+    writes: deque[Write] = field(default_factory=deque)
+    failures: int = 0  # in a row
+    failing_since_s: float = 0.0
+    next_try_s: float = 0.0
+    busy: bool = False  # the first write is in the thread
+
+
+class Saver:
+    """One for each process. `run` is supervised by the hub."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[str, Line] = OrderedDict()
+        self._wake = asyncio.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="saving")
+        self._in_thread = sync_to_async(
+            with_fresh_connection(lambda work: work()), thread_sensitive=False, executor=self._thread
+        )
+
+    # --- asked by labs
+
+    def put(self, lab_id: str, work: Callable[[], Any], replaceable: bool = False) -> asyncio.Future[Any]:
+        """Write this after all that the lab has put before.
+
+        The future is for who wants to know; its error is the asker's.
+        """
+        return self._add(lab_id, work, replaceable=replaceable).done
+
+    def begin(self, lab_id: str, work: Callable[[Write], Any], undo: Callable[[], Any] | None) -> Write:
+        """Write this for somebody who then waits with `wait`.
+
+        Without `undo` it only matters while somebody waits.
+        """
+        write = self._add(lab_id, lambda: work(write), undo=undo, once=undo is None)
+        return write
+
+    async def wait(self, lab_id: str, write: Write) -> Any:
+        """The write's result. Raises Refused when that takes too long; the write is taken back then."""
+        late = not_saved() if write.undo else no_database()
+        patience_s = PATIENCE_S - self._troubled_for_s(lab_id)
+        try:
+            if patience_s <= 0:
+                raise TimeoutError
+            async with asyncio.timeout(patience_s):
+                return await asyncio.shield(write.done)
+        except TimeoutError:
+            self.take_back(lab_id, write)
+            raise late from None
+        except asyncio.CancelledError:
+            self.take_back(lab_id, write)
+            raise
+
+    def take_back(self, lab_id: str, write: Write) -> asyncio.Future[Any] | None:
+        """Nobody waits for this any more.
+
+        None when it is certain that it does not happen, else a future of its being undone.
+        """
+        if write.undoing is not None:
+            return write.undoing.done
+        line = self._lines.get(lab_id)
+        may_have_happened = write.take_back()
+        if line is None or write not in line.writes:
+            return None
+        in_thread = line.busy and line.writes[0] is write
+        if may_have_happened and write.undo is not None:
+            write.undoing = Write(write.undo, asyncio.get_running_loop().create_future(), write.since_s)
+            write.undoing.done.add_done_callback(_looked_at)
+            if not in_thread:
+                self._undo_instead(line, write)
+            return write.undoing.done
+        if not in_thread:
+            line.writes.remove(write)
+            self._drop_if_empty(lab_id, line)
+        return None
+
+    def in_trouble(self, lab_id: str) -> bool:
+        """Whether something of this lab could not be saved for a while."""
+        return self._troubled_for_s(lab_id) > 0
+
+    def pending(self, lab_id: str) -> bool:
+        """Whether something of this lab is still to be saved."""
+        return lab_id in self._lines
+
+    async def flushed(self, lab_id: str, limit_s: float) -> None:
+        """Returns when all that this lab has put is saved, or after the limit, or at once in trouble."""
+        line = self._lines.get(lab_id)
+        if line is not None and line.writes and not self.in_trouble(lab_id):
+            await asyncio.wait([line.writes[-1].done], timeout=limit_s)
+
+    def stop(self) -> None:
+        """The process ends or begins anew: what waits is given up."""
+        self._lines.clear()
+        self._thread.submit(connections.close_all)
+        self._thread.shutdown(wait=False)
+
+    # --- lines
+
+    def _now_s(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _troubled_for_s(self, lab_id: str) -> float:
+        line = self._lines.get(lab_id)
+        if line is None or not line.writes:
+            return 0.0
+        since_s = line.failing_since_s if line.failures else line.writes[0].since_s + SLOW_S
+        return max(0.0, self._now_s() - since_s)
+
+    def _add(self, lab_id: str, work: Callable[[], Any], replaceable: bool = False, **how: Any) -> Write:
+        line = self._lines.setdefault(lab_id, Line())
+        write = Write(work, asyncio.get_running_loop().create_future(), self._now_s(), replaceable, **how)
+        write.done.add_done_callback(_looked_at)
+        if replaceable:
+            self._replace(line, write)
+        line.writes.append(write)
+        self._wake.set()
+        return write
+
+    def _replace(self, line: Line, newer: Write) -> None:
+        """Take out the older one that this one makes pointless; its caller waits for the newer."""
+        for place, older in enumerate(line.writes):
+            if older.replaceable and not (place == 0 and line.busy):
+                del line.writes[place]
+                newer.since_s = older.since_s
+                newer.done.add_done_callback(lambda _, done=older.done: done.done() or done.set_result(None))
+                return
+
+    def _undo_instead(self, line: Line, write: Write) -> None:
+        assert write.undoing is not None and line.writes[0] is write, "only the first of a line is ever tried"
+        line.writes[0] = write.undoing
+
+    def _drop_if_empty(self, lab_id: str, line: Line) -> None:
+        if not line.writes:
+            self._lines.pop(lab_id, None)
+
+    # --- the thread's work
+
+    async def run(self) -> None:
+        """For ever; the hub supervises this task."""
+        while True:
+            self._wake.clear()
+            due = self._due()
+            if due is not None:
+                await self._try(*due)
+                continue
+            pauses_s = [line.next_try_s - self._now_s() for line in self._lines.values() if line.writes]
+            try:
+                async with asyncio.timeout(max(0.0, min(pauses_s)) if pauses_s else None):
+                    await self._wake.wait()
+            except TimeoutError:
+                continue
+
+    def _due(self) -> tuple[str, Line] | None:
+        """The next line in turn whose first write may be tried now."""
+        now_s = self._now_s()
+        for lab_id, line in self._lines.items():
+            if line.writes and line.next_try_s <= now_s:
+                self._lines.move_to_end(lab_id)
+                return lab_id, line
+        return None
+
+    async def _try(self, lab_id: str, line: Line) -> None:
+        write = line.writes[0]
+        line.busy = True
+        try:
+            result = await self._in_thread(write.work)
+        except Exception as error:
+            line.busy = False
+            if is_trouble(error):
+                self._failed(lab_id, line, error)
+                if not write.once and not write.taken_back:
+                    return
+            self._finish(lab_id, line, write, None, error)
+        else:
+            line.busy = False
+            if line.failures:
+                logger.warning("Lab %s can be saved again", lab_id)
+                self._recovered(line)
+            self._finish(lab_id, line, write, result, None)
+
+    def _finish(self, lab_id: str, line: Line, write: Write, result: Any, error: Exception | None) -> None:
+        if line.writes and line.writes[0] is write:
+            if write.undoing is not None:
+                self._undo_instead(line, write)
+            else:
+                line.writes.popleft()
+        self._drop_if_empty(lab_id, line)
+        if write.done.done():
+            return
+        if error is None:
+            write.done.set_result(result)
+        else:
+            write.done.set_exception(error)
+
+    def _failed(self, lab_id: str, line: Line, error: Exception) -> None:
+        now_s = self._now_s()
+        if not line.failures:
+            line.failing_since_s = now_s
+            logger.warning(
+                "Lab %s cannot be saved, trying again: %s: %s", lab_id, type(error).__name__, error
+            )
+        pause_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** min(line.failures, 10))
+        line.failures += 1
+        line.next_try_s = now_s + pause_s
+
+    def _recovered(self, line: Line) -> None:
+        """The database works: what waits for its next try is tried now."""
+        line.failures = 0
+        for other in self._lines.values():
+            other.next_try_s = 0.0
+
+
+def _looked_at(done: asyncio.Future[Any]) -> None:
+    """Its caller may not wait for it: then its error is not an unhandled one."""
+    if not done.cancelled():
+        done.exception()

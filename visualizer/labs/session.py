@@ -1,0 +1,243 @@
+"""One lab at work in this process: its world, its playback, what is looked at of it, and the jobs that
+wait for the world.
+
+Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order it was
+asked for; a job is a generator that yields between slices, or yields a `Wait` when it needs the database.
+Instants of the wall clock come
+in as numbers: the pump is the only one that reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from visualizer.labs.playback import Playback
+from visualizer.labs.reruns import Reruns
+from visualizer.labs.slices import SliceSize
+from visualizer.labs.waiting import Waiting
+from visualizer.labs.work import Job
+from visualizer.live.frame_scheduler import CHECK_ROWS, Listener, Looking
+from visualizer.live.wire import Refused
+from visualizer.questions.curve import RiskCurves
+from visualizer.questions.printouts import Printouts
+from visualizer.questions.tiles import TileCache
+
+BUSY_AFTER_S = 0.2
+"""A job that takes longer says so on the page."""
+
+
+class Session:
+    """`world` is None until the rebuilding job has made it."""
+
+    def __init__(self, lab_id: str, first_epoch: int, listener: Listener) -> None:
+        self.lab_id = lab_id
+        self.listener = listener
+        self.world: Any = None
+        self.curves: RiskCurves | None = None
+        self.tiles = TileCache()
+        self.printouts = Printouts()
+        # where the rows around the instant were read, and the answer
+        self.events_kept: tuple[Any, Any] = (None, None)
+        self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
+        self.playback = Playback()
+        self.looking = Looking(first_epoch, listener, self.playback)
+        self.until_us = 0
+        self.blocked_on: Awaitable[Any] | None = None
+        self._size = SliceSize()
+        self._jobs = Waiting()
+        self._within_since_s: float | None = None
+        self.out_of_memory: str | None = None  # why no lab of this process runs on, if so
+
+    # --- asked from outside, returns at once
+
+    def submit(self, job: Job) -> None:
+        """Queue a job. Raises Refused when too many wait."""
+        self._jobs.add(job)
+
+    def play(self, speed: float | None) -> None:
+        self.playback.play(speed)
+        self.looking.want()
+
+    def pause(self) -> None:
+        self.playback.pause()
+        self.looking.want()
+        self.listener.position_changed()
+
+    def set_speed(self, speed: float) -> None:
+        self.playback.set_speed(speed)
+        self.looking.want()
+
+    def give_up(self, why: Refused) -> None:
+        """The lab ends here: everyone who waits is told."""
+        self.playback.pause()
+        self._jobs.give_up(why)
+
+    def start_with(self, world: Any, scenario: Any) -> None:
+        """The rebuilding job has made the world; it may still have to run to its position."""
+        self.world, self.until_us = world, scenario.until_us
+        self.curves = RiskCurves(world, scenario)
+        self.looking.begin(world, self.curves)
+        self.new_epoch()
+
+    def new_epoch(self) -> None:
+        """The world stands elsewhere than the last frame said: pages start over."""
+        self.looking.new_epoch()
+        self.playback.restart()
+
+    def resumed(self, answer: Any) -> None:
+        """What the first job waited for has come."""
+        self.blocked_on = None
+        self._jobs.resumed(answer)
+
+    def interrupted(self, error: Exception) -> None:
+        """What the first job waited for has failed: its next turn raises the error where the job waits."""
+        self.blocked_on = None
+        self._jobs.interrupted(error)
+
+    # --- turns, called by the pump
+
+    def turn(self, now_s: float) -> bool:
+        """Do one slice of what is due; False when nothing is."""
+        if self.blocked_on is not None:
+            return False
+        if not self._jobs.under_way and self._finish_instant(now_s):
+            return True
+        if self.curves is not None and self.curves.due:  # before anything moves the world
+            self.curves.take_one()
+            return True
+        if self._jobs:
+            self.looking.drop()  # a job may move the world: the frame is made anew
+            self._job_slice(now_s)
+            return True
+        if self.world is None:
+            return False
+        try:
+            if self.looking.slice(now_s):
+                return True
+        except Exception as error:  # the run itself is unharmed: only what would be shown of it is missing
+            self.looking.frame_failed(error)
+            self.playback.pause()
+            return True
+        return self.playback.playing and self._play_slice(now_s)
+
+    def due_s(self, now_s: float) -> float | None:
+        """When the next turn has something to do; None when only a request can change that."""
+        if self.blocked_on is not None:
+            return None
+        points_due = self.curves is not None and bool(self.curves.due)
+        if (
+            self._jobs
+            or self._within_instant
+            or points_due
+            or self.looking.under_way
+            or self.playback.target_us is not None
+        ):
+            return now_s
+        if self.world is not None and (self.playback.playing or self.looking.wanted):
+            return self.looking.next_frame_s
+        return None
+
+    def took(self, seconds: float) -> None:
+        """What the last turn took; teaches the size of the next."""
+        self._size.took(seconds)
+
+    def slice_events(self) -> int:
+        """How many queue events the present slice may take."""
+        return self._size.take()
+
+    def advance(self, until_us: int) -> bool:
+        """One slice of the run towards an instant, or of the checks' reading behind it; True while more is
+        left.
+        """
+        world = self.world
+        if world.unchecked_rows >= CHECK_ROWS:
+            world.check_on(CHECK_ROWS)
+            return True
+        assert self.curves is not None
+        return self.curves.advance(until_us, self.slice_events())
+
+    @property
+    def _within_instant(self) -> bool:
+        """Whether the world stands within an instant: there is nothing to look at, and pages keep the last
+        complete one.
+        """
+        return self.world is not None and not self.world.whole
+
+    def _finish_instant(self, now_s: float) -> bool:
+        """A slice of the instant under way, before anything else may look at the world; False when it is
+        complete.
+        """
+        if not self._within_instant:
+            self._within_since_s = None
+            return False
+        if self._within_since_s is None:
+            self._within_since_s = now_s
+        elif now_s - self._within_since_s > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
+            self.looking.next_frame_s = now_s + BUSY_AFTER_S
+            self.looking.say_within_instant()
+        self.looking.drop()
+        self.world.advance(self.world.now_us, self.slice_events())
+        if self.world.whole and self.curves is not None:
+            self.curves.look()
+        return True
+
+    def _job_slice(self, now_s: float) -> None:
+        job = self._jobs.first
+        if job.doing and self._jobs.busy_for_s(now_s) > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
+            self.looking.next_frame_s = now_s + BUSY_AFTER_S
+            self.looking.say_busy(job)
+        waiting = self._jobs.slice(now_s, not self._within_instant)
+        self.blocked_on = None if waiting is None else waiting.until
+
+    def _play_slice(self, now_s: float) -> bool:
+        """Run towards the instant that the next frame shows; True when the world moved."""
+        world, playback = self.world, self.playback
+        if playback.target_us is None and now_s < self.looking.next_frame_s:
+            return False
+        if self.at_limit:
+            self.pause()
+            return False
+        target_us = playback.aim(now_s, world.now_us, self.until_us)
+        assert self.curves is not None
+        if world.now_us < target_us or self.curves.due:
+            more = self.advance(target_us)
+            if self._within_instant:
+                return True
+            if more and playback.patient(now_s):
+                return True
+        playback.arrived(now_s, world.now_us)
+        self.looking.want()
+        if world.now_us == self.until_us:
+            self.pause()
+        return True
+
+    def remind(self) -> None:
+        """Once a second: a job that waits for something outside the engine says so too."""
+        if self.blocked_on is not None and self._jobs and self._jobs.first.doing:
+            self.looking.say_busy(self._jobs.first)
+
+    # --- what is kept
+
+    @property
+    def settled(self) -> bool:
+        """Whether the world stands where a person or the playback left it, not half-way through a job."""
+        return self.world is not None and not self._jobs and self.world.whole
+
+    @property
+    def has_work(self) -> bool:
+        """Whether somebody waits for something: a job is under way or in line."""
+        return bool(self._jobs)
+
+    @property
+    def at_limit(self) -> str | None:
+        """Why the lab cannot run further from here; going back is always possible."""
+        if self.out_of_memory:
+            return self.out_of_memory
+        world = self.world
+        return world.limit_reached if world is not None and world.seq == len(world.trace) else None
+
+    def position(self) -> dict[str, Any]:
+        """Where the lab stands, as the database keeps it."""
+        world = self.world
+        return {"branch": world.branch, "position_us": world.now_us, "furthest_us": world.furthest_us}

@@ -1,0 +1,114 @@
+"""The jobs that wait for one lab, in order, the first of them under way.
+
+Rules: bounded. Of several seeks in a row only the newest is worth doing: those between are dropped at once;
+the one under way may finish for `GRACE_S`, so that dragging shows one instant after another instead of none,
+and is then given up for the newest.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from visualizer.labs.work import Job, Wait
+from visualizer.live.wire import Refused
+
+JOBS_WAITING = 100
+"""Requests that wait for one lab; more are refused."""
+
+GRACE_S = 0.25
+"""How long a seek that is under way is finished although a newer one waits."""
+
+
+class Waiting:
+    def __init__(self) -> None:
+        self._jobs: deque[Job] = deque()
+        self._answer: Any = None
+        self._error: Exception | None = None
+        self._began_s: float | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs)
+
+    def add(self, job: Job) -> None:
+        """Queue a job. Raises Refused when too many wait."""
+        if job.replaceable:
+            while len(self._jobs) > 1 and self._jobs[-1].replaceable:
+                self._jobs.pop().work.close()
+            if len(self._jobs) == 1 and self._jobs[0].replaceable and self._began_s is None:
+                self._jobs.pop().work.close()
+        if len(self._jobs) >= JOBS_WAITING:
+            raise Refused(
+                "too-many",
+                f"{JOBS_WAITING} requests wait for this lab already.",
+                "Wait until it has caught up.",
+            )
+        self._jobs.append(job)
+
+    def give_up(self, why: Refused) -> None:
+        """The lab ends here: everyone who waits is told."""
+        jobs, self._jobs = self._jobs, deque()
+        for job in jobs:
+            job.work.close()
+            job.refused(why)
+
+    def busy_for_s(self, now_s: float) -> float:
+        """How long the job under way has been."""
+        return 0.0 if self._began_s is None else now_s - self._began_s
+
+    @property
+    def first(self) -> Job:
+        return self._jobs[0]
+
+    def resumed(self, answer: Any) -> None:
+        """What the first job waited for has come."""
+        self._answer = answer
+
+    def interrupted(self, error: Exception) -> None:
+        """What the first job waited for has failed: the error is raised where the job waits."""
+        self._error = error
+
+    @property
+    def under_way(self) -> bool:
+        """Whether the first job has begun: it takes the world where it wants it, slice by slice."""
+        return self._began_s is not None
+
+    def slice(self, now_s: float, whole: bool = True) -> Wait | None:
+        """One slice of the first job; what it waits for outside the engine, if anything.
+
+        Within an instant (not `whole`) it is not given up.
+
+        An internal error ends a job that only reads, and no more than that. In any other job it may have left
+        the world in pieces, so it is raised.
+        """
+        if whole and self._overtaken(now_s):
+            self._finish(self._jobs[0])  # the world is whole, only elsewhere
+        job = self._jobs[0]
+        if self._began_s is None:
+            self._began_s = now_s
+        answer, self._answer = self._answer, None
+        error, self._error = self._error, None
+        try:
+            return job.work.send(answer) if error is None else job.work.throw(error)
+        except StopIteration as stop:
+            self._finish(job)
+            job.done(stop.value)
+        except Refused as refused:
+            self._finish(job)
+            job.refused(refused)
+        except Exception as broken:
+            if job.broken is None:
+                raise
+            self._finish(job)
+            job.broken(broken)
+        return None
+
+    def _overtaken(self, now_s: float) -> bool:
+        newer = len(self._jobs) > 1 and self._jobs[0].replaceable and self._jobs[1].replaceable
+        return newer and self.busy_for_s(now_s) > GRACE_S
+
+    def _finish(self, job: Job) -> None:
+        assert self._jobs[0] is job
+        self._jobs.popleft()
+        job.work.close()
+        self._began_s = self._answer = self._error = None

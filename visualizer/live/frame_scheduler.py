@@ -1,0 +1,146 @@
+"""What is looked at of a lab: its frames on their beat.
+
+Rules: looking never moves the world, and the world stands still while a frame is made: that is cut into
+slices, so that no neighbour waits for it, and begun anew when a job comes first. An internal error in a frame
+loses that frame only: the next one that somebody asks for is made from nothing, in a new epoch. Instants of
+the wall clock come in as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from visualizer.labs.playback import FRAME_S, Playback
+from visualizer.labs.work import Job
+from visualizer.live.frames import Frame, FrameMaker, Playing
+from visualizer.questions.curve import RiskCurves
+
+CHECK_ROWS = 2_000
+"""Rows that the checks read in a slice of their own: the next view would read all that are left at once."""
+
+
+class Listener(Protocol):
+    """Whoever shows and keeps the lab: the room."""
+
+    def publish(self, frame: Frame, snapshot: Frame | None) -> None: ...
+
+    def say(self, message: dict[str, Any]) -> None: ...
+
+    def watched(self) -> bool: ...
+
+    def position_changed(self) -> None: ...
+
+    def frame_failed(self, error: Exception | None) -> None: ...
+
+    def failed(self, error: BaseException) -> None: ...
+
+
+class Looking:
+    """`frames` is None until there is a world to look at."""
+
+    def __init__(self, first_epoch: int, listener: Listener, playback: Playback) -> None:
+        self.frames: FrameMaker | None = None
+        self.next_frame_s = 0.0
+        self.wanted = False  # a frame
+        self._listener = listener
+        self._playback = playback
+        self._epoch = first_epoch
+        self._snapshot_wanted = False
+        self._making: Iterator[None] | None = None  # a frame
+        self._failed = False  # to make the last frame
+
+    def begin(self, world: Any, curves: RiskCurves) -> None:
+        """There is a world to look at."""
+        self.frames = FrameMaker(world, curves)
+
+    def new_epoch(self) -> None:
+        """The world stands elsewhere than the last frame said: pages start over."""
+        assert self.frames is not None
+        self._epoch += 1
+        self.frames.begin_epoch(self._epoch)
+        self.wanted = True
+
+    def want(self, snapshot: bool = False) -> None:
+        """A frame at the next beat, and a snapshot with it."""
+        self.wanted = True
+        self._snapshot_wanted |= snapshot
+
+    # --- slices
+
+    @property
+    def under_way(self) -> bool:
+        """Whether something is half made: the world must not move."""
+        return self._making is not None
+
+    def drop(self) -> None:
+        """What is half made is worth nothing: the world may move."""
+        self._making = None
+
+    def frame_failed(self, error: Exception) -> None:
+        """An internal error in the frame under way: nothing is shown until somebody asks for the next."""
+        self.drop()
+        self.wanted, self._failed = False, True
+        self._listener.frame_failed(error)
+
+    def slice(self, now_s: float) -> bool:
+        """One slice of what is half made or due; False when nothing is."""
+        if self._making is None and self.wanted and now_s >= self.next_frame_s:
+            self._making = self._frame(now_s)
+        if self._making is None:
+            return False
+        if next(self._making, self) is self:
+            self._making = None
+        return True
+
+    def _frame(self, now_s: float) -> Iterator[None]:
+        """The next frame. The world keeps a forecast while it stands, so the view finds them made."""
+        self.wanted = False
+        on_beat_s = self.next_frame_s + FRAME_S
+        self.next_frame_s = on_beat_s if on_beat_s > now_s else now_s + FRAME_S
+        if not self._listener.watched():
+            return
+        assert self.frames is not None
+        if self._failed:  # what the frames before left behind may be wrong
+            self.begin(self.frames.world, self.frames.curves)
+            self.new_epoch()
+        world = self.frames.world
+        self.wanted = True  # until it is out: a job may come first
+        while world.unchecked_rows >= CHECK_ROWS:
+            world.check_on(CHECK_ROWS)
+            yield None
+        for name in world.subscriptions[:-1]:
+            world.forecast(name)
+            yield None
+        yield from self.frames.prepare()
+        with_snapshot, self._snapshot_wanted, self.wanted = self._snapshot_wanted, False, False
+        frame, snapshot = self.frames.next(self._playing(), with_snapshot)
+        self._listener.publish(frame, snapshot)
+        if self._failed:
+            self._failed = False
+            self._listener.frame_failed(None)
+        self.wanted |= not self._playback.playing and self.frames.behind
+
+    # --- long jobs
+
+    def say_within_instant(self) -> None:
+        """Say that a long instant is being run; pages keep the last complete one."""
+        self._say_busy("instant", None)
+
+    def say_busy(self, job: Job) -> None:
+        """Show what the lab is at, and how far."""
+        self._say_busy(job.doing, job.to_us)
+
+    def _say_busy(self, doing: str, to_us: int | None) -> None:
+        if self.frames is None or not self._listener.watched():
+            return
+        busy = {"doing": doing, "at_us": self.frames.world.now_us, "to_us": to_us}
+        frame = self.frames.busy(self._playing(busy))
+        if frame is None:  # a page that waits for its first picture
+            self._listener.say({"type": "busy", **busy})
+        else:
+            self._listener.publish(frame, None)
+        self.wanted = True  # says when it is over
+
+    def _playing(self, busy: dict[str, Any] | None = None) -> Playing:
+        return Playing(self._playback.playing, self._playback.speed, busy, self._playback.reached)

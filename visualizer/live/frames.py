@@ -1,0 +1,323 @@
+"""Builds a lab's frames: what changed since the last one, encoded once for every viewer.
+
+Rules: a frame holds only what does not depend on a viewer. An ordinary frame says what changed and fits
+`FRAME_BYTES`: it is thinned until it does, and says `sampled`. A snapshot frame is what a page can start
+from, and shows the view as the ordinary frame of the same number does. Building one looks at the world and
+never changes the run. Numbers count from 1 in each epoch; the epoch is given by the lab's session. Frames of
+a lab that plays fast leave out rows, cells and points; at rest everybody is given a snapshot frame after such
+frames, so that no page lacks what another one holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from visualizer.live import thinning
+from visualizer.live.changes import changes
+from visualizer.live.kept import KeptRows
+from visualizer.live.packing import packed, table
+from visualizer.live.wire import encode
+from visualizer.questions.curve import RiskCurves, packed_points
+
+MOVING_THINGS = 500
+"""Messages and markers in flight in one frame: what a screen can show."""
+
+FRAME_BYTES = 32 * 1024
+"""An ordinary frame: 50 viewers at 20 frames a second are 33 MB/s at most."""
+
+SNAPSHOT_CELLS, SNAPSHOT_ROWS = 400, 300
+"""What a page starts from, per topic and in all; older ones it fetches as tiles and rows."""
+
+FRAME_CELLS, FRAME_ROWS = 400, 200
+"""What one ordinary frame may bring; beyond that the newest, and `sampled`."""
+
+CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
+"""Columns of `World.cells`."""
+
+FORECASTS_SENT = 800
+"""Points of the risk curve in a snapshot frame, and that a page holds; older ones are an answer of their
+own (`visualizer/questions/curve_window.py`).
+"""
+
+
+JUDGED_EVERY_US = 1_000_000
+"""While a lab plays, its claims are judged up to the last multiple of this: for the few rows of each frame
+they cost more than all the rest of it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    epoch: int
+    number: int
+    snapshot: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Playing:
+    """What the frame says of the playback itself."""
+
+    playing: bool
+    speed: float
+    busy: dict[str, Any] | None = None
+    reached: float | None = None  # the speed that the last second really had
+
+
+class FrameMaker:
+    """The frames of one lab, in order. Remembers what the last one held."""
+
+    def __init__(self, world: Any, curves: RiskCurves) -> None:
+        self.world = world
+        self.curves = curves
+        self.epoch = 0
+        self.number = 0
+        self._lengths: dict[str, int] = {}
+        self._seq = 0
+        self._kept: KeptRows | None = None  # None: to be looked for where the world stands
+        self._shown_us = 0  # the instant of the last frame
+        self._level = 0
+        self._repeats = 0  # frames since the world moved
+        self._left_out = False  # since the last snapshot frame for everybody: rows, cells or points
+        self._head: dict[str, Any] = {}  # of the last frame
+        self._view: dict[str, Any] = {}  # as the last frame showed it
+
+    def begin_epoch(self, epoch: int) -> None:
+        """After a seek or a new branch: the next frame is number 1 and a snapshot."""
+        self.epoch, self.number = epoch, 0
+        self._kept = None
+
+    def prepare(self) -> Iterator[None]:
+        """What the next frame needs of the rows before it, in slices; nothing while frames follow each
+        other.
+        """
+        if self._kept is None:
+            kept = KeptRows()
+            yield from kept.look_back(self.world.trace, self.world.seq)
+            self._kept, self._seq = kept, self.world.seq
+
+    def next(self, playing: Playing, with_snapshot: bool) -> tuple[Frame, Frame | None]:
+        """The next frame for everyone and, when asked for or when the epoch is new, the snapshot of the
+        same instant.
+        """
+        for _ in self.prepare():
+            pass
+        self.number += 1
+        view = self.world.view(
+            self.world.now_us // JUDGED_EVERY_US * JUDGED_EVERY_US if playing.playing else None
+        )
+        head = self._heading(view, playing)
+        kept = self._kept.add(self.world.trace, self._seq, self.world.seq)
+        flights, totals = self.world.flights(MOVING_THINGS)
+        if self.number == 1 or (self._left_out and not playing.playing):
+            shown, self._level, self._left_out = view, 0, False
+            frame = snapshot = self._snapshot(head, shown, flights, totals)
+        else:
+            text, shown = self._ordinary(head, view, flights, totals, kept)
+            frame = Frame(self.epoch, self.number, False, text)
+            snapshot = self._snapshot(head, shown, flights, totals) if with_snapshot else None
+        self._repeats = self._repeats + 1 if self._seq == self.world.seq else 0
+        self._seq = self.world.seq
+        self._lengths = {where: topic["length"] for where, topic in _topics(view)}
+        self._shown_us = view["at_us"]
+        self._head, self._view = head, shown
+        return frame, snapshot
+
+    @property
+    def behind(self) -> bool:
+        """Whether frames without anything new would bring what the last ones left out: a snapshot frame,
+        or of a view a turn for each cluster.
+        """
+        return self._left_out or (self._level > 0 and self._repeats < 1 << thinning.DEEPEST)
+
+    def busy(self, playing: Playing) -> Frame | None:
+        """A frame that changes nothing but says what the lab is doing; it belongs to the epoch that pages
+        see, also when the next one (a seek's) is begun already. None before the very first frame.
+        """
+        if not self._head:
+            return None
+        self._head["number"] += 1
+        if self._head["epoch"] == self.epoch:
+            self.number = self._head["number"]
+        head = {
+            **self._head,
+            "playing": playing.playing,
+            "speed": playing.speed,
+            "reached": playing.reached,
+            "busy": playing.busy,
+        }
+        seq = head["seq"]
+        nothing = {
+            "changes": {},
+            "whole": [],
+            "cells": {},
+            **_flying([], {}),
+            "rows": table([]),
+            "rows_from": seq,
+            "kept": table([]),
+            "forecast": packed_points([]),
+            "forecast_from_us": head["at_us"],
+            "sampled": True,
+        }
+        return Frame(head["epoch"], head["number"], False, encode({**head, **nothing}))
+
+    def _heading(self, view: dict[str, Any], playing: Playing) -> dict[str, Any]:
+        return {
+            "type": "frame",
+            "epoch": self.epoch,
+            "number": self.number,
+            "snapshot": False,
+            "at_us": view["at_us"],
+            "seq": self.world.seq,
+            "branch": self.world.branch,
+            "playing": playing.playing,
+            "speed": playing.speed,
+            "reached": playing.reached,
+            "busy": playing.busy,
+        }
+
+    def _snapshot(
+        self,
+        head: dict[str, Any],
+        view: dict[str, Any],
+        flights: list[dict[str, Any]],
+        totals: dict[str, int],
+    ) -> Frame:
+        lengths = {where: topic["length"] for where, topic in _topics(view)}
+        points, points_from_us = self.curves.newest(FORECASTS_SENT)
+        rows = self._newest_control_rows(0, SNAPSHOT_ROWS)
+        rows_from = rows[0]["seq"] if len(rows) == SNAPSHOT_ROWS else 0
+        text = encode(
+            {
+                **head,
+                "snapshot": True,
+                "view": view,
+                "cells": {
+                    where: _packed_cells(self._cells(where, max(0, length - SNAPSHOT_CELLS), length))
+                    for where, length in lengths.items()
+                },
+                **_flying(flights, totals),
+                "rows": table(rows),
+                "rows_from": rows_from,
+                "kept": table([row for row in self._kept.all() if row["seq"] < rows_from]),
+                "forecast": packed_points(points),
+                "forecast_from_us": points_from_us,
+                "branches": self.world.branches,
+                "sampled": False,
+            }
+        )
+        return Frame(self.epoch, self.number, True, text)
+
+    def _ordinary(
+        self,
+        head: dict[str, Any],
+        view: dict[str, Any],
+        flights: list[dict[str, Any]],
+        totals: dict[str, int],
+        kept: list[dict[str, Any]],
+    ) -> tuple[str, dict[str, Any]]:
+        """(The frame's text, the view as it shows it); thinned as far as needed, beginning one level below
+        the last frame's.
+        """
+        cells, sampled = {}, False
+        for where, topic in _topics(view):
+            first = self._lengths.get(where, 0)
+            if topic["length"] > first:
+                newest = max(first, topic["length"] - FRAME_CELLS)
+                sampled |= newest > first
+                cells[where] = self._cells(where, newest, topic["length"])
+        rows, rows_from = self._newest_control_rows(self._seq, FRAME_ROWS + 1), self._seq
+        if len(rows) > FRAME_ROWS:
+            rows, sampled = rows[1:], True
+            rows_from = rows[0]["seq"]
+        # that of the last frame once more: a command may have changed it
+        points = self.curves.between(self._shown_us, head["at_us"])
+        level = max(0, self._level - 1)
+        while True:
+            most = thinning.most_at(level)
+            shown = (
+                thinning.in_turns(thinning.thin_view(view, level), self._view, level, self.number)
+                if level
+                else view
+            )
+            changed, whole = changes(self._view, shown)
+            points_here = thinning.newest(points, most)
+            brought = thinning.newest(rows, most)
+            brought_from = (
+                rows_from if len(brought) == len(rows) else brought[0]["seq"] if brought else head["seq"]
+            )
+            content = {
+                "changes": changed,
+                "whole": whole,
+                "cells": {
+                    where: _packed_cells(thinning.newest_cells(block, most)) for where, block in cells.items()
+                },
+                **_flying(thinning.evenly(flights, most), totals),
+                "rows": table(brought),
+                "rows_from": brought_from,
+                "kept": table([row for row in kept if row["seq"] < brought_from]),
+                "forecast": packed_points(points_here),
+                "forecast_from_us": self._shown_us
+                if len(points_here) == len(points)
+                else points_here[0][0]
+                if points_here
+                else head["at_us"],
+                "sampled": sampled or level > 0,
+            }
+            text = encode({**head, **content})
+            if level == thinning.DEEPEST or len(text.encode()) <= FRAME_BYTES:
+                self._level = level
+                self._left_out |= (
+                    sampled
+                    or len(brought) < len(rows)
+                    or len(points_here) < len(points)
+                    or any(len(block["kind"]) > most for block in cells.values())
+                )
+                return text, shown
+            level += 1
+
+    def _cells(self, where: str, first: int, length: int) -> dict[str, Any]:
+        cluster, topic = where.split("/", 1)
+        return self.world.cells(cluster, topic, first, length - first)
+
+    def _newest_control_rows(self, first: int, most: int) -> list[dict[str, Any]]:
+        """The newest `most` control rows from seq `first` on, found in stretches that grow backwards."""
+        end, span, found = self.world.seq, 1024, []
+        start = end
+        while start > first and len(found) < most:
+            start, stop = max(first, start - span), start
+            found = self.world.trace.rows(start, stop, control_only=True) + found
+            span *= 4
+        return found[-most:]
+
+
+def _topics(view: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """(`cluster/topic`, its view) of every topic, in order."""
+    return [
+        (f"{cluster}/{name}", topic)
+        for cluster, content in view["clusters"].items()
+        for name, topic in content["topics"].items()
+    ]
+
+
+def _packed_cells(block: dict[str, Any]) -> dict[str, Any]:
+    return {**block, **{name: packed(block[name]) for name in CELL_COLUMNS}}
+
+
+def _flying(flights: list[dict[str, Any]], totals: dict[str, int]) -> dict[str, Any]:
+    """What is on the wire; how long a thing travels is the same for many, when it arrives is not."""
+    things = [
+        {
+            **{name: value for name, value in flight.items() if name != "due_us"},
+            "travel_us": flight["due_us"] - flight["sent_us"],
+        }
+        for flight in flights
+    ]
+    links = [
+        {"from": link.split(" -> ")[0], "to": link.split(" -> ")[1], "count": count}
+        for link, count in totals.items()
+        if count
+    ]
+    return {"flights": table(things), "flights_total": table(links)}

@@ -1,0 +1,90 @@
+"""Rows that every page of a lab holds, whatever it has watched: the newest of each class, as a function of
+branch and instant alone.
+
+Rules: a class is a set of event types and a number of rows. `static/js/model/kept.js` has the same table and
+cuts its lists to the same length, so a page that followed from the first frame holds what a snapshot frame
+brings (a test compares them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simulator.trace.registry import CODE
+from visualizer.labs.work import Work
+from visualizer.questions.reading import SEARCHED_ROWS, rows_at
+
+LOOKED_BACK_ROWS = 1_000_000
+"""Rows before the instant in which the newest of a class are looked for: some 10 ms of column reading in
+all.
+"""
+
+KEPT: dict[str, tuple[tuple[str, ...], int]] = {
+    "snapshots": (
+        (
+            "snapshot.requested",
+            "snapshot.answered",
+            "snapshot.completed",
+            "snapshot.position",
+            "snapshot.timed-out",
+            "snapshot.abandoned",
+            "snapshot.cached",
+            "snapshot.used",
+            "snapshot.evicted",
+        ),
+        400,
+    ),
+    "created": (("subscription.created",), 100),
+    "held": (("message.held",), 200),
+    "rounds": (("leader.round",), 60),
+    "commands": (("command.applied",), 10),
+}
+"""Class to its event types and how many of its newest rows a page holds: about forty snapshots, every
+cursor, 60 rounds of groups.
+"""
+
+_CLASS_OF = {one: name for name, (types, _most) in KEPT.items() for one in types}
+
+
+class KeptRows:
+    """The newest rows of each class before one row of a trace."""
+
+    def __init__(self) -> None:
+        self._lists: dict[str, list[dict[str, Any]]] = {name: [] for name in KEPT}
+
+    def all(self) -> list[dict[str, Any]]:
+        """The rows of every class in the order of the trace."""
+        return sorted((row for rows in self._lists.values() for row in rows), key=lambda row: row["seq"])
+
+    def add(self, trace: Any, first: int, last: int) -> list[dict[str, Any]]:
+        """Take in rows `first` <= seq < `last`, which follow those known; returns what is new of each
+        class, in order.
+        """
+        found: dict[str, list[dict[str, Any]]] = {}
+        for seq in trace.seqs(first, last, types=_CLASS_OF):
+            row = trace.row(seq)
+            found.setdefault(_CLASS_OF[row["type"]], []).append(row)
+        for name, rows in found.items():
+            most = KEPT[name][1]
+            self._lists[name] = (self._lists[name] + rows)[-most:]
+            del rows[:-most]
+        return sorted((row for rows in found.values() for row in rows), key=lambda row: row["seq"])
+
+    def look_back(self, trace: Any, end: int) -> Work:
+        """Find the newest rows of each class before row `end`, from the newest backwards, in slices."""
+        found: dict[str, list[int]] = {name: [] for name in KEPT}
+        codes = {name: np.array([CODE[one] for one in types]) for name, (types, _most) in KEPT.items()}
+        first, oldest = end, max(0, end - LOOKED_BACK_ROWS)
+        while first > oldest and any(len(found[name]) < most for name, (_types, most) in KEPT.items()):
+            first, last = max(oldest, first - SEARCHED_ROWS), first
+            types_here = trace.columns(first, last, names=("type",))["type"]
+            for name, (_types, most) in KEPT.items():
+                if len(found[name]) < most:
+                    found[name] = (
+                        (first + np.flatnonzero(np.isin(types_here, codes[name]))).tolist() + found[name]
+                    )[-most:]
+            yield None
+        for name, seqs in found.items():
+            self._lists[name] = yield from rows_at(trace, seqs)

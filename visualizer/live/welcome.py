@@ -1,0 +1,53 @@
+"""The first message on a socket: what the lab is, which no frame repeats."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator import ENGINE_VERSION, tables_of
+from visualizer.labs.definitions import read_scenario
+from visualizer.live.wire import WIRE_VERSION
+from visualizer.models import Lab
+
+
+def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
+    """The scenario has been read before (`definitions.scenario_of`), so this is quick."""
+    scenario = read_scenario(lab.scenario_text, lab.seed)
+    return {
+        "type": "welcome",
+        "wire": WIRE_VERSION,
+        "lab": lab.pk,
+        "title": lab.title,
+        "scenario": lab.scenario_name,
+        "family": scenario.family,
+        "about": scenario.about,
+        "watch": scenario.watch,
+        "seed": lab.seed,
+        "owner": is_owner,
+        "engine_version": ENGINE_VERSION,
+        "made_with": lab.engine_version,
+        "until_us": scenario.until_us,
+        "lanes": list(scenario.clusters),
+        "names": {
+            "clusters": sorted(scenario.clusters),
+            "topics": sorted(scenario.topics),
+            "subscriptions": sorted(scenario.subscriptions),
+            "producers": sorted(scenario.producers),
+            "consumers": sorted(scenario.consumers),
+            "tenants": sorted(scenario.tenants),
+            "brokers": sorted(scenario.brokers),
+            "nodes": sorted(scenario.nodes),
+            "groups": sorted(scenario.groups),
+            "sessions": sorted(scenario.sessions),
+            "publishers": sorted(scenario.publishers),
+            "shadows": sorted(name for name, topic in scenario.topics.items() if topic.shadow_of is not None),
+        },
+        "tables": tables_of(scenario),
+        "link_latency_us": {
+            f"{source} -> {target}": link.latency.nominal_us
+            for (source, target), link in sorted(scenario.links.items())
+        },
+        "commands": [
+            {"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands
+        ],
+    }

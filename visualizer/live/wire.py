@@ -1,0 +1,198 @@
+"""The socket's vocabulary: which messages a page may send, field by field with types and bounds, and how
+answers are encoded.
+
+Rules: a message is refused in words, never guessed at; nothing outside this table reaches a lab. What a
+`command` may hold is the engine's business: here it is only bounded. `docs/websocket.md` describes the same
+in prose.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from visualizer.live.json_reader import read_json
+
+WIRE_VERSION = 2
+
+MESSAGE_LIMIT = 65_536
+"""Characters of one message from a page; a command with a thousand message names has 20,000."""
+
+LATEST_US = 1 << 52
+"""142 simulated years: whatever is later is a mistake, and exact in JavaScript."""
+
+SLOWEST, FASTEST = 0.0001, 1000.0
+"""Simulated seconds per second of the viewer's clock."""
+
+LONGEST_NAME = 200
+MOST_ARGUMENTS = 20
+MOST_ITEMS = 1000
+DEEPEST = 3
+
+FILTER_WORDS = ("everything", "control")
+
+
+class Refused(Exception):
+    """A message that cannot be taken: `code`, what is wrong, what would be right."""
+
+    def __init__(self, code: str, error: str, hint: str) -> None:
+        super().__init__(error)
+        self.code, self.error, self.hint = code, error, hint
+
+    def answer(self) -> dict[str, Any]:
+        return {"type": "error", "code": self.code, "error": self.error, "hint": self.hint}
+
+
+def json_object(body: bytes, example: str) -> dict[str, Any]:
+    """The JSON object of a request's body. Raises Refused, with `example` as what would be right."""
+    try:
+        read = read_json(body)
+    except ValueError as error:
+        raise Refused("bad-json", f"The body is not JSON: {error}.", f"Send {example}.") from error
+    if not isinstance(read, dict):
+        raise Refused("bad-json", "The body is not an object.", f"Send {example}.")
+    return read
+
+
+def encode(message: dict[str, Any]) -> str:
+    """Compact JSON; infinities are an internal error, since browsers refuse them."""
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def decode(text: str | None) -> dict[str, Any]:
+    """A checked message of a page, with its fields as declared below. Raises `Refused`."""
+    if text is None:
+        raise Refused("bad-json", "The message is binary.", "Send JSON as text.")
+    if len(text) > MESSAGE_LIMIT:
+        raise Refused(
+            "too-long", f"The message has {len(text):,} characters.", f"At most {MESSAGE_LIMIT:,} are taken."
+        )
+    try:
+        message = read_json(text)
+    except ValueError as error:
+        raise Refused(
+            "bad-json", f"The message is not JSON: {error}.", 'Send one object, such as {"type":"pause"}.'
+        ) from error
+    if not isinstance(message, dict):
+        raise Refused(
+            "bad-json", "The message is not an object.", 'Send one object, such as {"type":"pause"}.'
+        )
+    kind = message.pop("type", None)
+    if not isinstance(kind, str) or kind not in INBOUND:
+        raise Refused(
+            "unknown-type", f"There is no message of type {_shown(kind)}.", f"Types are {', '.join(INBOUND)}."
+        )
+    return {"type": kind, **_checked(kind, message)}
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _checked(kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    fields, required = INBOUND[kind]
+    for name in given:
+        if name not in fields:
+            known = ", ".join(fields) or "none"
+            raise Refused("bad-message", f"{kind} has no field {_shown(name)}.", f"Its fields: {known}.")
+    taken = {}
+    for name, (test, words) in fields.items():
+        value = given.get(name)
+        if value is None and name not in required:
+            continue
+        if not test(value):
+            raise Refused("bad-message", f"{name} of {kind} is {_shown(value)}.", f"It is {words}.")
+        taken[name] = value
+    if kind == "seek" and len(taken) != 1:
+        raise Refused(
+            "bad-message", "seek names an instant by at_us, or a row by seq.", "Give exactly one of them."
+        )
+    return taken
+
+
+def _whole(low: int, high: int) -> tuple[Callable[[Any], bool], str]:
+    return (lambda value: type(value) is int and low <= value <= high), f"a whole number from {low} to {high}"
+
+
+def _is_speed(value: Any) -> bool:
+    return type(value) in (int, float) and SLOWEST <= value <= FASTEST
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_NAME
+
+
+def _is_identifier(value: Any) -> bool:
+    return _is_text(value) or (type(value) is int and 0 <= value <= LATEST_US)
+
+
+def _is_filter(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in FILTER_WORDS
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    if "subscription" in value:
+        return _is_text(value["subscription"])
+    message = value.get("message")
+    return (
+        isinstance(message, list)
+        and len(message) == 2
+        and _is_text(message[0])
+        and type(message[1]) is int
+        and 0 <= message[1] <= LATEST_US
+    )
+
+
+def _is_command(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _is_text(value.get("do"))
+        and len(value) <= MOST_ARGUMENTS
+        and _is_bounded(value, DEEPEST)
+    )
+
+
+def _is_bounded(value: Any, depth: int) -> bool:
+    """Plain JSON of bounded size: what the engine may be shown."""
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, int | float):
+        return abs(value) <= LATEST_US
+    if isinstance(value, str):
+        return len(value) <= LONGEST_NAME
+    if depth == 0 or len(value) > MOST_ITEMS:
+        return False
+    parts = value if isinstance(value, list) else [*value, *value.values()]
+    return all(_is_bounded(part, depth - 1) for part in parts)
+
+
+_TEXT = (_is_text, f"text of at most {LONGEST_NAME} characters")
+_SPEED = (_is_speed, f"a number from {SLOWEST} to {FASTEST:.0f}")
+_INSTANT = _whole(0, LATEST_US)
+_FILTER = (_is_filter, '"everything", "control", {"message": [producer, number]} or {"subscription": name}')
+_COMMAND = (
+    _is_command,
+    f'an object with "do" and at most {MOST_ARGUMENTS} arguments, lists of at most {MOST_ITEMS}',
+)
+_FLAG = (lambda value: isinstance(value, bool), "true or false")
+_IDENTIFIER = (_is_identifier, "text or a whole number that comes back with the result")
+_EPOCH = _whole(-1, LATEST_US)
+
+INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset[str]]] = {
+    # type: ({field: (test, what it is)}, required fields)
+    "hello": ({"token": _TEXT, "epoch": _EPOCH, "number": _EPOCH}, frozenset()),
+    "seen": ({"epoch": _EPOCH, "number": _EPOCH}, frozenset({"epoch", "number"})),
+    "play": ({"speed": _SPEED}, frozenset()),
+    "pause": ({}, frozenset()),
+    "speed": ({"speed": _SPEED}, frozenset({"speed"})),
+    "seek": ({"at_us": _INSTANT, "seq": _INSTANT}, frozenset()),
+    "step": ({"filter": _FILTER}, frozenset()),
+    "step-back": ({"filter": _FILTER}, frozenset()),
+    "command": ({"id": _IDENTIFIER, "command": _COMMAND, "apart": _FLAG}, frozenset({"command"})),
+    "branch": ({"number": _whole(0, 1_000_000)}, frozenset({"number"})),
+}
+
+CONTROLS = frozenset(INBOUND) - {"hello", "seen"}
+"""What only the owner may send."""

@@ -1,0 +1,129 @@
+"""The gallery: every built-in scenario by family, with a true picture; how one comes out is told only when
+it was played.
+
+Rules: pictures and outcomes come from real runs, computed once. Which scenarios were played, and what
+somebody said beforehand, is kept in the browser and never sent; the page asks for the outcomes of those it
+may show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from simulator import scenario_names
+from visualizer.labs.definitions import builtin_scenario, builtin_scenarios
+from visualizer.live.wire import Refused
+from visualizer.pages.pictures import known_pictures, outcome_of, picture_of
+from visualizer.questions.questions import refusal
+
+FAMILY_WORDS = {
+    "replicated-subscriptions": (
+        "Pulsar ties positions of different regions together with snapshots, and moves the standby's "
+        "cursor when the active one has passed them."
+    ),
+    "tenant-migration": (
+        "A tenant moves to another cluster: its data is replicated, what its consumers have acknowledged "
+        "is told by the positions that messages had at home, and its clients follow."
+    ),
+    "topic-creation": (
+        "Each cluster has topics, policies and schemas of its own; a replicator asks the other side before "
+        "it starts, and is told no, for ever if need be."
+    ),
+    "shadow-topics": (
+        "A shadow topic has subscriptions of its own on the ledgers of another topic: no copy, no writing, "
+        "another broker (PIP-180)."
+    ),
+    "durable-shared-subscriptions": (
+        "EMQX deals the streams of a topic filter to the sessions of a group: one leader grants them, "
+        "takes them back, and remembers how far each was read."
+    ),
+}
+"""What a family's mechanism is, in one sentence; a family without one stands by its name."""
+
+FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
+"""Where a newcomer begins; the others follow by title."""
+
+
+@require_safe
+def gallery(request: HttpRequest) -> HttpResponse:
+    scenarios = sorted(builtin_scenarios(), key=_place)
+    pictures = known_pictures(scenarios)
+    shown = [_shown(scenario, pictures.get(scenario.name)) for scenario in scenarios]
+    families: dict[str, list[dict[str, Any]]] = {}
+    for one in shown:
+        families.setdefault(one["family"], []).append(one)
+    sections = [
+        {
+            "name": name,
+            "title": name.replace("-", " ").capitalize(),
+            "words": FAMILY_WORDS.get(name, ""),
+            "scenarios": members,
+        }
+        for name, members in families.items()
+    ]
+    return render(
+        request,
+        "visualizer/gallery.html",
+        {"scenarios": shown, "families": sections, "first": FIRST[0]},
+    )
+
+
+def _place(scenario: Any) -> tuple[int, str, int, str]:
+    """Families in the order of their words, those without after them by name; in each where a newcomer
+    begins, then by title.
+    """
+    families = list(FAMILY_WORDS)
+    family = families.index(scenario.family) if scenario.family in families else len(families)
+    return (
+        family,
+        scenario.family,
+        FIRST.index(scenario.name) if scenario.name in FIRST else len(FIRST),
+        scenario.title.lower(),
+    )
+
+
+def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
+    """What a card says; without a picture until somebody asked for it."""
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "family": scenario.family,
+        "about": scenario.about,
+        "watch": scenario.watch,
+        "until_us": scenario.until_us,
+        "seed": scenario.seed,
+        "compared": bool(scenario.compare),
+        "fails_over": any(command.do == "subscription.fail-over" for command in scenario.commands),
+        "picture": picture,
+    }
+
+
+@require_safe
+def pictures(request: HttpRequest) -> HttpResponse:
+    """?names=a,b → {a: picture, …}, each run now where nobody asked for it before."""
+    return _of_each(request, picture_of)
+
+
+@require_safe
+def outcomes(request: HttpRequest) -> HttpResponse:
+    """?names=a,b → {a: {failovers: [{duplicates, redeliveries, lost, stranded}]}, …}."""
+    return _of_each(request, outcome_of)
+
+
+def _of_each(request: HttpRequest, compute: Callable[[Any], dict[str, Any]]) -> HttpResponse:
+    names = list(dict.fromkeys(name for name in request.GET.get("names", "").split(",") if name))
+    unknown = [name for name in names if name not in scenario_names()]
+    if unknown:
+        return refusal(
+            Refused(
+                "not-found",
+                f"There is no built-in scenario {unknown[0][:60]!r}.",
+                "Names stand on the gallery's cards.",
+            )
+        )
+    return JsonResponse({name: compute(builtin_scenario(name)) for name in names})

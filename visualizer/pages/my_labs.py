@@ -1,0 +1,181 @@
+"""One's labs: listing, renaming, deleting them, and taking a copy of any.
+
+Rules: there are no accounts and no list of labs: a lab is one's own when one holds its token, which the
+browser keeps. So the browser says which labs it means and proves each; tokens travel in bodies, never in
+addresses. A copy needs the viewing link only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST
+
+from visualizer.labs.definitions import copy_of
+from visualizer.labs.hub import current_hub
+from visualizer.labs.jobs import FARTHEST_FACTOR, FARTHEST_US
+from visualizer.live.origin import may_post
+from visualizer.live.wire import Refused, json_object
+from visualizer.models import Lab
+from visualizer.questions.questions import refusal
+
+LABS_ASKED, LABS_LISTED = 1_000, 200
+"""Labs that a browser may ask about at once, and those that it is told of: the ones used last, some 5 KB
+each with their pictures.
+"""
+
+TITLE_LIMIT = 200
+"""Characters of a title, as in the database."""
+
+View = Callable[..., Awaitable[HttpResponse]]
+
+
+def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpResponse]]]:
+    """A POST of this site's pages or of a script: `view(given, …)`; refusals are answered in words."""
+
+    def wrapped(view: View) -> Callable[..., Awaitable[HttpResponse]]:
+        @csrf_exempt  # no cookie means anything here; the origin is checked instead, and the owner's token
+        @require_POST
+        @wraps(view)
+        async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
+            if not may_post(request):
+                return JsonResponse(
+                    {
+                        "code": "foreign-origin",
+                        "error": "This page belongs to another site.",
+                        "hint": "Do it from the lab's own pages.",
+                    },
+                    status=403,
+                )
+            try:
+                return await view(json_object(request.body, example), **arguments)
+            except Refused as refused:
+                return refusal(refused)
+
+        return answering
+
+    return wrapped
+
+
+@_posted('{"labs": [{"id": "…", "token": "…"}]}')
+async def listed(given: dict[str, Any]) -> HttpResponse:
+    """{labs: [{id, token}]} → {labs: [what each is], more, gone: [ids]}: a lab whose token is wrong is as
+    good as not there.
+    """
+    asked = given.get("labs")
+    if (
+        not isinstance(asked, list)
+        or len(asked) > LABS_ASKED
+        or not all(isinstance(one, dict) for one in asked)
+    ):
+        raise Refused(
+            "bad-field",
+            "labs is no list that can be taken.",
+            f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.',
+        )
+    tokens = {str(one.get("id")): one.get("token") for one in asked}
+    await current_hub().keep_positions(tokens)  # who comes here from a lab finds it where it was left
+    found = {
+        lab.pk: lab
+        async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))
+    }
+    own = [lab for name, lab in found.items() if _is_owner(lab, tokens[name])]
+    own.sort(key=lambda lab: lab.used_at, reverse=True)
+    return JsonResponse(
+        {
+            "labs": [_shown(lab) for lab in own[:LABS_LISTED]],
+            "more": max(0, len(own) - LABS_LISTED),
+            "gone": sorted(set(tokens) - {lab.pk for lab in own}),
+        },
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def _is_owner(lab: Lab, token: Any) -> bool:
+    return lab.is_owner(token if isinstance(token, str) else None)
+
+
+def _shown(lab: Any) -> dict[str, Any]:
+    return {
+        "id": lab.pk,
+        "url": reverse("visualizer:lab", args=[lab.pk]),
+        "title": lab.title,
+        "scenario": lab.scenario_name,
+        "seed": lab.seed,
+        "at_us": lab.position_us,
+        "branch": lab.branch,
+        "commands": lab.command_count,
+        "created_at": lab.created_at.isoformat(),
+        "used_at": lab.used_at.isoformat(),
+        "failed": lab.state == Lab.State.FAILED,
+        "picture": lab.picture,
+    }
+
+
+async def _owned(lab_id: str, given: dict[str, Any]) -> Lab:
+    """The lab, for who holds its token. Raises Refused."""
+    lab = await _lab(lab_id)
+    if not _is_owner(lab, given.get("token")):
+        raise Refused(
+            "not-owner",
+            "Only the lab's owner may do that.",
+            "The owner's link holds the token; a copy of the lab is yours to change.",
+        )
+    return lab
+
+
+async def _lab(lab_id: str) -> Lab:
+    lab = await Lab.objects.filter(pk=lab_id).afirst()
+    if lab is None:
+        raise Refused("not-found", f"There is no lab {lab_id}.", "It may have been deleted.")
+    return lab
+
+
+@_posted('{"token": "…", "title": "…"}')
+async def rename(given: dict[str, Any], lab_id: str) -> HttpResponse:
+    """{token, title} → {title}."""
+    lab = await _owned(lab_id, given)
+    title = given.get("title")
+    title = " ".join(title.split()) if isinstance(title, str) else ""
+    if not title or len(title) > TITLE_LIMIT:
+        raise Refused("bad-field", "This is no title.", f"Write 1 to {TITLE_LIMIT} characters.")
+    lab.title = title
+    await lab.asave(update_fields=["title"])
+    current_hub().renamed(lab)
+    return JsonResponse({"title": title})
+
+
+@_posted('{"token": "…"}')
+async def delete(given: dict[str, Any], lab_id: str) -> HttpResponse:
+    """{token} → {}: the lab, its commands and its reports are gone for good."""
+    await current_hub().delete(await _owned(lab_id, given))
+    return JsonResponse({})
+
+
+@_posted('{"at_us": 5600000}')
+async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
+    """{at_us (default: where the lab was last stored)} → 201 {id, token, url}: a lab of one's own at this
+    instant of the same branch.
+    """
+    await current_hub().keep_positions([lab_id])
+    lab = await _lab(lab_id)
+    at_us = given.get("at_us", lab.position_us)
+    farthest_us = max(FARTHEST_US, FARTHEST_FACTOR * lab.furthest_us)
+    if type(at_us) is not int or not 0 <= at_us <= farthest_us:
+        raise Refused(
+            "bad-field",
+            "at_us is no instant that a lab can stand at.",
+            f"Give a whole number from 0 to {farthest_us}.",
+        )
+    made = await sync_to_async(copy_of)(lab, at_us)
+    return JsonResponse(
+        {"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])},
+        status=201,
+    )

@@ -1,0 +1,172 @@
+"""The pages of a lab, a replay, one's labs; and the one POST that makes a lab.
+
+Rules: GET never makes anything; a POST comes from a page of this site or from a script; the owner's token is
+shown once, in the answer that makes the lab, and only ever travels in a URL's fragment afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from simulator import ScenarioError
+from visualizer.labs.definitions import NewLab, copy_of, new_lab, variant_of
+from visualizer.labs.hub import current_hub
+from visualizer.live.origin import may_post
+from visualizer.live.wire import LATEST_US, Refused, json_object
+from visualizer.models import Lab
+from visualizer.pages.my_labs import LABS_ASKED
+from visualizer.questions.arguments import number_in
+from visualizer.questions.questions import refusal
+
+
+@csrf_exempt  # no cookie means anything here; the origin is checked instead
+@require_http_methods(["GET", "HEAD", "POST"])
+def labs(request: HttpRequest) -> HttpResponse:
+    """The page of one's labs; a POST makes one.
+
+    Which they are only the browser knows: it holds their tokens.
+    """
+    return (
+        create_lab(request)
+        if request.method == "POST"
+        else render(request, "visualizer/labs.html", {"asked": LABS_ASKED})
+    )
+
+
+def create_lab(request: HttpRequest) -> HttpResponse:
+    """{scenario or yaml, seed} → 201 {id, token, url}; 400 with every problem of a text."""
+    if not may_post(request):
+        return JsonResponse(
+            {
+                "code": "foreign-origin",
+                "error": "This page belongs to another site.",
+                "hint": "Open the lab from its own gallery.",
+            },
+            status=403,
+        )
+    try:
+        made = new_lab(_given(request))
+    except Refused as refused:
+        return refusal(refused)
+    except ScenarioError as error:
+        return JsonResponse(_problems(error), status=400)
+    if "json" in request.content_type:
+        return JsonResponse(
+            {"id": made.lab.pk, "token": made.token, "url": reverse("visualizer:lab", args=[made.lab.pk])},
+            status=201,
+        )
+    return to_page(made)
+
+
+def _given(request: HttpRequest) -> dict[str, Any]:
+    """The body: a JSON object, or the gallery's plain form when scripts are off."""
+    if "json" not in request.content_type:
+        given: dict[str, Any] = {
+            name: value for name in ("scenario", "yaml") if (value := request.POST.get(name))
+        }
+        seed = request.POST.get("seed", "")
+        return {**given, "seed": number_in(seed, "seed")} if seed.isascii() and seed.isdigit() else given
+    return json_object(request.body, '{"scenario": "two-regions"}')
+
+
+def _problems(error: ScenarioError) -> dict[str, Any]:
+    problems = [
+        {
+            "line": problem.line,
+            "column": problem.column,
+            "path": problem.path,
+            "message": problem.what,
+            "hint": problem.right,
+        }
+        for problem in error.problems
+    ]
+    return {
+        "code": "bad-scenario",
+        "error": f"The scenario cannot be used: {error.count:,} problem(s).\n{error}",
+        "hint": "Fix every place named and try again.",
+        "problems": problems,
+    }
+
+
+def to_page(made: NewLab) -> HttpResponse:
+    """To a new lab's page, with the owner's token in the fragment."""
+    return HttpResponseRedirect(f"{reverse('visualizer:lab', args=[made.lab.pk])}#token={made.token}")
+
+
+@require_safe
+def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        return _no_such_lab(request)
+    shown = {
+        "id": lab.pk,
+        "title": lab.title,
+        "scenario": lab.scenario_name,
+        "seed": lab.seed,
+        "failure": lab.failure,
+    }
+    api = reverse("visualizer:lab", args=[lab.pk])
+    return render(
+        request, "visualizer/lab.html", {"lab": shown, "socket_path": f"/ws/labs/{lab.pk}/", "api_base": api}
+    )
+
+
+@csrf_exempt
+@require_http_methods(["GET", "HEAD", "POST"])
+def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """The link that shows a run again: a page that asks, and on POST a new lab with the same scenario,
+    seed and commands; with `?at_us=`, at that instant.
+    """
+    lab = Lab.objects.filter(pk=lab_id).first()
+    if lab is None:
+        return _no_such_lab(request)
+    if request.method == "POST" and not may_post(request):
+        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
+    try:
+        at_us = instant_of(request.GET.get("at_us", "0"))
+        if request.method != "POST":
+            return render(
+                request,
+                "visualizer/replay.html",
+                {"lab": lab, "commands": lab.commands.count(), "at": f"{at_us / 1e6:.3f}" if at_us else ""},
+            )
+        return to_page(copy_of(lab, at_us))
+    except Refused as refused:
+        return refusal(refused)
+
+
+@csrf_exempt
+@require_POST
+async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """{key, at_us} of a plain form → a lab of one's own with one thing changed, at that instant."""
+    if not may_post(request):
+        return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
+    try:
+        at_us = instant_of(request.POST.get("at_us", "0"))
+        inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
+        lab = await Lab.objects.aget(pk=lab_id)
+        return to_page(
+            await sync_to_async(variant_of)(lab, inputs["commands"], request.POST.get("key", ""), at_us)
+        )
+    except Refused as refused:
+        return refusal(refused)
+
+
+def instant_of(text: str) -> int:
+    """Microseconds as an address or a form gives them. Raises Refused."""
+    at_us = number_in(text, "at_us")
+    if at_us > LATEST_US:
+        raise Refused("bad-argument", f"at_us is {at_us}.", f"Give a whole number from 0 to {LATEST_US}.")
+    return at_us
+
+
+def _no_such_lab(request: HttpRequest) -> HttpResponse:
+    return render(request, "visualizer/no_such_lab.html", status=404)

@@ -1,0 +1,1 @@
+"""What a page asks about a lab beside the live stream: rows, tiles, curves, stories."""

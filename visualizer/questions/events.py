@@ -1,0 +1,50 @@
+"""The rows around the instant shown, for the page's event list: the newest control rows before it, and the
+first that the branch has run after it.
+
+Rules: the answer depends on branch, instant and how far the branch has been run, never on what a page has
+watched; it is made once for all who ask while the lab stands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from visualizer.labs.session import Session
+from visualizer.labs.work import Work
+from visualizer.questions.reading import SEARCHED_ROWS, rows_at
+
+EVENTS_BEFORE, EVENTS_AFTER = 600, 150
+"""Control rows before and after the instant: more than the list has lines for once repetitions are folded."""
+
+LOOKED_AT_ROWS = 1_000_000
+"""Rows looked through on each side; control rows are rarely one in a thousand."""
+
+
+def events(session: Session) -> Work:
+    """`{branch, seq, rows_from, rows, ahead}`: `rows` are all control rows with rows_from <= row < seq,
+    `ahead` those from seq on.
+    """
+    world = session.world
+    here = (world.branch, world.seq, len(world.trace))
+    if session.events_kept[0] != here:
+        answer = yield from _around(world)
+        session.events_kept = (here, answer)
+    return session.events_kept[1]
+
+
+def _around(world: Any) -> Work:
+    trace, seq = world.trace, world.seq
+    first, oldest, before = seq, max(0, seq - LOOKED_AT_ROWS), []
+    while first > oldest and len(before) < EVENTS_BEFORE:
+        first, last = max(oldest, first - SEARCHED_ROWS), first
+        before = trace.seqs(first, last, control_only=True) + before
+        yield None
+    rows_from = before[-EVENTS_BEFORE] if len(before) > EVENTS_BEFORE else first
+    after, last = [], seq
+    while last < min(len(trace), seq + LOOKED_AT_ROWS) and len(after) < EVENTS_AFTER:
+        first, last = last, min(len(trace), last + SEARCHED_ROWS)
+        after += trace.seqs(first, last, control_only=True, limit=EVENTS_AFTER - len(after))
+        yield None
+    rows = yield from rows_at(trace, before[-EVENTS_BEFORE:])
+    ahead = yield from rows_at(trace, after)
+    return {"branch": world.branch, "seq": seq, "rows_from": rows_from, "rows": rows, "ahead": ahead}

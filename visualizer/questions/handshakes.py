@@ -1,0 +1,170 @@
+"""What borrowers and leaders of a group said to each other between two instants, or counts when it is too
+much (docs/websocket.md).
+
+Rules: a window is asked for by its instants and by whom it is about, so the page's work is bounded however
+long the run and however many sessions there are. What stood at the window's beginning comes along: the latest
+word on each leader, borrower and lease before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simulator.trace.registry import CODE, NULL
+from visualizer.labs.session import Session
+from visualizer.labs.work import Work
+from visualizer.live.wire import Refused
+from visualizer.questions.passages import BINS, LISTED_ROWS, PIECE_ROWS, add_bins, tallied
+from visualizer.questions.reading import READ_ROWS, rows_at
+
+SAID = ("protocol.sent", "protocol.arrived", "protocol.lost", "protocol.delayed", "protocol.duplicated")
+CHANGED = (
+    "lease.changed",
+    "borrower.changed",
+    "borrower.joined",
+    "borrower.dropped",
+    "leader.elected",
+    "leader.ended",
+)
+RESENT = ("leader-wanted", "grant", "revoke", "revoked")
+"""What is said again when nothing came back; a ping is new each time."""
+
+_LISTED = np.array(
+    [CODE[name] for name in (*SAID, *CHANGED, "election.failed", "leader.round", "leader.committed")]
+)
+_STANDING = np.array([CODE[name] for name in (*CHANGED, "protocol.sent", "protocol.arrived")])
+_OVER = {
+    "borrower.changed": "gone",
+    "lease.changed": "absent",
+    "leader.ended": None,
+    "borrower.dropped": None,
+}
+"""After such a row there is nothing to tell of its thing; None: whatever its reason."""
+_KEYS = {
+    "borrower.changed": ("borrower", "client", "count"),
+    "borrower.joined": ("known", "client", "count"),
+    "borrower.dropped": ("known", "client", "count"),
+    "lease.changed": ("lease", "client", "count", "topic"),
+    "leader.elected": ("leader", "count"),
+    "leader.ended": ("leader", "count"),
+    "protocol.sent": ("pong-sent", "client"),
+    "protocol.arrived": ("pong-arrived", "client"),
+}
+"""Of what each row is the latest word: a kind, and the columns that tell it from others."""
+_COLUMNS = ("type", "at_us", "subscription", "client", "count", "topic", "reason")
+
+
+def handshakes(session: Session, group: str, clients: Sequence[str], from_us: int, to_us: int) -> Work:
+    """`{group, from_us, to_us, branch, count, rows, again, before}` or, of too many, `bins: {width_us,
+    counts: {S: {kind: [number per bin]}}, lost: {S: […]}}` instead of rows. `again` are the seqs of what
+    was said again; no clients: all of them.
+    """
+    world = session.world
+    trace = world.trace
+    if trace.number(group) is None:
+        raise Refused(
+            "not-found", f"There is no group {group[:80]!r}.", "Groups are in the lab's welcome, under names."
+        )
+    wanted = _Wanted(trace, group, clients)
+    first, last = trace.first_after(from_us - 1), min(world.seq, trace.first_after(to_us))
+    seqs: list[int] = []
+    for begin in range(first, last, PIECE_ROWS):
+        seqs += wanted.places(begin, min(last, begin + PIECE_ROWS), _LISTED)[0]
+        yield None
+    answer: dict[str, Any] = {
+        "group": group,
+        "from_us": from_us,
+        "to_us": to_us,
+        "branch": world.branch,
+        "count": len(seqs),
+    }
+    if len(seqs) <= LISTED_ROWS:
+        rows = yield from rows_at(trace, seqs)
+        again: list[int] = []
+        for begin in range(0, len(rows), READ_ROWS):
+            again += [row["seq"] for row in rows[begin : begin + READ_ROWS] if _again(trace, row)]
+            yield None
+        before = yield from _before(trace, wanted, min(first, last))
+        return {**answer, "rows": rows, "again": again, "before": (yield from rows_at(trace, before))}
+    counts: dict[str, dict[str, list[int]]] = {}
+    lost: dict[str, list[int]] = {}
+    width_us = max(1, -(-(to_us - from_us) // BINS))
+    for begin in range(first, last, PIECE_ROWS):
+        for event in ("protocol.sent", "protocol.lost"):
+            _seqs, columns = wanted.places(begin, min(last, begin + PIECE_ROWS), np.array([CODE[event]]))
+            bins = (columns["at_us"] - from_us) // width_us
+            for (client, kind), numbers in tallied(trace.names, [columns["client"], columns["reason"]], bins):
+                add_bins(
+                    counts.setdefault(client, {}) if event == "protocol.sent" else lost,
+                    kind if event == "protocol.sent" else client,
+                    numbers,
+                )
+            yield None
+    return {**answer, "bins": {"width_us": width_us, "counts": counts, "lost": lost}}
+
+
+class _Wanted:
+    """Rows of one group, and of these only what concerns the sessions asked for."""
+
+    def __init__(self, trace: Any, group: str, clients: Sequence[str]) -> None:
+        self.trace, self.group = trace, trace.number(group)
+        numbers = [trace.number(client) for client in clients]
+        self.clients = (
+            np.array([NULL, *(number for number in numbers if number is not None)]) if clients else None
+        )
+
+    def places(self, first: int, last: int, codes: np.ndarray) -> tuple[list[int], dict[str, np.ndarray]]:
+        """(Their seqs, their columns)."""
+        columns = self.trace.columns(first, last, names=_COLUMNS)
+        mask = np.isin(columns["type"], codes) & (columns["subscription"] == self.group)
+        if self.clients is not None:
+            mask &= np.isin(columns["client"], self.clients)
+        places = np.flatnonzero(mask)
+        return (places + first).tolist(), {name: column[places] for name, column in columns.items()}
+
+
+def _again(trace: Any, row: dict[str, Any]) -> bool:
+    """What a timer says of an older state, not what a new state brought, is said again."""
+    return (
+        row["type"] == "protocol.sent"
+        and row["reason"] in RESENT
+        and trace.at_us(row["cause_seq"]) < row["at_us"]
+    )
+
+
+def _before(trace: Any, wanted: _Wanted, end: int) -> Work:
+    """The seqs of the latest word on everything that stands before row `end`."""
+    names = {CODE[name]: name for name in _KEYS}
+    pong = trace.number("ping-response")
+    latest: dict[tuple, int] = {}
+    for begin in range(0, end, PIECE_ROWS):
+        seqs, columns = wanted.places(begin, min(end, begin + PIECE_ROWS), _STANDING)
+        for place, (seq, code, reason) in enumerate(
+            zip(seqs, columns["type"].tolist(), columns["reason"].tolist(), strict=True)
+        ):
+            name = names[code]
+            if name.startswith("protocol.") and reason != pong:
+                continue
+            kind, *parts = _KEYS[name]
+            key = (kind, *(int(columns[part][place]) for part in parts))
+            if name in _OVER and (_OVER[name] is None or reason == trace.number(_OVER[name])):
+                latest = {other: row for other, row in latest.items() if not _ends(key, other)}
+            # one that is gone still tells its session to stop
+            elif kind != "lease" or ("borrower", *key[1:3]) in latest:
+                latest[key] = seq
+        yield None
+    return sorted(latest.values())
+
+
+def _ends(key: tuple, other: tuple) -> bool:
+    """Whether the end of one thing is the other's too: a borrower's leases go with it, and what a leader
+    knew with the leader.
+    """
+    return (
+        other == key
+        or (key[0] == "borrower" and other[0] == "lease" and other[1:3] == key[1:])
+        or (key[0] == "leader" and other[0] == "known")
+    )

@@ -1,0 +1,126 @@
+"""The space-time diagram's window: the rows of markers and snapshots between two instants, or counts when
+they are too many.
+
+Rules: a window is asked for by its instants, never by seq; what has more than `LISTED_ROWS` rows is answered
+in bins, so the page's work is bounded however long the run is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from simulator.trace.registry import EVENT_TYPES
+from visualizer.labs.session import Session
+from visualizer.labs.work import Work
+from visualizer.questions.reading import rows_at
+
+LISTED_ROWS = 2_400
+"""Rows that a diagram shows one by one: some 400 markers in three regions, a few pixels for each."""
+BINS = 160
+"""Parts of a window that is counted: a few pixels each."""
+PIECE_ROWS = 65_536
+"""Rows looked at in one slice of a job."""
+
+ROW_TYPES = tuple(
+    event.name
+    for event in EVENT_TYPES
+    if event.plane == "control" and event.name.startswith(("marker.", "snapshot."))
+)
+LANDMARKS = (
+    "cluster.crashed",
+    "cluster.restarted",
+    "cluster.lost",
+    "node.crashed",
+    "node.stopped",
+    "node.restarted",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "failover.started",
+)
+LANDMARKS_LISTED = 1_000
+"""Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
+ENDED_SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
+_COUNTED = ("marker.sent", "marker.lost", "marker.dropped")
+
+
+def passages(session: Session, from_us: int, to_us: int) -> Work:
+    """`{from_us, to_us, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type: [number
+    per bin]}}, lost: {"a -> b": […]}}}`.
+    """
+    world = session.world
+    first = world.trace.first_after(from_us - 1)
+    last = min(world.seq, world.trace.first_after(to_us))
+    seqs: list[int] = []
+    for begin in range(first, last, PIECE_ROWS):
+        seqs.extend(world.trace.seqs(begin, min(last, begin + PIECE_ROWS), types=ROW_TYPES))
+        yield None
+    answer: dict[str, Any] = {"from_us": from_us, "to_us": to_us, "branch": world.branch, "count": len(seqs)}
+    if len(seqs) <= LISTED_ROWS:
+        return {**answer, "rows": (yield from rows_at(world.trace, seqs))}
+    counts: dict[str, dict[str, list[int]]] = {}
+    lost: dict[str, list[int]] = {}
+    width_us = max(1, -(-(to_us - from_us) // BINS))
+    for begin in range(first, last, PIECE_ROWS):
+        _count(world.trace, begin, min(last, begin + PIECE_ROWS), from_us, width_us, counts, lost)
+        yield None
+    return {**answer, "bins": {"width_us": width_us, "counts": counts, "lost": lost}}
+
+
+def landmarks(session: Session) -> Work:
+    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of faults,
+    failovers and ended snapshots.
+    """
+    trace = session.world.trace
+    marks: list[int] = []
+    snapshots: list[int] = []
+    for begin in range(0, len(trace), PIECE_ROWS):
+        end = min(len(trace), begin + PIECE_ROWS)
+        marks.extend(trace.seqs(begin, end, types=LANDMARKS))
+        snapshots.extend(trace.seqs(begin, end, types=ENDED_SNAPSHOTS))
+        yield None
+    seqs = sorted(marks[-LANDMARKS_LISTED:] + snapshots[-2 * LANDMARKS_LISTED :])
+    return {"branch": session.world.branch, "seq": len(trace), "rows": (yield from rows_at(trace, seqs))}
+
+
+def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, counts: dict, lost: dict) -> None:
+    columns = trace.columns(first, last, names=("at_us", "cluster", "peer", "reason"))
+    for name in _COUNTED:
+        places = np.array(trace.seqs(first, last, types=(name,)), dtype=np.int64) - first
+        bins = (columns["at_us"][places] - from_us) // width_us
+        keys = [columns[column][places] for column in ("cluster", "peer", "reason")]
+        for (cluster, peer, reason), numbers in tallied(trace.names, keys, bins):
+            link = f"{cluster} -> {peer}"
+            add_bins(
+                counts.setdefault(link, {}) if name == "marker.sent" else lost,
+                reason if name == "marker.sent" else link,
+                numbers,
+            )
+
+
+def tallied(
+    names: Sequence[str], keys: Sequence[np.ndarray], bins: np.ndarray
+) -> Iterator[tuple[tuple[str, ...], list[tuple[int, int]]]]:
+    """By what stands in the key columns (numbers of names), how many rows each bin has: (key, [(bin,
+    rows)]).
+    """
+    if not bins.size:
+        return
+    stacked = np.stack(keys)
+    for key in np.unique(stacked, axis=1).T.tolist():
+        chosen = bins[np.all(stacked == np.array(key)[:, None], axis=0)]
+        places, numbers = np.unique(chosen, return_counts=True)
+        yield (
+            tuple(names[number] for number in key),
+            list(zip(places.tolist(), numbers.tolist(), strict=True)),
+        )
+
+
+def add_bins(into: dict[str, list[int]], name: str, numbers: Sequence[tuple[int, int]]) -> None:
+    """Add rows to the bins under a name; what lies at the very end of the window belongs to the last one."""
+    bins = into.setdefault(name, [0] * BINS)
+    for place, number in numbers:
+        bins[min(BINS - 1, place)] += number

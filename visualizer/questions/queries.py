@@ -1,0 +1,209 @@
+"""What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary,
+statistics, inputs.
+
+Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield
+between pieces, and what cannot be cut happens in a thread; what is not there is refused in words. The bounds
+of every argument are in `visualizer.questions.arguments`. Only `ANSWERS` may be asked for. An internal error
+in an answer is that question's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simulator import ENGINE_VERSION
+from simulator.protocols.pulsar.views.creation import look, starts
+from visualizer.labs.session import Session
+from visualizer.labs.work import Work, in_thread
+from visualizer.live.latest import latest
+from visualizer.live.wire import Refused, encode
+from visualizer.questions import stories
+from visualizer.questions.arguments import check_arguments
+from visualizer.questions.cone import cone
+from visualizer.questions.curve_window import curve
+from visualizer.questions.events import events
+from visualizer.questions.handshakes import handshakes
+from visualizer.questions.passages import landmarks, passages
+from visualizer.questions.reading import SEARCHED_ROWS, causes_of, rows_at
+from visualizer.questions.tiles import tile
+
+CAUSES_SHOWN = 200
+"""Links of a chain of causes; longer ones end in `more`."""
+
+
+def rows(session: Session, first: int, last: int | None, control: bool, limit: int) -> Work:
+    """Rows first <= seq < last up to the instant shown; with `last` alone in mind, the newest that fit
+    come by paging.
+    """
+    world = session.world
+    end = world.seq if last is None else min(last, world.seq)
+    found: list[dict[str, Any]] = []
+    at = first
+    while at < end and len(found) < limit:
+        until = min(end, at + SEARCHED_ROWS)
+        seqs = world.trace.seqs(at, until, control_only=control, limit=limit - len(found))
+        found += yield from rows_at(world.trace, seqs)
+        at = until
+        yield None
+    more = len(found) == limit and found[-1]["seq"] + 1 < end
+    return {
+        "rows": found,
+        "first": first,
+        "last": end,
+        "length": world.seq,
+        "branch": world.branch,
+        "next": found[-1]["seq"] + 1 if more else None,
+    }
+
+
+def row(session: Session, seq: int) -> Work:
+    """A row, the rows that led to it back to the root, and the one it rests on beside its cause."""
+    trace = session.world.trace
+    if seq >= len(trace):
+        raise Refused("not-found", f"Row {seq} has not happened.", f"Rows so far are 0 to {len(trace) - 1}.")
+    asked = trace.row(seq)
+    causes = yield from causes_of(trace, asked, CAUSES_SHOWN)
+    evidence = trace.row(asked["evidence_seq"]) if "evidence_seq" in asked else None
+    return {
+        "row": asked,
+        "causes": causes,
+        "evidence": evidence,
+        "more": "cause_seq" in (causes[-1] if causes else asked),
+    }
+
+
+def marker(session: Session, number: int) -> Work:
+    require_logs(session)
+    found = yield in_thread(lambda: _marker(session.world, number))
+    if found is None:
+        raise Refused(
+            "not-found", f"No marker {number} has been written so far.", "Markers count from 1 in the run."
+        )
+    return found
+
+
+def _marker(world: Any, number: int) -> dict[str, Any] | None:
+    try:
+        return world.marker(number)
+    except ValueError:
+        return None
+
+
+def summary(session: Session) -> Work:
+    return (yield in_thread(session.world.summary))
+
+
+def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
+    """What an operator's tool would print now (docs/admin.md)."""
+    require_logs(session)
+    return (yield from session.printouts.ask(session.world, (tool, cluster, topic)))
+
+
+def inputs(session: Session) -> Work:
+    """Everything that makes this run again, up to the instant shown."""
+    world = session.world
+    digest = yield in_thread(world.digest)
+    return {
+        "engine_version": ENGINE_VERSION,
+        "commands": world.command_log,
+        "until_us": world.now_us,
+        "branch": world.branch,
+        "digest": digest,
+    }
+
+
+def brokers(session: Session) -> Work:
+    """Load of the declared brokers over time, and the latency of what they send."""
+    require_logs(session)
+    return (yield in_thread(session.world.broker_load))
+
+
+def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int, index: int) -> Work:
+    if branch != session.world.branch:
+        raise Refused(
+            "other-branch",
+            f"The lab shows branch {session.world.branch}, not {branch}.",
+            "Switch to that branch first.",
+        )
+    require_topic(session, cluster, topic)
+    return (yield from tile(session, cluster, topic, level, index))
+
+
+def require_logs(session: Session) -> None:
+    """What is asked about logs has an answer only in a lab of a protocol that has some."""
+    if not session.world.topics:
+        raise Refused(
+            "no-logs", "This lab has no clusters with logs.", "The event list and the summary tell of it."
+        )
+
+
+def require_topic(session: Session, cluster: str, topic: str) -> None:
+    topics = session.world.topics
+    if topic not in topics.get(cluster, ()):
+        known = ", ".join(f"{name}/{key}" for name, held in topics.items() for key in held)
+        raise Refused("not-found", f"There is no topic {topic} in {cluster}.", f"Topics are {known}.")
+
+
+COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
+"""What may take seconds in a long run: the page says so meanwhile."""
+
+
+def creation(session: Session, of: str | None) -> Work:
+    """Each cluster's namespaces and topics, every replicator's start; of one (`from/to/topic`) how its
+    starts went so far.
+    """
+    require_logs(session)
+    world = session.world
+    told = look(world)
+    yield None
+    if of is None:
+        return {**told, "starts": None}
+    known = {f"{one['from']}/{one['to']}/{one['topic']}": one for one in told["replicators"]}
+    if of not in known:
+        raise Refused(
+            "not-found",
+            f"There is no replicator {of[:80]!r}.",
+            f"Replicators are {', '.join(known) or 'none'}; write from/to/topic.",
+        )
+    one = known[of]
+    return {
+        **told,
+        "starts": {
+            "of": of,
+            **(yield in_thread(lambda: starts(world, one["from"], one["to"], one["topic"]))),
+        },
+    }
+
+
+ANSWERS: dict[str, Callable[..., Work]] = {
+    "rows": rows,
+    "row": row,
+    "events": events,
+    "cone": cone,
+    "curve": curve,
+    "passages": passages,
+    "handshakes": handshakes,
+    "latest": latest,
+    "landmarks": landmarks,
+    "marker": marker,
+    "summary": summary,
+    "admin": admin,
+    "inputs": inputs,
+    "tile": tile_of,
+    "why-twice": stories.why_twice,
+    "messages": stories.messages,
+    "story": stories.story,
+    "what-if": stories.what_if,
+    "forecast": stories.forecast,
+    "creation": creation,
+    "brokers": brokers,
+}
+
+
+def answer(session: Session, what: str, arguments: dict[str, Any]) -> Work:
+    """The answer to a question as JSON text. Raises `Refused` for arguments out of their bounds."""
+    check_arguments(what, arguments)
+    found = yield from ANSWERS[what](session, **arguments)
+    yield None
+    return encode(found)

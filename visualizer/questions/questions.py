@@ -1,0 +1,286 @@
+"""JSON answers about a lab: each view checks its arguments and asks the lab, wherever it runs.
+
+Rules: the viewing link is enough; what cannot be answered comes back as {code, error, hint} with a fitting
+status; only a tile that can never change may be kept by the browser.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from visualizer.labs.hub import current_hub
+from visualizer.live.wire import LATEST_US, Refused
+from visualizer.questions.arguments import number_in
+
+STATUS = {
+    "not-found": 404,
+    "bad-argument": 400,
+    "other-branch": 409,
+    "engine-bug": 500,
+    "internal-error": 500,
+    "too-many": 503,
+    "memory": 503,
+    "no-answer": 503,
+    "no-redis": 503,
+    "moved": 503,
+    "no-database": 503,
+    "not-saved": 503,
+}
+"""HTTP status of a refusal's code; 400 for the others."""
+
+KEPT_FOR_EVER = "public, max-age=31536000, immutable"
+
+View = Callable[..., Awaitable[HttpResponse]]
+
+
+def refusal(refused: Refused) -> HttpResponse:
+    body = {"code": refused.code, "error": refused.error, "hint": refused.hint}
+    return json_answer(json.dumps(body), status=STATUS.get(refused.code, 400))
+
+
+def json_answer(text: str, status: int = 200) -> HttpResponse:
+    return HttpResponse(
+        text, status=status, content_type="application/json", headers={"Cache-Control": "no-store"}
+    )
+
+
+def answers(view: View) -> View:
+    """A GET whose refusals are answered in words."""
+
+    @require_safe
+    @wraps(view)
+    async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        try:
+            return await view(request, **arguments)
+        except Refused as refused:
+            return refusal(refused)
+
+    return answering
+
+
+def whole_number(
+    request: HttpRequest, name: str, default: int | None, highest: int = LATEST_US
+) -> int | None:
+    """A number of the query string; what a lab makes of it is checked with the other arguments
+    (`visualizer.questions.arguments`).
+    """
+    text = request.GET.get(name, "")
+    if not text:
+        return default
+    number = number_in(text, name)
+    if number > highest:
+        raise Refused("bad-argument", f"{name} is {number}.", f"Give a whole number from 0 to {highest}.")
+    return number
+
+
+def window_of(request: HttpRequest) -> tuple[int, int]:
+    """`?from_us=&to_us=`: by default everything."""
+    from_us, to_us = whole_number(request, "from_us", 0) or 0, whole_number(request, "to_us", LATEST_US) or 0
+    if to_us <= from_us:
+        raise Refused(
+            "bad-argument",
+            f"The window ends at {to_us} and begins at {from_us}.",
+            "to_us must be later than from_us.",
+        )
+    return from_us, to_us
+
+
+@answers
+async def rows(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return json_answer(
+        await current_hub().ask(
+            lab_id,
+            "rows",
+            first=whole_number(request, "first", 0),
+            last=whole_number(request, "last", None),
+            control=request.GET.get("control", "") not in ("", "0"),
+            limit=whole_number(request, "limit", 500),
+        )
+    )
+
+
+@answers
+async def row(request: HttpRequest, lab_id: str, seq: int) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "row", seq=seq))
+
+
+@answers
+async def events(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Control rows around the instant shown."""
+    return json_answer(await current_hub().ask(lab_id, "events"))
+
+
+@answers
+async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Of a row (`?seq=`), a message (`?producer=&number=`) or a marker (`?marker=`)."""
+    producer = request.GET.get("producer") or None
+    number, seq, one = (whole_number(request, name, None) for name in ("number", "seq", "marker"))
+    if sum((seq is not None, one is not None, producer is not None and number is not None)) != 1:
+        raise Refused(
+            "bad-argument",
+            "A cone is asked for without a row, message or marker, or with several.",
+            "Give seq, or producer and number, or marker.",
+        )
+    return json_answer(
+        await current_hub().ask(lab_id, "cone", seq=seq, producer=producer, number=number, marker=one)
+    )
+
+
+@answers
+async def curve(request: HttpRequest, lab_id: str) -> HttpResponse:
+    from_us, to_us = window_of(request)
+    return json_answer(await current_hub().ask(lab_id, "curve", from_us=from_us, to_us=to_us))
+
+
+@answers
+async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
+    from_us, to_us = window_of(request)
+    return json_answer(await current_hub().ask(lab_id, "passages", from_us=from_us, to_us=to_us))
+
+
+@answers
+async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Of `?group=`, with `?client=` as often as there are sessions to tell of (none: all)."""
+    clients = request.GET.getlist("client")
+    from_us, to_us = window_of(request)
+    return json_answer(
+        await current_hub().ask(
+            lab_id,
+            "handshakes",
+            group=request.GET.get("group", ""),
+            clients=clients,
+            from_us=from_us,
+            to_us=to_us,
+        )
+    )
+
+
+@answers
+async def latest(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Of `?group=&client=&stream=`, from row `?after=` on."""
+    about = {name: request.GET.get(name, "") for name in ("group", "client", "stream")}
+    return json_answer(
+        await current_hub().ask(lab_id, "latest", **about, after=whole_number(request, "after", 0))
+    )
+
+
+@answers
+async def landmarks(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "landmarks"))
+
+
+@answers
+async def marker(request: HttpRequest, lab_id: str, number: int) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "marker", number=number))
+
+
+@answers
+async def summary(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "summary"))
+
+
+@answers
+async def inputs(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "inputs"))
+
+
+@answers
+async def admin(request: HttpRequest, lab_id: str, tool: str, cluster: str, topic: str) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "admin", tool=tool, cluster=cluster, topic=topic))
+
+
+@answers
+async def tile(
+    request: HttpRequest, lab_id: str, branch: int, cluster: str, topic: str, level: int, index: int
+) -> HttpResponse:
+    """`?version=` only names the answer for the browser's cache: the page changes it while a tile still
+    grows.
+    """
+    text = await current_hub().ask(
+        lab_id, "tile", branch=branch, cluster=cluster, topic=topic, level=level, index=index
+    )
+    response = json_answer(text)
+    if '"full":true' in text:  # names hold no quotes, so this is the field
+        response.headers["Cache-Control"] = KEPT_FOR_EVER
+    return response
+
+
+@answers
+async def why_twice(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "why-twice"))
+
+
+@answers
+async def messages(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
+    """A page of a failover's messages: `?cause=&first=&limit=`."""
+    first, limit = whole_number(request, "first", 0), whole_number(request, "limit", 50)
+    return json_answer(
+        await current_hub().ask(
+            lab_id,
+            "messages",
+            failover=failover,
+            kind=kind,
+            cause=request.GET.get("cause", ""),
+            first=first,
+            limit=limit,
+        )
+    )
+
+
+@answers
+async def story(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
+    """Of the message at `?place=` of the list, or of `?producer=&number=`."""
+    place, number, producer = (
+        whole_number(request, "place", None),
+        whole_number(request, "number", None),
+        request.GET.get("producer") or None,
+    )
+    if (place is None) == (producer is None or number is None):
+        raise Refused(
+            "bad-argument",
+            "A story is asked for without a message, or with two.",
+            "Give place, or producer and number.",
+        )
+    return json_answer(
+        await current_hub().ask(
+            lab_id, "story", failover=failover, kind=kind, place=place, producer=producer, number=number
+        )
+    )
+
+
+@answers
+async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """The first one begins the runs; each tells how far they are."""
+    return json_answer(await current_hub().ask(lab_id, "what-if"))
+
+
+@answers
+async def creation(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """`?of=us/eu/orders` also tells how the replicators us -> eu of orders began so far."""
+    return json_answer(await current_hub().ask(lab_id, "creation", of=request.GET.get("of") or None))
+
+
+@answers
+async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: str) -> HttpResponse:
+    """`?after_us=` leaves out the points that the page has."""
+    return json_answer(
+        await current_hub().ask(
+            lab_id,
+            "forecast",
+            subscription=subscription,
+            topic=topic,
+            after_us=whole_number(request, "after_us", 0) or 0,
+        )
+    )
+
+
+@answers
+async def brokers(request: HttpRequest, lab_id: str) -> HttpResponse:
+    """Load of the declared brokers so far."""
+    return json_answer(await current_hub().ask(lab_id, "brokers"))
