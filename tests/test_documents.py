@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.urls import get_resolver, resolve
 
 from script.benchmarks.__main__ import PARTS
 from script.benchmarks.document import missing_parts
@@ -114,3 +115,16 @@ def test_the_tutorial_has_the_figures_of_the_run():
     assert f"delivered {failover['duplicates']} messages twice" in text and f"{failover['lost']} lost" in text
     assert f"remember {ids} ids, or {span_us // 1000} ms," in text
     assert f"acknowledged at {failover['drained_us'] / 1e6:.3f} s" in text
+
+
+def test_the_api_page_names_every_address_and_no_other():
+    """Placeholders stand for a value that fits; what is named must resolve, and all routes must be named."""
+    values = {"<level>": "0", "<index>": "0", "<branch>": "0", "<seq>": "0", "<number>": "0", "<n>": "0"}
+    text = (ROOT / "docs" / "websocket.md").read_text()
+    named = set()
+    for address in re.findall(r"`(?:GET|POST) (/[^`?\s]*)", text):
+        path = re.sub(r"<\w+>", lambda found: values.get(found.group(), "name"), address)
+        if not path.startswith("/static/"):
+            named.add(resolve(path).url_name)
+    included = [pattern for one in get_resolver().url_patterns for pattern in one.url_patterns]
+    assert sorted({pattern.name for pattern in included} - named) == []
