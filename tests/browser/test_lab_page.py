@@ -40,7 +40,7 @@ def lab(make_lab):
 def test_gallery_opens_a_lab_of_ones_own(make_lab, site):
     lab = make_lab("two-regions")
     lab.page.goto(site.address)
-    lab.page.get_by_label("Search").fill("goes down request of 5 s")
+    lab.page.get_by_label("Search").fill("region crash 5.3 s")
     expect(lab.page.locator(".card:visible")).to_have_count(1)
     lab.page.get_by_role(
         "button", name="Region crash: duplicates since the last snapshot", exact=True
