@@ -1,4 +1,4 @@
-"""The summary of a run up to now: what `simulate --json` prints (contracts/summary.md).
+"""The summary of a run up to now: what `simulate --json` prints (docs/counting.md).
 
 Names are only ever added.
 """

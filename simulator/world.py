@@ -300,7 +300,7 @@ class World(Advancing):
     # --- looking
 
     def summary(self) -> dict:
-        """contracts/summary.md, up to now."""
+        """The summary of the run up to now (docs/counting.md)."""
         return summary.summarise(self)
 
     def counted(self) -> CountedRun:

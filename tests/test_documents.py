@@ -128,3 +128,50 @@ def test_the_api_page_names_every_address_and_no_other():
             named.add(resolve(path).url_name)
     included = [pattern for one in get_resolver().url_patterns for pattern in one.url_patterns]
     assert sorted({pattern.name for pattern in included} - named) == []
+
+
+CITED_FILE = re.compile(r"(?<![\w/.<>{}$*-])(?!PAGE/)(\w[\w-]*(?:[./][\w-]+)*\.(?:md|py|js|mjs))\b")
+SOURCES = [
+    path
+    for folder in ("simulator", "visualizer", "spark_reports", "labsite", "script", "static", "tests")
+    for kind in ("*.py", "*.js", "*.mjs")
+    for path in (ROOT / folder).rglob(kind)
+    if "node_modules" not in path.parts
+]
+
+
+REMARKS = {
+    ".py": re.compile(r'""".*?"""|#[^\n]*', re.DOTALL),
+    ".js": re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL),
+}
+REMARKS[".mjs"] = REMARKS[".js"]
+
+
+def test_no_comment_cites_what_is_not_in_the_repository():
+    """Sources are a broker's class, a proposal's section, an issue's number, or a file that is here."""
+    assert len(SOURCES) > 500
+    files = [*SOURCES, *DOCUMENTS, *ROOT.glob("*.py"), *(ROOT / "static").rglob("*.js")]
+    known = {path.relative_to(ROOT).as_posix() for path in files}
+    known |= {path[at + 1 :] for path in known for at, letter in enumerate(path) if letter == "/"}
+    wrong = []
+    for path in SOURCES:
+        for remark in REMARKS[path.suffix].findall(path.read_text()):
+            if re.search(r"fact[\s#*]+sheet", remark, re.IGNORECASE):
+                wrong.append(f"{path.relative_to(ROOT)}: a fact sheet")
+            wrong += [
+                f"{path.relative_to(ROOT)}: {file}"
+                for file in CITED_FILE.findall(remark)
+                if file not in known
+            ]
+    assert wrong == []
+
+
+def test_no_document_cites_a_fact_sheet_or_a_file_that_is_not_here():
+    named = re.compile(
+        r"`((?:simulator|visualizer|spark_reports|labsite|static|script|templates)/[\w/.-]*\w)`"
+    )
+    for document in DOCUMENTS:
+        text = document.read_text()
+        assert not re.search(r"fact\s+sheet|\.\./shared", text, re.IGNORECASE), document.name
+        missing = [path for path in named.findall(text) if not (ROOT / path).exists()]
+        assert missing == [], document.name

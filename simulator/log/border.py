@@ -2,7 +2,7 @@
 the next, `L:-1`.
 
 Rules: both are one place, and one mark-delete index. A cursor that has all of a closed ledger moves to the
-next one's `L:-1` when that is opened (fact sheet B2; Pulsar's
+next one's `L:-1` when that is opened (Pulsar's
 `maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087), and so does one that stood before an empty ledger
 which a load dropped. One that is put, or pushed by trimming, before the first entry kept stands at that
 ledger's `L:-1`, too. It holds until the mark-delete moves.

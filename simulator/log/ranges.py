@@ -2,7 +2,7 @@
 
 Rules: a run is (first, last), both in it. Nothing here walks entries one by one: runs are found by searching
 the bitmap or by whole-array operations, so a million holes cost what is asked for. Printed ranges are
-open-closed and never cross a ledger (fact sheet B5).
+open-closed and never cross a ledger (`ManagedCursorImpl.getIndividuallyDeletedMessages`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Broker settings under Pulsar's own names and defaults, and the lab's own options.
 
 Rules: a value in a scenario is checked against its kind; unknown names are errors. Units are in Pulsar's
-names (Millis, Seconds, Minutes…). The fact sheets name the source of each default.
+names (Millis, Seconds, Minutes…). Defaults are those of Pulsar's ServiceConfiguration and broker.conf, and of
+its Java client.
 """
 
 from __future__ import annotations

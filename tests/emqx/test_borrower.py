@@ -1,4 +1,4 @@
-"""Every cell of the borrower's table (fact sheet, section 4), and its timers: one input and now in,
+"""Every cell of the borrower's table (`emqx_ds_shared_sub_borrower`), and its timers: one input and now in,
 effects out.
 """
 

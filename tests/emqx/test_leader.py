@@ -1,6 +1,4 @@
-"""Every cell of the leader's table (fact sheet, section 5), its rounds (section 6) and its ranks (section
-7).
-"""
+"""Every cell of the leader's table (`emqx_ds_shared_sub_leader`), its rounds and its ranks."""
 
 import pytest
 

@@ -1,9 +1,9 @@
 """Acknowledgement-state sync: what a cluster tells another, what the filter stage does with it, and what
 comes twice all the same.
 
-Sources: the article's "Optimizing the consumption progress synchronization logic" (figures 9 and 10) and fact
-sheet E1: markDelete and individuallyDeletedMessages of the source, entries dropped at dispatch by their
-original position, backlog counting them until then.
+Sources: the article's "Optimizing the consumption progress synchronization logic" (figures 9 and 10):
+markDelete and individuallyDeletedMessages of the source, entries dropped at dispatch by their original
+position, backlog counting them until then.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""Pulsar's blue-green migration (PIP-188, fact sheet E2): as a strategy of a tenant's migration, and by
+"""Pulsar's blue-green migration (PIP-188): as a strategy of a tenant's migration, and by
 its flags alone.
 """
 

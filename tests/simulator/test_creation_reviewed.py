@@ -239,7 +239,7 @@ def test_who_cannot_be_asked_and_why(broken, words):
     ) == ("500", words)
 
 
-# --- what the stats say of a schema stop (A8, A9)
+# --- what the stats say of a schema stop (GeoPersistentReplicator, ReplicatorStatsImpl)
 
 
 def test_the_delay_is_the_age_of_the_message_that_its_schema_holds_back():
@@ -379,7 +379,9 @@ def test_an_order_that_was_out_when_the_topic_grew_breaks_no_claim():
 
 
 def test_an_unload_ends_the_wait_and_begins_the_backoff_anew():
-    """The replicator of the old load is terminated, the new one has a backoff of its own (A3)."""
+    """The replicator of the old load is terminated, the new one has a backoff of its own
+    (AbstractReplicator).
+    """
     world = opened(exists="{r1: 2, r2: 3}")
     world.run(30 * SECOND)
     assert max(row["duration_us"] for row in rows(world, "replicator.start-refused")) > 11 * SECOND

@@ -1,5 +1,5 @@
-"""Schemas of topics: who may register, what is refused (D4), and how a refused one stops a partition (A8,
-A9).
+"""Schemas of topics: who may register, what is refused (PIP-433), and how a refused one stops a partition
+(GeoPersistentReplicator, ReplicatorStatsImpl).
 """
 
 import pytest
@@ -177,7 +177,7 @@ def test_enforced_validation_refuses_producers_without_a_schema():
         assert len(rows(world, "message.send-failed", producer="q")) == failed
 
 
-# --- the replicator's right (D4)
+# --- the replicator's right (PIP-433)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_the_replicators_schema_must_be_compatible_all_the_same():
     )
 
 
-# --- stopped in order (A8)
+# --- stopped in order (GeoPersistentReplicator)
 
 
 def test_policy_alone_does_not_help_and_a_reconnection_alone_neither():

@@ -1,4 +1,4 @@
-"""namespace.set-clusters: every outcome of the fact sheet's D3, with code and both sides' values, under
+"""namespace.set-clusters: every outcome (`NamespacesBase`, PIP-433), with code and both sides' values, under
 the three rules.
 
 The cases of Pulsar's SetReplicationClustersValidationTest stand first, method by method.
@@ -96,10 +96,10 @@ def test_mismatched_auto_creation_policies(policies, there, named):
 def test_nothing_is_compared_when_the_local_cluster_is_not_in_the_list():
     world = apart(exists="{r1: 1, r2: 4}")
     do(world, "namespace.set-clusters", cluster="r1", namespace=NAMESPACE, clusters=["r2"])
-    assert shape(world, "r1") is None, "and its topics are deleted here (A10)"
+    assert shape(world, "r1") is None, "and its topics are deleted here"
 
 
-# --- the rest of D3
+# --- the rest of PIP-433
 
 
 @pytest.mark.parametrize(

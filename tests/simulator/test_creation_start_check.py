@@ -1,4 +1,4 @@
-"""The replicator's start check, row by row of the fact sheet's table D1, before PIP-433 and since; what
+"""The replicator's start check, row by row, before PIP-433 and since (#24652); what
 waits and what retries do.
 """
 

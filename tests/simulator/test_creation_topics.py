@@ -1,5 +1,5 @@
-"""Creating, growing and deleting topics in one cluster: what clients may, what is copied (D2), what is
-refused (A10).
+"""Creating, growing and deleting topics in one cluster: what clients may, what is copied (PIP-370, #25312),
+what is refused (PersistentTopic).
 """
 
 import pytest
@@ -132,7 +132,7 @@ def test_remotes_are_asked_in_sorted_order_and_one_out_of_reach_is_passed_over()
     assert (shape(world, "r1"), rows(world, "topic.created")[0]["peer"]) == (5, "r3")
 
 
-# --- create-partitioned-topic (D2)
+# --- create-partitioned-topic (PIP-370, #25312)
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_creating_what_is_there_or_where_the_namespace_is_not():
     )
 
 
-# --- topic-level set-replication-clusters (D2)
+# --- topic-level set-replication-clusters (PIP-370, #25312)
 
 LIST = {"cluster": "r1", "topic": "t", "clusters": ["r1", "r2"]}
 
@@ -338,7 +338,7 @@ def test_topic_policies_bring_change_events_in_the_shape_of_a_remote_since_25312
         )
 
 
-# --- more partitions (A10)
+# --- more partitions (PersistentTopic)
 
 
 def test_the_remote_follows_with_replication_of_the_namespace():
@@ -395,7 +395,7 @@ def test_partitions_can_only_be_added(exists, wanted, code):
     )
 
 
-# --- deleting (A10)
+# --- deleting (PersistentTopic)
 
 
 def test_delete_with_replicators_that_leave_is_422_and_with_some_that_come_in_412():

@@ -26,7 +26,8 @@ def test_failover_standby_takes_over_and_reads_again_from_the_mark_delete():
     assert at_ms(delivered(world))[0] == 1000
     do(world, "client.kill", client="c1")
     world.run()
-    # acks of 0, 1, 3..9 were registered by 1100 ms: only p/2 is left (B4: individual ranges are kept)
+    # acks of 0, 1, 3..9 were registered by 1100 ms: only p/2 is left (ManagedCursorImpl: individual ranges
+    # are kept)
     assert numbers(delivered(world, "c2")) == [2] and at_ms(delivered(world, "c2")) == [3000]
     assert rows(world, "consumer.activated")[-1]["client"] == "c2"
 

@@ -1,9 +1,8 @@
 """How brokers hand messages to consumers, and what becomes of acks: types, permits, turns, redelivery,
 grouping, limits, delay, batches.
 
-Figures follow from the rules named at each test: "issue, Engine 3" is the engine's third point of the
-product's first issue ("dispatchers … receiver queue (1000; flow at half) …"); B4 and B6 are sections of the
-fact sheet on cursors.
+Figures follow from the rules named at each test; sources are the dispatchers, `ManagedCursorImpl` and the
+Java client.
 """
 
 import pytest
@@ -80,8 +79,8 @@ def test_key_shared_keeps_a_key_with_one_consumer():
 
 
 def test_key_shared_key_waits_for_its_consumer_and_the_others_go_on():
-    # c1 holds a message: its queue of 1 is full, so its keys wait; keys of c2 are delivered (fact sheet 7,
-    # "full consumer").
+    # c1 holds a message: its queue of 1 is full, so its keys wait; keys of c2 are delivered
+    # (`AbstractBaseDispatcher`).
     world = run(
         body(
             "Key_Shared",
@@ -254,7 +253,8 @@ def test_unsent_acks_die_with_the_client():
 
 
 def test_cumulative_ack_covers_what_was_handed_out_before():
-    # B4: a cumulative ack moves the mark-delete; a held message is covered by the next one's cumulative ack.
+    # ManagedCursorImpl: a cumulative ack moves the mark-delete; a held message is covered by the next one's
+    # cumulative ack.
     world = run(body("Exclusive", consumers=["c1: {acknowledge: cumulative, hold: {messages: [p/4]}}"]))
     assert subscription(world, "a")["mark_delete"] == "192:9"
     assert rows(world, "message.acknowledged", sequence_id=4)[0]["at_us"] == 60 * MS, "with the ack of p/5"
@@ -262,11 +262,11 @@ def test_cumulative_ack_covers_what_was_handed_out_before():
 
 
 def test_holes_print_as_pulsar_prints_them():
-    # B5: acked 0-4, 6, 9 -> mark-delete L:4, ranges [(L:5..L:6],(L:8..L:9]].
+    # ManagedCursorImpl: acked 0-4, 6, 9 -> mark-delete L:4, ranges [(L:5..L:6],(L:8..L:9]].
     world = run(body(consumers=["c1: {hold: {messages: [p/5, p/7, p/8]}}"]))
     seen = subscription(world, "a")
     assert (seen["mark_delete"], seen["individually_deleted"]) == ("192:4", "[(192:5..192:6],(192:8..192:9]]")
-    assert seen["backlog"] == 3  # B4: entries after mark-delete minus individually deleted ones
+    assert seen["backlog"] == 3  # those individually deleted are not counted
     do(world, "consumer.release", consumer="c1", messages=["p/5"])
     world.run(11_000 * MS)
     seen = subscription(world, "a")
@@ -373,7 +373,8 @@ def test_delay_is_off_with_the_broker_setting():
 
 
 def test_a_delayed_message_is_a_hole():
-    # Fact sheet 15.4: delayed messages hold the mark-delete; the others are individually deleted.
+    # Pulsar's documentation of geo-replication: delayed messages hold the mark-delete; the others are
+    # individually deleted.
     world = run(body(producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1h}"))
     seen = subscription(world, "a")
     assert (seen["mark_delete"], seen["individually_deleted"]) == ("192:2", "[(192:3..192:9]]")
@@ -398,7 +399,8 @@ def test_batch_is_one_entry_and_costs_a_permit_per_message():
 
 
 def test_batch_index_acks_spare_what_was_acknowledged():
-    # B4: per entry a bit set of the remaining indexes; an entry with one index left is not deleted.
+    # ManagedCursorImpl: per entry a bit set of the remaining indexes; an entry with one index left is not
+    # deleted.
     text = body(
         producer="start: 10ms, every: 1ms, count: 8, batch: 4",
         consumers=["c1: {hold: {messages: [p/2]}}", "c2: {start: 1s}"],

@@ -1,5 +1,5 @@
-"""Ledgers, trimming, retention, expiry and what of a cursor survives: section B of the geo-replication
-fact sheet, through the engine.
+"""Ledgers, trimming, retention, expiry and what of a cursor survives, through the engine
+(`ManagedLedgerImpl`, `ManagedCursorImpl`).
 """
 
 import pytest
@@ -44,7 +44,7 @@ def body(
     )
 
 
-# --- ledgers (B1, B2)
+# --- ledgers (ManagedLedgerImpl)
 
 
 def test_entry_that_reaches_the_limit_is_the_last_and_the_next_ledger_opens_at_once():
@@ -126,7 +126,7 @@ def test_ledger_numbers_are_cluster_wide_with_gaps():
     assert ids == sorted(set(ids)) and ids[-1] - ids[0] >= len(ids), "the cursors' own ledgers lie between"
 
 
-# --- trimming and retention (B3)
+# --- trimming and retention (ManagedLedgerImpl)
 
 LEDGERS_OF_TEN = f"managedLedgerMaxEntriesPerLedger: 10, {NO_MINIMUM}"
 
@@ -266,7 +266,7 @@ def test_expiry_passes_over_what_is_acknowledged_without_counting_it():
     )
 
 
-# --- persistence (B6)
+# --- persistence (ManagedCursorImpl)
 
 
 def crash_at(ms, **more):
@@ -352,7 +352,8 @@ def test_limit_of_persisted_ranges():
 
 
 def test_a_caught_up_mark_delete_moves_to_the_new_ledger():
-    # B2: "after a new ledger is made, fully caught-up cursors have mark-delete moved to <new>:-1".
+    # ManagedLedgerImpl: "after a new ledger is made, fully caught-up cursors have mark-delete moved to
+    # <new>:-1".
     world = run(body(f"managedLedgerMaxLedgerRolloverTimeMinutes: 3, {NO_MINIMUM}", "at: [10ms]"), until="5m")
     newest = rows(world, "ledger.opened")[-1]
     moved = rows(world, "cursor.moved")[-1]

@@ -1,5 +1,5 @@
-"""Markers on the way between clusters: who gets which, time to live, drops and delays by a person (fact
-sheet, sections 2 and 11).
+"""Markers on the way between clusters: who gets which, time to live, drops and delays by a person (`Markers`,
+`GeoPersistentReplicator`).
 """
 
 from tests.simulator.engine_runs import MS, at_ms, do, open_world, rows
@@ -18,7 +18,7 @@ def marked(until="10s", **more):
 
 
 def test_where_each_marker_travels():
-    # Section 2 of the fact sheet: requests and updates to all remotes, a response to its requester, a
+    # `Markers`, `replicate_to`: requests and updates to all remotes, a response to its requester, a
     # snapshot nowhere.
     world = marked(
         clusters="a, b, c", producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 60}"
@@ -44,8 +44,8 @@ def test_where_each_marker_travels():
 
 
 def test_markers_are_subject_to_time_to_live():
-    # Section 11.5: "past TTL -> skip (markers too)". The queue of one is stuck behind a link of 2 s, so the
-    # Request of the
+    # GeoPersistentReplicator: "past TTL -> skip (markers too)". The queue of one is stuck behind a link of 2
+    # s, so the Request of the
     # tick at 1 s is read after more than a second.
     world = marked(
         producers="p: {topic: t, cluster: a, at: [900ms, 950ms]}",

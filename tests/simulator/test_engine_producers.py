@@ -1,7 +1,7 @@
 """Producers: retry and send timeout while no broker is there, deduplication of what is sent again,
 partitions, growth.
 
-Source: issue, Engine 3, "producer send timeout and retry … deduplication off by default, on by option …
+Rules: "producer send timeout and retry … deduplication off by default, on by option …
 topics (partitioned ones too)".
 """
 
@@ -150,7 +150,7 @@ def test_what_was_not_receipted_is_sent_again_in_order_when_the_broker_is_back()
     assert [row["sequence_id"] for row in rows(world, "message.resent")] == list(range(10, 30))
     assert {row["at_us"] for row in rows(world, "message.resent")} <= {3_000_000, 3_050_000, 3_100_000}
     assert numbers(rows(world, "message.stored", cluster="a")) == list(range(40))
-    # b also has copies of what a's replication cursor had no written receipt for (fact sheet B6,
+    # b also has copies of what a's replication cursor had no written receipt for (`ManagedCursorImpl`,
     # deduplication off).
     assert list(dict.fromkeys(numbers(rows(world, "message.stored", cluster="b")))) == list(range(40))
     assert len(rows(world, "message.receipted")) == 40 and rows(world, "message.send-failed") == []

@@ -1,9 +1,8 @@
 """Replicators: cursors per remote, what is passed over, rewinds, backoff, the producer queue, faults of
 links and clusters.
 
-Sources: sections A1 to A9 and B6 of the geo-replication fact sheet, sections 2 and 11 of the one on
-replicated subscriptions. Links take 40 ms each way unless said otherwise, so a receipt is back 80 ms after
-its message left.
+Sources: `AbstractReplicator`, `PersistentReplicator`, `GeoPersistentReplicator`, `ManagedCursorImpl`. Links
+take 40 ms each way unless said otherwise, so a receipt is back 80 ms after its message left.
 """
 
 import pytest
@@ -47,7 +46,7 @@ def replicator(world, cluster, peer):
 
 
 def test_each_remote_has_its_own_cursor_and_a_slow_one_slows_nobody():
-    # A1: one replicator per remote, no shared queue.
+    # AbstractReplicator: one replicator per remote, no shared queue.
     world = open_world(body("a, b, c"))
     do(world, "link.cut", link="a -> c")
     world.run(2 * SECOND)
@@ -60,7 +59,7 @@ def test_each_remote_has_its_own_cursor_and_a_slow_one_slows_nobody():
 
 
 def test_partitions_have_replicators_of_their_own():
-    # A1: one per topic partition and remote.
+    # AbstractReplicator: one per topic partition and remote.
     world = run(body(topic_more=", partitions: 3"))
     assert [
         (row["cluster"], row["peer"], row["topic"]) for row in rows(world, "replicator.created", cluster="a")
@@ -69,7 +68,7 @@ def test_partitions_have_replicators_of_their_own():
 
 
 def test_nothing_goes_over_two_hops():
-    # A5.6 and its consequence: a -> b -> c never forwards a's messages beyond b.
+    # replicateEntries and its consequence: a -> b -> c never forwards a's messages beyond b.
     world = run(
         body(
             "a, b, c",
@@ -89,8 +88,8 @@ def test_nothing_goes_over_two_hops():
     "replicate_to, reached", [("[b]", {"b"}), ("[c]", {"c"}), ("[]", set()), ("[b, c]", {"b", "c"})]
 )
 def test_replicate_to(replicate_to, reached):
-    # A5.7: non-empty and lacking this remote -> passed over. `[]` stands for Pulsar's disableReplication
-    # ("__local__").
+    # replicateEntries: non-empty and lacking this remote -> passed over. `[]` stands for Pulsar's
+    # disableReplication ("__local__").
     world = run(body("a, b, c", f"p: {{topic: t, cluster: a, at: [1s], replicateTo: {replicate_to}}}"))
     assert {name for name in "bc" if stored(world, name)} == reached
     assert {
@@ -99,8 +98,8 @@ def test_replicate_to(replicate_to, reached):
 
 
 def test_time_to_live_is_asked_when_the_replicator_reads():
-    # A5.8: past TTL -> acknowledged and passed over; publish time decides. Connected again at T, messages
-    # older than 1 s stay behind.
+    # replicateEntries: past TTL -> acknowledged and passed over; publish time decides. Connected again at T,
+    # messages older than 1 s stay behind.
     world = open_world(
         body(
             producers="p: {topic: t, cluster: a, start: 100ms, every: 100ms, count: 30}",
@@ -120,8 +119,8 @@ def test_time_to_live_is_asked_when_the_replicator_reads():
 
 
 def test_background_expiry_moves_a_cut_off_replication_cursor():
-    # A5, TTL: "plus background expiry of the replication cursor (every 5 min)": its backlog does not grow for
-    # ever.
+    # replicateEntries, TTL: "plus background expiry of the replication cursor (every 5 min)": its backlog
+    # does not grow for ever.
     world = open_world(body(settings="ttlDurationDefaultInSeconds: 10"), until="10m")
     do(world, "link.cut", link="a -> b")
     world.run(299 * SECOND)
@@ -131,7 +130,7 @@ def test_background_expiry_moves_a_cut_off_replication_cursor():
 
 
 def test_backlog_counts_what_will_be_passed_over():
-    # A9: replicationBacklog includes replicated-in data.
+    # ReplicatorStatsImpl: replicationBacklog includes replicated-in data.
     world = open_world(body())
     do(world, "link.cut", link="b -> a")
     world.run(2 * SECOND)
@@ -142,13 +141,13 @@ def test_backlog_counts_what_will_be_passed_over():
 
 
 def test_delayed_messages_are_sent_at_once():
-    # A5: the remote does its own delaying.
+    # replicateEntries: the remote does its own delaying.
     world = run(body(producers="p: {topic: t, cluster: a, at: [1s], delay: {messages: [p/0], for: 1h}}"))
     assert at_ms(rows(world, "message.stored", cluster="b")) == [1040]
 
 
 def test_a_batched_entry_travels_as_it_is():
-    # A1: "each stored entry travels as is".
+    # AbstractReplicator: "each stored entry travels as is".
     world = run(body(producers="p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 8, batch: 4}"))
     assert positions(rows(world, "message.stored", cluster="b")) == ["1234:0"] * 4 + ["1234:1"] * 4
     assert at_ms(rows(world, "message.stored", cluster="b")) == [80] * 4 + [120] * 4
@@ -169,8 +168,8 @@ def cut_at_200(settings="", until="3s"):
 
 
 def test_reconnect_rewinds_to_the_first_without_receipt_and_resends():
-    # A3: any reconnect resends everything unacknowledged. At 200 ms what left by 160 ms (0-15) is stored at
-    # b, what left
+    # AbstractReplicator: any reconnect resends everything unacknowledged. At 200 ms what left by 160 ms
+    # (0-15) is stored at b, what left
     # by 120 ms (0-11) has its receipt: 12-15 come twice.
     world = cut_at_200()
     assert positions(rows(world, "replicator.rewound", cluster="a")) == ["192:11"]
@@ -178,14 +177,15 @@ def test_reconnect_rewinds_to_the_first_without_receipt_and_resends():
 
 
 def test_deduplication_drops_the_resent_copies():
-    # A7: key = replicator's name, value = source position; at or below the last persisted -> duplicate.
+    # MessageDeduplication: key = replicator's name, value = source position; at or below the last persisted
+    # -> duplicate.
     world = cut_at_200("brokerDeduplicationEnabled: true")
     assert stored(world, "b") == list(range(50))
     assert numbers(rows(world, "message.deduplicated", cluster="b")) == [12, 13, 14, 15]
 
 
 def test_first_reconnect_after_a_backoff_of_100_ms_and_a_round_trip():
-    # A3: backoff 100 ms, jitter about 5 %; connecting takes a round trip of 80 ms.
+    # AbstractReplicator: backoff 100 ms, jitter about 5 %; connecting takes a round trip of 80 ms.
     world = cut_at_200()
     started = rows(world, "replicator.started", cluster="a")[-1]["at_us"]
     assert 200 * MS + 95 * MS + 80 * MS <= started <= 200 * MS + 105 * MS + 80 * MS
@@ -195,8 +195,8 @@ def test_first_reconnect_after_a_backoff_of_100_ms_and_a_round_trip():
     "healed_s, attempt_ms", [(1, 1500), (4, 6300), (60, 102_300), (110, 162_300), (170, 222_300)]
 )
 def test_backoff_doubles_up_to_a_minute(healed_s, attempt_ms):
-    # A3: 100 ms, x2, cap 60 s: attempts at 100, 300, 700, 1500, 3100, 6300 … 51,100, 102,300 (51.2 s), then
-    # 60 s each; +-5 % each.
+    # AbstractReplicator: 100 ms, x2, cap 60 s: attempts at 100, 300, 700, 1500, 3100, 6300 … 51,100, 102,300
+    # (51.2 s), then 60 s each; +-5 % each.
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [1ms]}"), until="5m")
     do(world, "link.cut", link="a -> b")
     world.run(healed_s * SECOND)
@@ -208,8 +208,8 @@ def test_backoff_doubles_up_to_a_minute(healed_s, attempt_ms):
 
 
 def test_another_fault_does_not_begin_the_backoff_anew():
-    # A3: the backoff is reset on success only. Cut at 0, b unloads at 40 s (while nothing is connected),
-    # healed at 41 s.
+    # AbstractReplicator: the backoff is reset on success only. Cut at 0, b unloads at 40 s (while nothing is
+    # connected), healed at 41 s.
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [1ms]}"), until="2m")
     do(world, "link.cut", link="a -> b")
     world.run(40 * SECOND)
@@ -225,8 +225,8 @@ def test_another_fault_does_not_begin_the_backoff_anew():
 
 
 def test_queue_of_a_thousand_and_reading_on_below_nine_hundred():
-    # A4: permits = 1000 - in flight; reading resumes once pending is below 900. At 1 MB/s an entry of 1 KB
-    # takes 1 ms on
+    # PersistentReplicator: permits = 1000 - in flight; reading resumes once pending is below 900. At 1 MB/s
+    # an entry of 1 KB takes 1 ms on
     # the wire, so receipt k is back at k + 80 ms; the 101st, at 181 ms, leaves 899: 101 are read, and so on
     # each 101 ms.
     text = body(producers="p: {topic: t, cluster: a, paused: true}").replace(
@@ -266,7 +266,7 @@ def test_queue_size_is_the_setting():
     ["{distribution: lognormal, median: 40ms, sigma: 1}", "{distribution: uniform, low: 1ms, high: 200ms}"],
 )
 def test_order_is_kept_on_a_connection_whatever_the_latency(latency):
-    # A4, "order of positions is kept"; issue, Engine 1: FIFO per connection.
+    # PersistentReplicator, the order of positions is kept: FIFO per connection.
     world = run(
         body(producers="p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 2000}", latency=latency)
     )
@@ -373,7 +373,7 @@ def test_cut_both_ways_and_heal():
 
 
 def test_crash_of_a_remote_and_its_return():
-    # The replicator keeps what is without receipt and sends it when the remote is back (A3).
+    # The replicator keeps what is without receipt and sends it when the remote is back (AbstractReplicator).
     world = open_world(body(), until="20s")
     world.run(200 * MS)
     do(world, "cluster.crash", cluster="b")
@@ -394,7 +394,8 @@ def test_unload_at_the_remote_breaks_the_connection():
 
 
 def test_clean_unload_keeps_receipts_and_a_crash_forgets_those_since_the_last_write():
-    # B6: cursor writes limited to one a second, a clean close writes. All receipts are back by 580 ms.
+    # ManagedCursorImpl: cursor writes limited to one a second, a clean close writes. All receipts are back by
+    # 580 ms.
     world = open_world(body(), until="5s")
     world.run(SECOND)
     do(world, "topic.unload", cluster="a", topic="t")
@@ -410,7 +411,7 @@ def test_clean_unload_keeps_receipts_and_a_crash_forgets_those_since_the_last_wr
 
 
 def test_a_dirty_replication_cursor_is_flushed_after_a_minute():
-    # B6: "a dirty cursor is flushed at latest every 60 s".
+    # ManagedCursorImpl: "a dirty cursor is flushed at latest every 60 s".
     for crash_s, again in ((60, 49), (61, 0)):
         world = open_world(body(), until="2m")
         world.run(crash_s * SECOND)
@@ -436,7 +437,7 @@ def test_lost_cluster_never_comes_back():
     "start_at, expected", [("latest", [0, 1, 4, 5]), ("earliest", [0, 1, 0, 1, 2, 3, 4, 5])]
 )
 def test_remove_and_add_a_cluster(start_at, expected):
-    # A2: removing deletes the cursor; the new one begins at replicationStartAt: latest skips what came
+    # PIP-356: removing deletes the cursor; the new one begins at replicationStartAt: latest skips what came
     # meanwhile, earliest
     # sends everything retained again.
     world = open_world(

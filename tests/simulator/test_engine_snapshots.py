@@ -1,8 +1,9 @@
 """Snapshots: when a tick asks, who has a controller, when a snapshot completes and what it names.
 
-Sections are those of the fact sheet on replicated subscriptions. Unless said otherwise: clusters a and b, 40
-ms each way, a consumer in a that acknowledges at once, a tick each second from 0 on. `forcedControllerStart:
-false` leaves b without snapshots of its own, so that only a's markers are in the logs.
+Sources: `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionsSnapshotBuilder`. Unless said
+otherwise: clusters a and b, 40 ms each way, a consumer in a that acknowledges at once, a tick each second
+from 0 on. `forcedControllerStart: false` leaves b without snapshots of its own, so that only a's markers are
+in the logs.
 """
 
 import json
@@ -67,7 +68,7 @@ def updates(world, cluster="a"):
     return rows(world, "update.written", cluster=cluster)
 
 
-# --- the tick (section 5)
+# --- the tick (startNewSnapshot)
 
 
 def test_one_more_snapshot_after_the_last_message_and_then_silence():
@@ -110,15 +111,15 @@ def test_a_message_in_the_first_millisecond_counts_as_data():
 
 
 def test_replicated_in_data_counts_and_markers_do_not():
-    # Section 5: the timestamp includes messages replicated in, never markers.
+    # startNewSnapshot: the timestamp includes messages replicated in, never markers.
     world = run(body(producers="p: {topic: t, cluster: b, at: [500ms]}"), until="6s")
     assert requested(world) == [1000], "stored in a at 540 ms; the markers of the first snapshot are no data"
 
 
 @pytest.mark.parametrize("replication, more", [("[a -> b]", ""), ("[a -> b]", ", count: 1")])
 def test_one_way_asks_once_per_timeout(replication, more):
-    # Section 5, rule 2 and #23839: nothing ever succeeded and one is pending. Requests at 1 s, 32 s, 63 s:
-    # the sweep is
+    # startNewSnapshot, rule 2 and #23839: nothing ever succeeded and one is pending. Requests at 1 s, 32 s,
+    # 63 s: the sweep is
     # strict (31 s: 1 + 30 < 31 is false) and happens at ticks only.
     producers = f"p: {{topic: t, cluster: a, start: 50ms, every: 100ms{more}}}"
     world = run(body(producers=producers, topic_more=f", replication: {replication}"), until="70s")
@@ -128,8 +129,8 @@ def test_one_way_asks_once_per_timeout(replication, more):
 
 
 def test_an_answer_after_the_timeout_and_before_the_next_tick_completes():
-    # Section 5, rule 1, derived: noticed only at ticks. Timeout 1 s, answer after 1.6 s, sweep at 3 s (1 + 1
-    # < 2 is false).
+    # startNewSnapshot, rule 1, derived: noticed only at ticks. Timeout 1 s, answer after 1.6 s, sweep at 3 s
+    # (1 + 1 < 2 is false).
     world = run(
         body(settings="replicatedSubscriptionsSnapshotTimeoutSeconds: 1", links="default: {latency: 800ms}"),
         until="5s",
@@ -156,7 +157,8 @@ def test_an_answer_after_the_sweep_is_ignored():
 
 
 def test_any_number_may_be_pending_after_the_first_success():
-    # Section 5, consequences: with a round trip of 20 s and a period of 1 s one more is pending each second.
+    # startNewSnapshot, consequences: with a round trip of 20 s and a period of 1 s one more is pending each
+    # second.
     world = open_world(body(producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms}"), until="12s")
     world.run(1500 * MS)
     do(world, "link.slow", link="a <-> b", latency="10s")
@@ -209,7 +211,7 @@ def test_period_is_the_setting():
     assert requested(world) == [300, 600, 900, 1200, 1500, 1800]
 
 
-# --- when there is a controller (section 4)
+# --- when there is a controller (checkReplicatedSubscriptionControllerState)
 
 
 def test_forced_start_by_a_remote_marker_and_the_option_without_it():
@@ -239,8 +241,8 @@ def test_no_controller_without_replicated_subscription_without_feature_or_alone(
 
 
 def test_switching_replication_on_and_off():
-    # Section 13: the admin call acts on this cluster only; a consumer that subscribes without the flag never
-    # turns it off.
+    # PersistentTopicsBase: the admin call acts on this cluster only; a consumer that subscribes without the
+    # flag never turns it off.
     world = open_world(body(subscription="type: Shared"), until="10s")
     world.run(500 * MS)
     do(world, "subscription.replicate", subscription="s", cluster="a", enabled=True)
@@ -295,7 +297,7 @@ def test_a_controller_that_starts_on_a_topic_with_data_takes_one_snapshot_more(c
 
 
 def test_closing_a_controller_neither_completes_nor_times_out_what_is_pending():
-    # Section 13: closing only cancels the timer.
+    # ReplicatedSubscriptionsController.close: closing only cancels the timer.
     world = open_world(body(links="default: {latency: 400ms}"), until="5s")
     world.run(1100 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
@@ -306,7 +308,7 @@ def test_closing_a_controller_neither_completes_nor_times_out_what_is_pending():
     ]
 
 
-# --- building (section 6)
+# --- building (ReplicatedSubscriptionsSnapshotBuilder)
 
 
 @pytest.mark.parametrize("there, back", [(40, 40), (40, 100), (300, 5)])
@@ -342,8 +344,8 @@ def test_snapshot_names_the_response_here_and_the_last_entry_there():
 
 
 def test_answer_waits_for_the_reverse_replicator_and_names_the_last_entry_of_then():
-    # Section 6: the request is handled when b's replicator to a meets it. b may have one entry on the wire
-    # (80 ms each), and
+    # ReplicatedSubscriptionsSnapshotBuilder: the request is handled when b's replicator to a meets it. b may
+    # have one entry on the wire (80 ms each), and
     # 50 of its own are before the request, which arrives at 1040 ms; b's last message comes at 1490 ms, long
     # before.
     text = body(
@@ -397,8 +399,8 @@ def test_first_round_positions_are_kept_and_both_rounds_are_one_snapshot():
 
 
 def test_cluster_lists_are_alphabetical_and_leave_the_requester_out():
-    # Section 2 and 6: a snapshot's and an Update's lists are by name, and the cluster that took it is not
-    # among them.
+    # Markers, ReplicatedSubscriptionsSnapshotBuilder: a snapshot's and an Update's lists are by name, and the
+    # cluster that took it is not among them.
     world = run(body(clusters="c, a, b"), until="3s")
     snapshot = rows(world, "marker.written", cluster="a", reason="snapshot")[0]["marker"]
     shown = json.loads(world.marker(snapshot)["json"])
@@ -410,8 +412,8 @@ def test_cluster_lists_are_alphabetical_and_leave_the_requester_out():
 
 
 def test_a_repeated_first_round_answer_counts_toward_round_two():
-    # Section 6: answers carry no round. b's connection to a breaks before the receipt of its answer is back,
-    # so the answer is
+    # ReplicatedSubscriptionsSnapshotBuilder: answers carry no round. b's connection to a breaks before the
+    # receipt of its answer is back, so the answer is
     # sent again; the second request to b is 3 s late. Both first answers are at a at 1080 ms, where round two
     # begins.
     world = open_world(

@@ -1,8 +1,8 @@
 """Snapshots in use: the cache, the lookup after an ack, the Update at the remote, markers as entries, and
 the unsafe partial snapshot.
 
-The scenarios are those of `test_engine_snapshots`; sections are those of the fact sheet on replicated
-subscriptions.
+The scenarios are those of `test_engine_snapshots`; sources are `ReplicatedSubscriptionSnapshotCache`,
+`PersistentSubscription` and `ReplicatedSubscriptionsController`.
 """
 
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from tests.simulator.engine_runs import (
 )
 from tests.simulator.test_engine_snapshots import CONSUMER, ONLY_A, body, refused, updates
 
-# --- the cache (section 8)
+# --- the cache (ReplicatedSubscriptionSnapshotCache)
 
 
 def kept(rule, size, positions_):
@@ -46,7 +46,8 @@ def kept(rule, size, positions_):
     ],
 )
 def test_spread_rule_keeps_what_the_throwaway_model_kept(size, expected):
-    # Section 8: snapshots at 10, 20, …, 1000; d = difference - 1; sums after a removal; ties to the lowest.
+    # ReplicatedSubscriptionSnapshotCache: snapshots at 10, 20, …, 1000; d = difference - 1; sums after a
+    # removal; ties to the lowest.
     assert kept(SPREAD, size, range(10, 1001, 10)) == expected
 
 
@@ -85,8 +86,8 @@ HOLDS = "c1: {acknowledgmentGroupTime: 0s, hold: {messages: [p/0]}}"
     ],
 )
 def test_cache_sizes_and_what_stays(rule, more, size):
-    # Section 3: 30 (10 under the old rule). p/0 is held, so no snapshot is usable; after 39 completed ones
-    # the cache is full.
+    # ServiceConfiguration: 30 (10 under the old rule). p/0 is held, so no snapshot is usable; after 39
+    # completed ones the cache is full.
     world = run(
         body(
             producers=SLOW, consumers=[HOLDS], settings=more, options=f"{ONLY_A}, snapshotCacheRule: {rule}"
@@ -103,8 +104,8 @@ def test_cache_sizes_and_what_stays(rule, more, size):
 
 
 def test_slow_consumer_gets_an_update_under_spread_and_none_under_oldest_first():
-    # Section 8, OLD: whose mark-delete lags more than about 10 x 1 s behind loses every usable snapshot.
-    # Released at 30 s.
+    # ReplicatedSubscriptionSnapshotCache, OLD: whose mark-delete lags more than about 10 x 1 s behind loses
+    # every usable snapshot. Released at 30 s.
     for rule, expected in (("spread", 1), ("oldest-first", 0)):
         text = body(
             producers=SLOW,
@@ -119,7 +120,8 @@ def test_slow_consumer_gets_an_update_under_spread_and_none_under_oldest_first()
 
 
 def test_cache_is_lost_at_unload_for_good():
-    # Section 1: memory only, and snapshot markers that were read are acked, so they are not read again.
+    # ReplicatedSubscriptionSnapshotCache: memory only, and snapshot markers that were read are acked, so they
+    # are not read again.
     world = open_world(
         body(producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 40}", consumers=[HOLDS]),
         until="20s",
@@ -137,7 +139,7 @@ def test_cache_is_lost_at_unload_for_good():
     assert used and not evicted & set(used)
 
 
-# --- from ack to Update (sections 7 and 9)
+# --- from ack to Update (PersistentSubscription)
 
 
 def test_one_update_for_the_newest_usable_snapshot():
@@ -159,7 +161,7 @@ def test_one_update_for_the_newest_usable_snapshot():
 
 
 def test_only_the_contiguous_mark_delete_counts():
-    # Section 9: individual acks beyond it are not replicated at all.
+    # PersistentSubscription: individual acks beyond it are not replicated at all.
     world = run(body(consumers=[HOLDS]), until="5s")
     assert subscription(world, "a")["mark_delete_index"] == -1 and updates(world) == []
     assert "s" not in topic(world, "b")["subscriptions"]
@@ -212,7 +214,8 @@ def test_lookup_on_arrival(lookup, written):
     ],
 )
 def test_a_person_moving_the_cursor_triggers_no_update_and_the_next_ack_does(command):
-    # Section 9. One message (held) and a snapshot at 1 s; a second message at 5 s is the next ack.
+    # PersistentSubscription. One message (held) and a snapshot at 1 s; a second message at 5 s is the next
+    # ack.
     text = body(
         producers="p: {topic: t, cluster: a, at: [500ms, 5s]}",
         consumers=["c1: {acknowledgmentGroupTime: 0s, hold: {messages: [p/0]}}"],
@@ -229,7 +232,7 @@ def test_a_person_moving_the_cursor_triggers_no_update_and_the_next_ack_does(com
 
 
 def test_expiry_triggers_no_update():
-    # Section 9: TTL neither. The check runs each minute here; p/0 and the markers expire.
+    # PersistentSubscription: TTL neither. The check runs each minute here; p/0 and the markers expire.
     text = body(
         producers="p: {topic: t, cluster: a, at: [500ms, 70s]}",
         consumers=["c1: {acknowledgmentGroupTime: 0s, hold: {messages: [p/0]}}"],
@@ -245,7 +248,7 @@ def test_expiry_triggers_no_update():
 
 
 def test_a_backward_reset_is_not_propagated():
-    # Section 9: the remote rejects lower positions.
+    # PersistentSubscription: the remote rejects lower positions.
     world = open_world(body(), until="10s")
     world.run(5 * SECOND)
     before = subscription(world, "b")["mark_delete"]
@@ -254,7 +257,7 @@ def test_a_backward_reset_is_not_propagated():
     assert subscription(world, "b")["mark_delete"] == before
 
 
-# --- the Update at the remote (section 10)
+# --- the Update at the remote (receiveSubscriptionUpdated)
 
 
 @pytest.mark.parametrize("creation, mark_delete", [("earliest", "1234:10"), ("latest", "1234:13")])
@@ -299,8 +302,8 @@ def test_deleting_at_the_remote_has_no_lasting_effect_and_deleting_here_none_the
 
 
 def test_updates_that_do_not_move_the_remote():
-    # Section 10.2: lower -> refused, equal -> nothing. A person cleared s in b at 1.5 s; the Update of 2 s is
-    # behind.
+    # receiveSubscriptionUpdated: lower -> refused, equal -> nothing. A person cleared s in b at 1.5 s; the
+    # Update of 2 s is behind.
     world = open_world(body(), until="5s")
     world.run(1950 * MS)
     do(world, "subscription.clear", subscription="s", cluster="b")
@@ -316,8 +319,8 @@ def test_updates_that_do_not_move_the_remote():
 
 
 def test_update_beyond_the_last_entry_and_not_addressed():
-    # Section 10.1 and 10.2, "position beyond LAC fails". Cannot happen between clusters that keep their logs,
-    # so the
+    # receiveSubscriptionUpdated: a position beyond the last confirmed entry fails. Cannot happen between
+    # clusters that keep their logs, so the
     # marker is made here and given to b's controller, as its replicator would.
     world = run(body(options=""), until="3s")
     there = world.runtime.clusters["b"].topics["t"]
@@ -335,8 +338,8 @@ def test_update_beyond_the_last_entry_and_not_addressed():
 
 
 def test_echo_is_lower_or_equal_and_harmless():
-    # Section 10, consequences: with a consumer in b too, acks there write Updates to a, which refuses them or
-    # is not moved back.
+    # receiveSubscriptionUpdated, consequences: with a consumer in b too, acks there write Updates to a, which
+    # refuses them or is not moved back.
     world = run(
         body(
             consumers=[CONSUMER, "c2: {cluster: b, acknowledgmentGroupTime: 0s}"],
@@ -355,7 +358,7 @@ def test_echo_is_lower_or_equal_and_harmless():
 
 
 def test_no_check_whether_the_remote_subscription_is_flagged():
-    # Section 10.2: "there is no check on whether that subscription is flagged replicated at B".
+    # receiveSubscriptionUpdated: no check on whether that subscription is flagged at B.
     world = open_world(body(), until="5s")
     do(
         world,
@@ -369,7 +372,7 @@ def test_no_check_whether_the_remote_subscription_is_flagged():
     assert not subscription(world, "b")["replicated"] and rows(world, "update.applied", cluster="b")
 
 
-# --- markers are entries (section 7)
+# --- markers are entries (AbstractBaseDispatcher)
 
 
 def test_markers_count_as_backlog_until_a_dispatcher_reads_them():
@@ -388,8 +391,8 @@ def test_markers_count_as_backlog_until_a_dispatcher_reads_them():
 
 
 def test_markers_read_ahead_make_holes():
-    # Section 7: markers are read up to a receiver queue ahead of the acks and acked at once. Processing takes
-    # 10 s; after
+    # AbstractBaseDispatcher: markers are read up to a receiver queue ahead of the acks and acked at once.
+    # Processing takes 10 s; after
     # 1.5 s nothing is acknowledged, and request, response and snapshot (192:10, 11, 12) are individually
     # deleted.
     world = run(

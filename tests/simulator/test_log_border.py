@@ -1,4 +1,4 @@
-"""Where a cursor stands at a ledger's border (fact sheet B2; #25087)."""
+"""Where a cursor stands at a ledger's border (`ManagedLedgerImpl`, #25087)."""
 
 import pytest
 

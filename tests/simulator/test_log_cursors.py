@@ -1,4 +1,4 @@
-"""Cursors: acks, ranges as Pulsar prints them, what survives a crash (fact sheet B4, B5, B6)."""
+"""Cursors: acks, ranges as Pulsar prints them, what survives a crash (`ManagedCursorImpl`)."""
 
 import pytest
 

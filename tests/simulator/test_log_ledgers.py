@@ -1,4 +1,4 @@
-"""Ledgers: rollover, trimming and positions as the fact sheet has them (B1, B2, B3)."""
+"""Ledgers: rollover, trimming and positions as in `ManagedLedgerImpl`."""
 
 import pickle
 

@@ -1,7 +1,7 @@
 """Tenants' migrations: the LookupService and its clients, the five steps, what fails and goes on, the way
 back, blue-green.
 
-Sources: the migration article (figures 11 and 12), fact sheet E1 and E2. The scenario of most tests is the
+Sources: the migration article (figures 11 and 12) and PIP-188. The scenario of most tests is the
 built-in one that goes well; its numbers are derived beside its `expect`.
 """
 

@@ -1,6 +1,6 @@
 """A borrower: one shared subscription's part in a session.
 
-One input and now in, effects out (fact sheet, section 4).
+One input and now in, effects out (`emqx_ds_shared_sub_borrower`).
 
 Rules: it does no I/O and knows no session. It remembers the first leader that speaks to it and ignores every
 other. Timers are kept as name -> instant; an expiry that is not the one waited for is nothing. `reset` means:

@@ -1,8 +1,8 @@
 """Whose turn it is among a session's own streams: it reads those of a shard generation by generation.
 
 Rules: a private stream waits until all streams of its subscription in the same shard with an earlier
-generation are read to their end. Borrowed streams never wait (fact sheet, section 7). Nothing is added to a
-generation that is closed, so whose turn has come keeps it.
+generation are read to their end. Borrowed streams never wait (`emqx_persistent_session_ds_stream_scheduler`).
+Nothing is added to a generation that is closed, so whose turn has come keeps it.
 """
 
 from __future__ import annotations

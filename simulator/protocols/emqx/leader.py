@@ -1,6 +1,6 @@
 """A leader: one group's assignment of streams to borrowers.
 
-One input and now in, effects out (fact sheet, sections 5 and 6).
+One input and now in, effects out (`emqx_ds_shared_sub_leader`).
 
 Rules: it does no I/O; what it knows is memory, and only what `LeaderStore` took at a heartbeat survives it. A
 borrower that is not known or whose deadline is past is dropped and told so; so is one that speaks of a stream

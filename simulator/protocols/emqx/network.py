@@ -2,8 +2,8 @@
 lost, doubled or late.
 
 Rules: a remote message is a cast of its own, so nothing orders two of them and nothing says that one was lost
-(fact sheet, section 1). Every message has a number, which all draws about it belong to. A person may lose,
-delay or double the next message of a kind.
+(`emqx_ds_shared_sub_proto`). Every message has a number, which all draws about it belong to. A person may
+lose, delay or double the next message of a kind.
 """
 
 from __future__ import annotations

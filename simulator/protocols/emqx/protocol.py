@@ -1,8 +1,8 @@
 """The messages between borrowers and leaders, the states of both, and the legal moves: the tables that
 code, docs and page share.
 
-Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one (fact
-sheet, section 2). Here a grant and a revoke have an epoch, which counts only with the option
+Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one
+(`emqx_ds_shared_sub_proto`). Here a grant and a revoke have an epoch, which counts only with the option
 `revokeCarriesEpoch`. Positions are offsets in a stream, the next to read; `END` is the end of a stream that
 is closed.
 """

@@ -1,9 +1,9 @@
 """Which streams of a group are read to their end: by shard the highest generation that is passed, and
 marks above it.
 
-Rules: it only says what need not be listed again; it holds back no later generation (fact sheet, section 7).
-A generation is passed when all its known streams are replayed, but never the last known one: more streams may
-still appear there.
+Rules: it only says what need not be listed again; it holds back no later generation
+(`emqx_ds_shared_sub_leader_rank_progress`). A generation is passed when all its known streams are replayed,
+but never the last known one: more streams may still appear there.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ elected here.
 
 Rules: no standby waits; an election happens because a borrower asks. A claim that is younger than its time to
 live is believed, even when its
-leader is dead: until then the node follows it and passes connects on (fact sheet, section 10).
+leader is dead: until then the node follows it and passes connects on (`emqx_ds_shared_sub_elector`).
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""Pulsar's brokers, clients, geo-replication and replicated subscriptions, as the fact sheets describe
-them.
+"""Pulsar's brokers, clients, geo-replication and replicated subscriptions, after the brokers' source
+(docs/evidence.md).
 """

@@ -1,6 +1,6 @@
 /**
  * Every command that a person may give, as the page's forms need it: arguments with their kind, whether they must be given,
- * and what they begin with. tests/browser/test_command_forms.py asserts that it says what the simulator's own table says.
+ * and what they begin with. tests/js/test_tables.py asserts that it says what the simulator's own table says.
  */
 
 import { CREATION_COMMANDS } from "../protocols/pulsar/model/commands_creation.js";

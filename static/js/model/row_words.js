@@ -1,6 +1,6 @@
 /**
  * One line in words per event type, as parts: plain text and {strong} or {harm}. A type without a line falls back to its
- * own name and subjects; tests/js/test_registry.py asserts that every control event has a line.
+ * own name and subjects; tests/js/test_tables.py asserts that every control event has a line.
  */
 
 import { commandWords } from "./command_words.js";

@@ -42,8 +42,8 @@ class SnapshotCounts(NamedTuple):
 
     @property
     def gauge(self) -> int:
-        """The pending gauge: what a closed controller leaves behind is never taken off (fact sheet section
-        13).
+        """The pending gauge: what a closed controller leaves behind is never taken off
+        (`ReplicatedSubscriptionsController.close`).
         """
         return self.started - len(self.completed_us) - len(self.timed_out_us)
 

@@ -22,7 +22,7 @@ def full_name(replicator: ShadowReplicator) -> str:
 
 
 def cursor_name(replicator: ShadowReplicator) -> str:
-    """`pulsar.repl-` and the shadow topic's name, URL-encoded (fact sheet A1)."""
+    """`pulsar.repl-` and the shadow topic's name, URL-encoded (`ShadowReplicator`)."""
     return f"pulsar.repl-{quote_plus(full_name(replicator))}"
 
 

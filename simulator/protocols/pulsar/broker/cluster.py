@@ -1,8 +1,8 @@
 """One region: its brokers seen as one, its ledger numbers, its topics, and what a crash takes.
 
 Rules: a cluster is up, down (may come back from what it persisted) or lost (for good). Ledger ids come from
-one counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (fact sheet,
-note 3).
+one counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (BookKeeper's
+`LedgerIdGenerator`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How a broker hands entries to consumers: the reading side of a subscription, by subscription type.
 
-Rules: reading needs a consumer with permits; a marker that is read is filtered and acked (fact sheet section
-7); entries acked meanwhile are passed over. `busy` stops a dispatcher that is called while it dispatches (an
-Update written by an ack wakes it): its loop goes on anyway.
+Rules: reading needs a consumer with permits; a marker that is read is filtered and acked
+(`AbstractBaseDispatcher.filterEntriesForConsumer`); entries acked meanwhile are passed over. `busy` stops a
+dispatcher that is called while it dispatches (an Update written by an ack wakes it): its loop goes on anyway.
 """
 
 from __future__ import annotations

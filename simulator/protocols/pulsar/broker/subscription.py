@@ -1,8 +1,9 @@
 """A subscription in one cluster: a cursor, and what reads, writes and moves it.
 
 Rules: an ack is registered here and may move the mark-delete; a moved mark-delete looks up a snapshot
-(`snapshot_lookup`), which may write an Update (fact sheet sections 7 and 9), and the cursor is written when
-it may be (`cursor_writer`).
+(`snapshot_lookup`), which may write an Update
+(`PersistentSubscription.processReplicatedSubscriptionSnapshot`, `acknowledgeMessage`), and the cursor is
+written when it may be (`cursor_writer`).
 """
 
 from __future__ import annotations
@@ -273,8 +274,8 @@ class Subscription:
         )
 
     def reset(self, mark_delete: int, reason: str, cause: int) -> None:
-        """A person's seek or reset: ranges and batch sets are cleared; no Update follows (fact sheet
-        section 9).
+        """A person's seek or reset: ranges and batch sets are cleared; no Update follows
+        (`ManagedCursorImpl.asyncResetCursor`).
         """
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)
@@ -297,7 +298,9 @@ class Subscription:
 
     @property
     def backlog(self) -> int:
-        """Entries after the mark-delete that are not individually deleted, markers included (B4)."""
+        """Entries after the mark-delete that are not individually deleted, markers included
+        (ManagedCursorImpl).
+        """
         # a shadow's last confirmed entry may go back
         return max(0, self.cursor.backlog(self.topic.log.length))
 

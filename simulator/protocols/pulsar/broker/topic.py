@@ -397,7 +397,9 @@ class Topic(TopicLedgers, TopicTimers):
     # --- replicated subscriptions
 
     def evaluate_controller(self, cause: int) -> None:
-        """Start or stop the snapshot controller as the fact sheet's section 4 says."""
+        """Start or stop the snapshot controller as
+        `PersistentTopic.checkReplicatedSubscriptionControllerState` does.
+        """
         wanted = self.replicated_subscriptions_possible() and any(
             s.replicated for s in self.subscriptions.values()
         )

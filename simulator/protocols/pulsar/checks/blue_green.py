@@ -1,4 +1,4 @@
-"""Pulsar's blue-green migration leaves nothing behind (PIP-188, fact sheet E2).
+"""Pulsar's blue-green migration leaves nothing behind (PIP-188).
 
 A topic is migrated, which sends its clients on, only when its replicators have nothing left; and the check
 deletes a subscription only when that is drained and nobody reads it. What a person or a tenant's clean-up

@@ -1,5 +1,5 @@
-"""What a person deletes without force is in nobody's use, and what was terminated takes no more (fact
-sheet A10, C3).
+"""What a person deletes without force is in nobody's use, and what was terminated takes no more
+(`PersistentTopic.delete`, PIP-180).
 
 A topic that feeds shadows or replicates answers 422 to its deletion, one that is fed, replicated to or
 consumed from 412; forced, it goes all the same. Producers have no rows of their connections: one counts as

@@ -1,4 +1,5 @@
-"""Time to live: what it keeps from a peer, and what it takes from a subscription (fact sheet A5 rule 8).
+"""Time to live: what it keeps from a peer, and what it takes from a subscription
+(`GeoPersistentReplicator.replicateEntries`).
 
 A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it lies.
 An entry expires as one, by its first message. When messages were published is kept where the run has a time

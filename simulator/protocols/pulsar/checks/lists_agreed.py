@@ -1,5 +1,5 @@
-"""A replication list is set just when both sides allow it (fact sheet D2 and D3): the answers of the admin
-service, judged again from rows.
+"""A replication list is set just when both sides allow it (`NamespacesBase`, `PersistentTopicsBase`,
+PIP-433): the answers of the admin service, judged again from rows.
 
 `namespace.set-clusters` compares when it is asked to (always in the proposal, never before PIP-433), for the
 clusters that are new in a list which holds this one; a remote whose own list leaves it out is not compared.

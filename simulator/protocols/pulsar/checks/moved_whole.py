@@ -1,4 +1,5 @@
-"""A migration's first step brings everything, and things are made and deleted in their order (fact sheet E1).
+"""A migration's first step brings everything, and things are made and deleted in their order (the vendor's
+article on tenant migration).
 
 What a tenant has: itself, its roles, its namespaces, its topics, their subscriptions. What is there when the
 run begins is the scenario's: the tenant and its roles where it has topics, a namespace where it has topics or

@@ -1,5 +1,5 @@
 """Roles: who produces, consumes or changes a source's list of shadow topics has the permission, on that
-very topic (fact sheet C1, C3).
+very topic (PIP-180).
 
 Only a scenario with roles has authorisation. A client acts as its role; a command as the role that it names,
 or as a superuser. What a role may do with a source says nothing of its shadows, nor the other way. Audiences

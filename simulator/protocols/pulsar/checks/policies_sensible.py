@@ -1,5 +1,5 @@
-"""Requests that change a namespace's policies: what the admin service answers, judged again (fact sheet
-D4; codes 204, 400, 404, 409, 412).
+"""Requests that change a namespace's policies: what the admin service answers, judged again
+(`NamespacesBase`, PIP-433; codes 204, 400, 404, 409, 412).
 
 A refusal's row says only why; what was asked stands in the scenario's plan (`planned`).
 """

@@ -1,5 +1,5 @@
-"""Offloaded ledgers and their readers (fact sheet C4, PIP-180): where the bookies hold a ledger no more,
-only the driver that copied it reads it.
+"""Offloaded ledgers and their readers (PIP-180, `ShadowManagedLedgerImpl`): where the bookies hold a ledger
+no more, only the driver that copied it reads it.
 
 What was read before may be in a cache or a receiver queue, so deliveries are judged by consumers of shadow
 topics that came when that was over.

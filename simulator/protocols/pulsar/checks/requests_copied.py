@@ -1,5 +1,4 @@
-"""Requests about partitioned topics go on to the clusters that they replicate to (fact sheet D2, A10,
-PIP-370, PIP-433).
+"""Requests about partitioned topics go on to the clusters that they replicate to (PIP-370, PIP-433, #25312).
 
 A creation is copied as it is built and was before, unless the broker may order nothing or the person said
 `createLocalTopicOnly`; more partitions are always.

@@ -1,5 +1,5 @@
 """How long a replicator waits that the start check refused: 100 ms, doubled with each failed start up to
-60 s, 5 % jitter, for ever (fact sheet A3, D1).
+60 s, 5 % jitter, for ever (`AbstractReplicator`, PIP-433).
 
 Each refusal says how many starts have failed and how long the wait is. A start that fails for want of a way
 has no row, but is in the number; so from one refusal to the next the wait has doubled as often as the number

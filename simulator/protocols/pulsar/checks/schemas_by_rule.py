@@ -1,4 +1,5 @@
-"""Schemas of topics: who may bring one, and what the strategy in force lets follow (fact sheet A8, D4).
+"""Schemas of topics: who may bring one, and what the strategy in force lets follow
+(`SchemaRegistryServiceImpl`, PIP-433).
 
 Avro's own library says who can read what; which pairs are asked is written here once more, from the
 strategies' names, so that the check shares no mistake with the broker's function. A refusal is judged as well

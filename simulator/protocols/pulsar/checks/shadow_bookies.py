@@ -1,5 +1,5 @@
 """What a shadow knows of an open ledger without being told of its entries: what its writer had told the
-bookies by then (fact sheet C4).
+bookies by then (`ShadowManagedLedgerImpl`).
 
 A writer tells them each bookkeeperExplicitLacIntervalInMills, counted from the opening, and never at 0; with
 the option shadowReadsPiggybackedLac each entry but the last is known as well. A ledger that was closed, or

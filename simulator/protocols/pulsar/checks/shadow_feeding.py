@@ -1,5 +1,5 @@
 """A source feeds the shadow topics on its list, tells them everything in order, and they hear of its
-ledgers (fact sheet C1, C2, C4).
+ledgers (PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
 
 The list is a policy of the source: the scenario's at first, then what `shadow.topics-set` says, until the
 topic is deleted. A shadow that two sources have on their lists is left out, for a replicator's end does not

@@ -1,6 +1,4 @@
-"""A shadow has the partitions that its source had when it was created, and never more than it (fact sheet
-C1).
-"""
+"""A shadow has the partitions that its source had when it was created, and never more than it (PIP-180)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A source tells its shadows of every entry, in order (fact sheet C2).
+"""A source tells its shadows of every entry, in order (`ShadowReplicator`).
 
 A replicator that connects anew may tell again, from its cursor on. It passes over what TTL has expired, what
 the source has deleted or a person truncated, and what a reset (in the proposal only) left behind. A shadow

@@ -1,4 +1,4 @@
-"""Who may create a topic, where, and in what shape (fact sheet A10, D1, D2, #25312, PIP-370).
+"""Who may create a topic, where, and in what shape (PIP-370, PIP-433, #25312).
 
 What a migration creates is judged by its own claims (`migrations`).
 """

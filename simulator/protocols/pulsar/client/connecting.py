@@ -1,7 +1,7 @@
 """How consumers find and lose their brokers: subscribe, leave, try again.
 
 Rules: a subscription that does not exist is created at the consumer's initial position; subscribing with
-replicateSubscriptionState turns replication on, never off (fact sheet section 13). Retries wait 100 ms,
+replicateSubscriptionState turns replication on, never off (`PersistentTopic.subscribe`). Retries wait 100 ms,
 doubled up to 60 s (`backoff`). A declared broker with a time to connect takes one client after another.
 """
 

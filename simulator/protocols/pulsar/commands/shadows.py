@@ -1,8 +1,8 @@
 """Commands about shadow topics.
 
-Rules: what goes by the admin interface answers with its status code (fact sheet C1): 204; 403 no permission
-or no name; 404; 405 policies off; 409 it exists, or a change is being written; 412 a condition that is not
-met.
+Rules: what goes by the admin interface answers with its status code (`PersistentTopicsBase`, PIP-180): 204;
+403 no permission or no name; 404; 405 policies off; 409 it exists, or a change is being written; 412 a
+condition that is not met.
 """
 
 from __future__ import annotations

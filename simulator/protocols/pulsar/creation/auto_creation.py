@@ -1,4 +1,4 @@
-"""What a broker does when a producer or consumer connects to a topic that is not there (fact sheet D2,
+"""What a broker does when a producer or consumer connects to a topic that is not there (`BrokerService`,
 #25312).
 """
 

@@ -1,5 +1,5 @@
 """What brokers do when a policy changed: topics that may not live here go, replicators follow the lists in
-force (fact sheet A2, A10).
+force (`PersistentTopic.checkReplication`).
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def remotes(runtime: Runtime, cluster: str, base: str) -> list[str]:
 
 def kept_out(runtime: Runtime, cluster: str, base: str) -> bool:
     """Whether a topic may not live in a cluster: it is neither in the list in force nor among the allowed
-    clusters (A10).
+    clusters (PersistentTopic).
     """
     listed, policies = replication_list(runtime, cluster, base), of_topic(runtime, cluster, base)
     allowed = (policies or {}).get("allowed_clusters") or ()

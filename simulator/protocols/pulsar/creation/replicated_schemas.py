@@ -1,4 +1,4 @@
-"""Schemas on the way to another cluster (fact sheet A5 rule 10, A8, D4).
+"""Schemas on the way to another cluster (`GeoPersistentReplicator.replicateEntries`, PIP-433).
 
 Rules: before the first message of a schema on a connection the peer is asked to take it: reading pauses for a
 round trip. Refused,

@@ -1,4 +1,5 @@
-"""The schemas of each topic in each cluster, with versions, and who may add one (fact sheet A8, D4).
+"""The schemas of each topic in each cluster, with versions, and who may add one (`SchemaRegistryServiceImpl`,
+PIP-433).
 
 Rules: partitions share their topic's schemas. A schema that is there already is never refused. A new one
 needs the right to register (clients: isAllowAutoUpdateSchema; replicators: that, or since PIP-433 their own

@@ -1,4 +1,5 @@
-"""What a cluster checks before it sets a namespace's replication clusters (fact sheet D3).
+"""What a cluster checks before it sets a namespace's replication clusters
+(`NamespacesBase.internalSetNamespaceReplicationClusters`, PIP-433).
 
 Rules: first the list itself; then, when comparison is asked for, this cluster is in the new list, and for
 each cluster that

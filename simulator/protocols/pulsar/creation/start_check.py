@@ -1,5 +1,5 @@
-"""The replicator's start check: may it connect, must the topic be created first, or is it refused (fact
-sheet D1)?
+"""The replicator's start check: may it connect, must the topic be created first, or is it refused (PIP-433,
+#24652)?
 
 Rules: pure functions of what is known of both sides. A shape is a number of partitions, 0 for a plain topic,
 None where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built;

@@ -348,7 +348,7 @@ def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap
 
 def _sent_again(origin: Topic, there: Topic) -> BitMap:
     """Messages that the target has and will get once more: a connection broke before their receipt was
-    back (A3).
+    back (AbstractReplicator).
     """
     replicator, found = origin.replicators.get(there.cluster.name), BitMap()
     if (

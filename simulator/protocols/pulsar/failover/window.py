@@ -1,9 +1,9 @@
 """What a failover has brought so far, counted while messages are delivered, so that a page need not read
 the rows.
 
-Rules: the definitions are design.md's, and `counting` finds the same figures in the rows (a test compares
-them). The window of a failover runs to the next failover of its subscription; only the latest one is told of
-what happens.
+Rules: the definitions are docs/counting.md's, and `counting` finds the same figures in the rows (a test
+compares them). The window of a failover runs to the next failover of its subscription; only the latest one is
+told of what happens.
 """
 
 from __future__ import annotations

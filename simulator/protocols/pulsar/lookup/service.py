@@ -1,5 +1,5 @@
-"""The LookupService: one map from tenants to physical clusters, asked by clients before they connect (fact
-sheet E1).
+"""The LookupService: one map from tenants to physical clusters, asked by clients before they connect (the
+vendor's article on tenant migration).
 
 Rules: lookup, partition metadata and schema requests go through it, data does not. Half of `lookupLatency`
 after it was sent a request is answered with the map as it stands then, by the cluster named there; the answer

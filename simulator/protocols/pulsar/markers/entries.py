@@ -1,4 +1,4 @@
-"""Marker entries: what replicated subscriptions write into the log (fact sheet section 2).
+"""Marker entries: what replicated subscriptions write into the log (`Markers`, PulsarMarkers.proto).
 
 Rules: a marker is one value, the same in every cluster it reaches; its number is its identity in the run.
 Payloads are Pulsar's protobuf messages, encoded once when written.

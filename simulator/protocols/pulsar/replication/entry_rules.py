@@ -1,5 +1,5 @@
-"""What a replicator decides about one entry, in the broker's order (fact sheet section 11, A5), and what
-its arrival does.
+"""What a replicator decides about one entry, in the broker's order
+(`GeoPersistentReplicator.replicateEntries`), and what its arrival does.
 
 1 own-remote marker -> controller; 2 came from another cluster -> pass over; 3 replicate_to; 4 TTL; 5 send.
 """

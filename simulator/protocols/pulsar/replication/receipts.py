@@ -1,8 +1,8 @@
 """What comes back to a replicator: receipts, and with them room in its queue and the way of its cursor.
 
 Rules: a receipt needs no event of its own: its instant is known when the entry is stored, and `settle` takes
-those that are due. Cursor writes are limited to one per second (fact sheet B6), and a write carries every
-receipt that has come by then.
+those that are due. Cursor writes are limited to one per second (`managedLedgerDefaultMarkDeleteRateLimit`),
+and a write carries every receipt that has come by then.
 """
 
 from __future__ import annotations

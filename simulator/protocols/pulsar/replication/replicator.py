@@ -1,5 +1,5 @@
-"""A geo-replicator: reads one topic partition in one cluster and sends it to one other (fact sheets A and
-11).
+"""A geo-replicator: reads one topic partition in one cluster and sends it to one other
+(`GeoPersistentReplicator`, `PersistentReplicator`).
 
 States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it
 asks whether the peer has the topic in the same shape (`creation.replicator_start`). On started the cursor is

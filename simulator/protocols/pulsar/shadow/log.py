@@ -4,7 +4,7 @@ confirmed entry.
 Rules: it stores nothing and copies nothing; indices are the source's, so cursors mean the same entry in both.
 What it knows of ledgers is what it last read of the source's metadata; closed ledgers are the source's own
 objects, the last one, which may be open, is known by what was announced. The last confirmed entry may go back
-(fact sheet C4).
+(`ShadowManagedLedgerImpl`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """A shadow replicator: tells one shadow topic (or partition) of every entry of its source, by position
-(fact sheet C2).
+(`ShadowReplicator`).
 
 Rules: its cursor is not durable and begins at the end of the log, so what was written before, or while its
 source was away, is not told entry by entry. It skips only what TTL has expired: markers and what came from

@@ -4,7 +4,7 @@ list of ledgers.
 Rules: setting the list starts the replicators that are missing and ends those that are not named any more;
 all that is policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version;
 a shadow hears of it a little later and reads the newest then, so a change that it has read already is stale
-(fact sheet C1, C2, C4).
+(PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source (fact
-sheet C3, C4).
+"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source (PIP-180,
+`ShadowManagedLedgerImpl`).
 
 Rules: it never writes an entry, opens no ledger and rolls none over. Its last confirmed entry comes from
 positions that it is told (`add`), from the source's list of ledgers, which it watches, and, as an option,

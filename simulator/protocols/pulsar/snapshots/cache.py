@@ -1,5 +1,5 @@
-"""A subscription's snapshot cache (fact sheet section 8): which snapshots it keeps, and which one an ack
-may use.
+"""A subscription's snapshot cache (`ReplicatedSubscriptionSnapshotCache`): which snapshots it keeps, and
+which one an ack may use.
 
 Rules: memory only; plain data; positions are indices in the local log. `spread` (4.0.9, 4.1.3 on) drops the
 inner entry whose neighbours are closest; `oldest-first` (before) drops the oldest.

@@ -1,5 +1,5 @@
-"""The snapshot controller of one topic in one cluster, and the builder of each pending snapshot (fact
-sheet sections 4-6).
+"""The snapshot controller of one topic in one cluster, and the builder of each pending snapshot
+(`ReplicatedSubscriptionsController`, `ReplicatedSubscriptionsSnapshotBuilder`).
 
 Rules: the tick's tests come in the broker's order; "now" is milliseconds there, as in the broker. A builder
 needs one round for one remote, two for more, and keeps the first answer of each remote; answers carry no
@@ -300,7 +300,9 @@ class SnapshotController:
         self.topic.wake(marker_seq)
 
     def _on_update(self, marker: Marker, cause: int) -> None:
-        """Move the local subscription as the Update says (fact sheet section 10)."""
+        """Move the local subscription as the Update says
+        (`ReplicatedSubscriptionsController.receiveSubscriptionUpdated`).
+        """
         topic, runtime = self.topic, self.runtime
         own = next(
             ((ledger, entry) for name, ledger, entry in marker.clusters if name == topic.cluster.name), None

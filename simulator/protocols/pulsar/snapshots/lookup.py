@@ -1,8 +1,8 @@
 """What a subscription does with snapshots: keeps those that its dispatcher reads, and looks one up when
 its mark-delete moves.
 
-Rules: the cache exists exactly while the subscription is replicated, and is memory only (fact sheet sections
-3, 7 and 8).
+Rules: the cache exists exactly while the subscription is replicated, and is memory only
+(`PersistentSubscription`, `ReplicatedSubscriptionSnapshotCache`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.markers.entries import Marker
 
-_CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # fact sheet section 3
+_CACHE_SIZE, _CACHE_SIZE_OLD = 30, 10  # ServiceConfiguration since #25044, and before
 
 
 class SnapshotLookup:

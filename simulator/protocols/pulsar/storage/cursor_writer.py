@@ -1,7 +1,7 @@
 """When a subscription's cursor is written: what a crash leaves of it.
 
 Rules: writes are limited in rate, so a crash forgets recent acks; a timer bounds how long the cursor stays
-ahead of what is written (fact sheet B6).
+ahead of what is written (`ManagedCursorImpl`, `managedLedgerDefaultMarkDeleteRateLimit`).
 """
 
 from __future__ import annotations

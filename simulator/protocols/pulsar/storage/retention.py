@@ -1,7 +1,7 @@
 """What a broker takes out of a topic again: ledgers that nobody needs, messages past their time to live.
 
 Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that
-retention lets go (fact sheet B3); `topic_timers` has the clocks.
+retention lets go (`ManagedLedgerImpl.internalTrimLedgers`); `topic_timers` has the clocks.
 """
 
 from __future__ import annotations
@@ -294,7 +294,9 @@ def _nearly_caught_up(topic: Topic, cursor: Cursor) -> bool:
 
 
 def _expire_for(replicator: Replicator, limit_us: int) -> None:
-    """A replication cursor's own expiry (A5): it passes its oldest entries once they are older than TTL."""
+    """A replication cursor's own expiry (replicateEntries): it passes its oldest entries once they are older
+    than TTL.
+    """
     replicator.settle()
     topic, cursor = replicator.topic, replicator.cursor
     if _nearly_caught_up(topic, cursor):

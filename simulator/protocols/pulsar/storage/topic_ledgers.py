@@ -1,5 +1,5 @@
 """The ledgers of a topic: when one is full or old and the next is opened, and which cursors move on then
-(fact sheet B2).
+(`ManagedLedgerImpl`).
 
 Rules: the entry that reaches a limit is the last of its ledger. A timer belongs to one load of the topic and
 is stale after it (`epoch`).

@@ -1,4 +1,4 @@
-"""What replicators' start checks came to (fact sheet D1): of each replicator, and of each command that
+"""What replicators' start checks came to (PIP-433, #24652): of each replicator, and of each command that
 made replicators start.
 
 Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands

@@ -1,9 +1,9 @@
 """Why no snapshot is asked for now: the questions of the controller's tick in the broker's order, each
 answered in words.
 
-Rules: the fact sheet's section 5 and the condition for a controller at all (section 4); reads, never writes.
-The first question that is answered no is the one that stops the tick, and `until` says what would let it go
-on.
+Rules: those of `ReplicatedSubscriptionsController.startNewSnapshot`, and the condition for a controller
+(`PersistentTopic.checkReplicatedSubscriptionControllerState`); reads, never writes. The first question that
+is answered no is the one that stops the tick, and `until` says what would let it go on.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Which redelivery follows from what (fact sheet, section 9), who leads (section 10), and what a session
-reads, as runs.
+"""Which redelivery follows from what, who leads, and what a session reads, as runs.
+
+Sources: `emqx_persistent_session_ds_shared_subs`, `emqx_ds_shared_sub_elector`, `emqx_ds_shared_sub_leader`
+of EMQX 5.10.
 """
 
 import pytest
 
 from tests.emqx.group_runs import SECOND, group, instants, rows, run, tick_after
-from tests.emqx.test_sheet_messages import gone, sent, with_commands
+from tests.emqx.test_lost_and_late_messages import gone, sent, with_commands
 
 MS = 1000
 SHARE = '"$share/g/t/#"'
@@ -117,7 +119,9 @@ def test_an_unsubscribe_waits_a_second_for_acknowledgements(acknowledged_ms, twi
 
 
 def test_an_unsubscribe_says_nothing_but_goodbye():
-    """No progress is sent beside: the positions travel with the disconnect (section 4)."""
+    """No progress is sent beside: the positions travel with the disconnect
+    (`emqx_ds_shared_sub_borrower`).
+    """
     world = run(
         with_commands(body(one("a")), f"at: 5050ms, do: session.unsubscribe, session: a, topic: {SHARE}")
     )
@@ -291,8 +295,8 @@ def test_a_store_that_is_silent_for_longer_than_a_claim_lives_ends_the_leader():
 
 
 def test_a_leader_whose_claim_aged_commits_what_it_knows_if_nobody_took_it():
-    """The commit at its end asks who has the claim, not how old it is (section 10: claim equals mine, root
-    as I last committed).
+    """The commit at its end asks who has the claim, not how old it is (`emqx_ds_shared_sub_store`: claim
+    equals mine, root as I last committed).
     """
     world = run(
         with_commands(
@@ -473,7 +477,7 @@ def test_neither_private_nor_borrowed_streams_starve_the_other(heavy):
 
 def test_a_lease_in_one_group_lets_the_session_report_all_its_streams():
     """After any lease or revoke all that is wholly acknowledged is told again, of every subscription
-    (section 9).
+    (`emqx_persistent_session_ds_shared_subs`).
     """
     world = run(
         "settings: {n_shards: 1}\nnodes: {n: {}}\ngroups: {g: {filter: t}, h: {filter: u}}\n"

@@ -1,5 +1,6 @@
-"""The fact sheet's timers (section 3) and what comes of each message that is lost, doubled or late
-(section 8), as runs.
+"""EMQX's timers, and what comes of each message that is lost, doubled or late, as runs.
+
+Sources: `emqx_ds_shared_sub_schema`, `emqx_ds_shared_sub_borrower`, `emqx_ds_shared_sub_leader` of EMQX 5.10.
 """
 
 import pytest
