@@ -63,7 +63,11 @@ export function spreadOf(runs, name) {
   return { median, low: values[0], high: values.at(-1), never: runs.length - values.length };
 }
 
-/** @returns {(string | {strong: string} | {harm: string} | {soft: string})[]} parts of the sentence in large type */
+/**
+ * @param {Answer} answer
+ * @param {{from: string, to: string, mode: string} | null} failure what would be asked
+ * @returns {import("./format.js").TextPart[]} parts of the sentence in large type
+ */
 export function sentenceOf(answer, failure) {
   const from = answer.asked?.from ?? failure?.from;
   if (!from) return ["What comes twice?"];
@@ -71,6 +75,7 @@ export function sentenceOf(answer, failure) {
   const mode = answer.asked?.mode ?? failure.mode;
   const begins = mode === "crash" ? `If ${from} goes down` : `If consumers move from ${from} to ${to} (${mode})`;
   if (!answer.runs.length) return [mode === "crash" ? `${begins}: what comes twice in ${to}?` : `${begins}: what comes twice?`];
+  /** @type {import("./format.js").TextPart[]} */
   const parts = [`${begins}: `];
   for (const figure of inSentence(answer.runs)) {
     if (parts.length > 1) parts.push(", ");

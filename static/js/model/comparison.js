@@ -11,7 +11,8 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {string} strategy
  * @property {string} title
  * @property {string} says
- * @property {object} followed what the server told of the failover
+ * @property {string} [text] the scenario with this strategy, as YAML
+ * @property {any} followed what the server says about the failover
  * @property {number} total messages
  * @property {Object<string, number[]>} sorted instants in order: stored, acknowledged, untold, told, twice, redelivered
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, in order

@@ -32,6 +32,11 @@ export function bytes(count) {
 }
 
 /**
+ * A piece of a sentence: plain text, or text that is set off; `pick` is one of `choices`, which the reader may change.
+ * @typedef {string | {strong?: string, harm?: string, soft?: string, pick?: string, choices?: string[]}} TextPart
+ */
+
+/**
  * A place to go to as typed: an instant ("5.8", "5800ms", "1:05.2") or a row of the trace ("#1234").
  * @returns {{at_us: number} | {seq: number} | null}
  */

@@ -13,7 +13,8 @@ import { required, setText } from "../render/dom.js";
  */
 export function makeColumn({ root }, column, { most, open }) {
   const section = required(root, `[data-column="${column.strategy}"]`);
-  const [figure, lanes, words, curve] = ["figure", "lanes", "words", "curve"].map((name) => required(section, `[data-part=${name}]`));
+  const [figure, words] = ["figure", "words"].map((name) => required(section, `[data-part=${name}]`));
+  const [lanes, curve] = [required(section, "canvas[data-part=lanes]"), required(section, "canvas[data-part=curve]")];
   const number = required(figure, "b");
   const unit = required(figure, "span");
   const button = required(section, "[data-act=open]");

@@ -3,74 +3,49 @@
  * which steers all columns together. Knows its parts; what is true at an instant is the model's.
  */
 
-import { columnsOf, highestFigure, missingWords, stepsOf } from "../model/comparison.js";
+import { columnsOf, missingWords, stepsOf } from "../model/comparison.js";
 import { seconds } from "../model/format.js";
 import { makeLoop } from "../playback/loop.js";
 import { element, required, setText } from "../render/dom.js";
-import { readTheme } from "../render/theme.js";
 import { makeRequests } from "../wire/http.js";
 import { keepToken } from "../wire/token.js";
-import { makeColumn, writeMissing } from "./comparison_column.js";
-import { makeNumbers } from "./comparison_numbers.js";
+import { writeMissing } from "./comparison_column.js";
+import { makePicture } from "./comparison_picture.js";
 import { makeSteering } from "./comparison_steering.js";
 
 const ASK_EVERY_MS = 400;
-/** With reduced motion the instant shown moves in steps of this many µs. */
-const CALM_STEP_US = 500_000;
-/** Words follow at most this often while playing. */
-const WORDS_EVERY_MS = 250;
 /** A run goes on after the last thing that happens in a picture for this share of it, then the clock ends. */
 const AFTER = 1.05;
-/** As in the stylesheet. */
-const NARROW_PX = 800;
 const LOOKS = ["(prefers-color-scheme: dark)", "(prefers-reduced-motion: reduce)"];
 
+/** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} page */
 export function openComparison({ document, root, window, fetcher }) {
   const requests = makeRequests(fetcher, "");
-  const part = (name) => required(document, `[data-part=${name}]`);
-  const [status, failure] = ["status", "failure"].map(part);
-  const parts = { document, root, window };
+  const parts = { document, root, window, requests };
+  const status = required(document, "[data-part=status]");
   const now = () => window.performance.now();
-  let told = null;
   let picture = null;
   const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => picture?.paint(wall_ms) ?? false });
   const steering = makeSteering(parts, { instants: () => (picture ? stepsOf(picture.columns) : []), changed });
-  ask();
-
-  async function ask() {
-    try {
-      const answer = await requests.get(root.dataset.address);
-      if (answer.state === "running") {
-        setText(status, `Running it under each strategy: ${answer.done} of ${answer.of} done.`);
-        window.setTimeout(ask, ASK_EVERY_MS);
-      } else if (answer.state === "failed") say(new Error(answer.words));
-      else begin(answer);
-    } catch (reason) {
-      say(reason);
-    }
-  }
+  askUntilDone(parts, (words) => setText(status, words)).then(begin).catch(say);
 
   function begin(answer) {
-    told = answer;
-    const moves = told.columns.reduce((most, column) => (column.followed.length > most.length ? column.followed : most), []);
+    const moves = answer.columns.reduce((most, column) => (column.followed.length > most.length ? column.followed : most), []);
     if (!moves.length) return say(new Error("Nobody moves in this run, so there is nothing to compare. A scenario with a subscription.fail-over can be."));
-    const chooser = part("failover");
-    chooser.replaceChildren(...moves.map((move, at) => element(document, "option", { value: at, text: `${at + 1}: ${move.subscription} from ${move.from} to ${move.to} at ${seconds(move.at_us, 1)} s` })));
-    part("chooser").hidden = moves.length < 2;
-    chooser.addEventListener("change", () => choose(Number(chooser.value)));
-    steering.begin(told.columns[0].until_us);
+    offerMoves(document, moves, (place) => choose(answer, place));
+    steering.begin(answer.columns[0].until_us);
     new window.ResizeObserver(changed).observe(root);
     for (const query of LOOKS) window.matchMedia(query).addEventListener("change", changed);
-    choose(0);
+    choose(answer, 0);
     setText(status, "");
   }
 
-  function choose(place) {
-    const columns = columnsOf(told, place);
-    for (const column of told.columns.filter((one) => !one.followed[place])) writeMissing(parts, column, missingWords(column));
+  function choose(answer, place) {
+    const columns = columnsOf(answer, place);
+    for (const column of answer.columns.filter((one) => !one.followed[place])) writeMissing(parts, column, missingWords(column));
     if (columns.some((column) => !column.followed.messages)) return say(new Error("The run has too many messages to draw here; the command below counts it."));
-    picture = makePicture(parts, columns, steering, open);
-    steering.endAt(endOf(columns, told.columns[0].until_us));
+    picture = makePicture(parts, columns, steering, (column) => openRun(parts, column.text, steering.at(now()).at_us).catch(say));
+    steering.endAt(endOf(columns, answer.columns[0].until_us));
     changed();
   }
 
@@ -80,17 +55,8 @@ export function openComparison({ document, root, window, fetcher }) {
     loop.wake();
   }
 
-  async function open(column) {
-    try {
-      const made = await requests.post(root.dataset.create, { yaml: column.text, at_us: Math.round(steering.at(now()).at_us) });
-      keepToken(made.id, made.token, window);
-      window.location.assign(`${made.url}#token=${made.token}`);
-    } catch (reason) {
-      say(reason);
-    }
-  }
-
   function say(reason) {
+    const failure = required(document, "[data-part=failure]");
     setText(status, "");
     failure.textContent = `${reason.message} ${reason.hint ?? ""}`.trim();
     failure.hidden = false;
@@ -104,45 +70,34 @@ export function openComparison({ document, root, window, fetcher }) {
   };
 }
 
+/** The answer once the server has run everything. @throws {Error} when it could not */
+async function askUntilDone({ root, window, requests }, sayProgress) {
+  for (;;) {
+    const answer = await requests.get(root.dataset.address);
+    if (answer.state === "failed") throw new Error(answer.words);
+    if (answer.state !== "running") return answer;
+    sayProgress(`Running it under each strategy: ${answer.done} of ${answer.of} done.`);
+    await new Promise((go_on) => window.setTimeout(go_on, ASK_EVERY_MS));
+  }
+}
+
+/** The list of moves, where there are several: one of them is compared. */
+function offerMoves(document, moves, choose) {
+  const chooser = required(document, "select[data-part=failover]");
+  chooser.replaceChildren(...moves.map((move, at) => element(document, "option", { value: at, text: `${at + 1}: ${move.subscription} from ${move.from} to ${move.to} at ${seconds(move.at_us, 1)} s` })));
+  required(document, "[data-part=chooser]").hidden = moves.length < 2;
+  chooser.addEventListener("change", () => choose(Number(chooser.value)));
+}
+
+/** Opens a column's run as a lab of one's own, at this instant. */
+async function openRun({ root, window, requests }, yaml, at_us) {
+  const made = await requests.post(root.dataset.create, { yaml, at_us: Math.round(at_us) });
+  keepToken(made.id, made.token, window);
+  window.location.assign(`${made.url}#token=${made.token}`);
+}
+
 /** Where the last picture stands still, or the window closes: nobody has to watch an hour of nothing. */
 function endOf(columns, until_us) {
   const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.told, sorted.twice].map((list) => list.at(-1) ?? 0)]));
   return Math.min(until_us, last * AFTER);
-}
-
-/** The columns and their table at one instant of the clock; `paint` answers whether the clock goes on. */
-function makePicture(parts, columns, steering, open) {
-  const { document, window } = parts;
-  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-  const most = Math.max(...columns.map((column) => column.total));
-  const highest = highestFigure(columns);
-  const views = columns.map((column) => makeColumn(parts, column, { most, open }));
-  const numbers = makeNumbers(parts, columns);
-  let theme = null;
-  let words_ms = -Infinity;
-
-  function paint(wall_ms) {
-    const { at_us: exact_us, end_us, playing } = steering.at(wall_ms);
-    const at_us = calm.matches && playing ? Math.floor(exact_us / CALM_STEP_US) * CALM_STEP_US : exact_us;
-    theme ??= readTheme(window.getComputedStyle(document.documentElement));
-    const narrow = document.documentElement.clientWidth < NARROW_PX;
-    for (const view of views) view.paint({ theme, narrow, ratio: window.devicePixelRatio || 1, at_us, end_us, highest });
-    steering.write(exact_us, at_us);
-    if (!playing || wall_ms - words_ms >= WORDS_EVERY_MS) {
-      words_ms = wall_ms;
-      steering.say(at_us);
-      for (const view of views) view.write(at_us);
-      numbers.write(at_us);
-    }
-    return playing;
-  }
-
-  return {
-    columns,
-    paint,
-    forget() {
-      theme = null;
-      words_ms = -Infinity;
-    },
-  };
 }

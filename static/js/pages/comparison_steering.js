@@ -17,22 +17,21 @@ const SHIFTED_NUDGE_US = 1_000_000;
 const NUDGES = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
 
 /**
- * @param {{document: Document, window: Window}} page
+ * @param {{document: Document, window: import("../render/dom.js").PageWindow}} page
  * @param {{instants: () => number[], changed: () => void}} given
  */
 export function makeSteering({ document, window }, { instants, changed }) {
-  const part = (name) => required(document, `[data-part=${name}]`);
-  const [steering, scrub, clock_words, speed_choice] = ["steering", "scrub", "clock", "speed"].map(part);
-  const play_button = required(document, "[data-act=play]");
   const now = () => window.performance.now();
   let clock = clockUpTo(1, 1);
+  const bar = makeBar(document);
 
   function set(next) {
     clock = next;
-    speed_choice.value = String(clock.speed);
+    bar.writeSpeed(clock.speed);
     changed();
   }
 
+  const seek = (at_us) => set(soughtTo(clock, at_us, now()));
   const speedBy = (by) => set(atSpeed(clock, SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, placeOfSpeed(clock.speed) + by))], now()));
 
   function step(by) {
@@ -41,19 +40,9 @@ export function makeSteering({ document, window }, { instants, changed }) {
     set(soughtTo(paused(clock, now()), to ?? (by > 0 ? clock.end_us : 0), now()));
   }
 
-  function nudge(event) {
-    const by = NUDGES[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    set(soughtTo(clock, shown(clock, now()) + by * (event.shiftKey ? SHIFTED_NUDGE_US : NUDGE_US), now()));
-  }
-
   function listen() {
     const playPause = () => set(clock.playing ? paused(clock, now()) : played(clock, now()));
-    play_button.addEventListener("click", playPause);
-    speed_choice.addEventListener("change", () => set(atSpeed(clock, Number(speed_choice.value), now())));
-    scrub.addEventListener("input", () => set(soughtTo(clock, Number(scrub.value), now())));
-    scrub.addEventListener("keydown", nudge);
+    bar.listen({ playPause, seek, speed: (speed) => set(atSpeed(clock, speed, now())), nudge: (by_us) => seek(shown(clock, now()) + by_us) });
     const acts = { playPause, step: () => step(1), stepBack: () => step(-1), slower: () => speedBy(-1), faster: () => speedBy(1) };
     listenToKeys(document, acts, new window.AbortController().signal);
     letGoOfClickedButtons(document, new window.AbortController().signal);
@@ -62,16 +51,14 @@ export function makeSteering({ document, window }, { instants, changed }) {
   return {
     /** Shown from now on, for a run of this length, at a speed that plays it in half a minute at most. */
     begin(until_us) {
-      speed_choice.replaceChildren(...SPEEDS.map((speed) => element(document, "option", { value: speed, text: speedText(speed) })));
       clock = clockUpTo(until_us, SPEEDS[placeOfSpeed(Math.max(1, until_us / 1e6 / LONGEST_PLAY_S))]);
-      speed_choice.value = String(clock.speed);
+      bar.begin(clock.speed);
       listen();
-      steering.hidden = false;
     },
     /** Where the clock ends. */
     endAt(end_us) {
       clock = { ...clock, end_us };
-      scrub.max = String(Math.round(end_us));
+      bar.endAt(end_us);
     },
     /** The clock as it stands at an instant of the wall's: {at_us, end_us, playing, speed}. */
     at(wall_ms) {
@@ -79,13 +66,49 @@ export function makeSteering({ document, window }, { instants, changed }) {
       return { at_us: shown(clock, wall_ms), end_us: clock.end_us, playing: clock.playing, speed: clock.speed };
     },
     /** Say where it stands; `at_us` is the instant that the pictures show. */
-    write(exact_us, at_us) {
+    write: (exact_us, at_us) => bar.write(clock, exact_us, at_us),
+    /** The same for those who do not see the bar: seldom, since it is read aloud. */
+    say: bar.say,
+    seek: (at_us) => set(soughtTo(paused(clock, now()), at_us, now())),
+  };
+}
+
+/** The controls themselves: the play button, the speed, the scrub bar and the instant in words. */
+function makeBar(document) {
+  const steering = required(document, "[data-part=steering]");
+  const scrub = required(document, "input[data-part=scrub]");
+  const clock_words = required(document, "[data-part=clock]");
+  const speed_choice = required(document, "select[data-part=speed]");
+  const play_button = required(document, "button[data-act=play]");
+
+  return {
+    listen({ playPause, seek, speed, nudge }) {
+      play_button.addEventListener("click", playPause);
+      speed_choice.addEventListener("change", () => speed(Number(speed_choice.value)));
+      scrub.addEventListener("input", () => seek(Number(scrub.value)));
+      scrub.addEventListener("keydown", (event) => {
+        const by = NUDGES[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        nudge(by * (event.shiftKey ? SHIFTED_NUDGE_US : NUDGE_US));
+      });
+    },
+    begin(speed) {
+      speed_choice.replaceChildren(...SPEEDS.map((one) => element(document, "option", { value: one, text: speedText(one) })));
+      speed_choice.value = String(speed);
+      steering.hidden = false;
+    },
+    endAt(end_us) {
+      scrub.max = String(Math.round(end_us));
+    },
+    writeSpeed(speed) {
+      speed_choice.value = String(speed);
+    },
+    write(clock, exact_us, at_us) {
       setText(play_button, clock.playing ? "Pause" : exact_us >= clock.end_us ? "Again" : "Play");
       setText(clock_words, `${seconds(at_us)} s`);
       scrub.value = String(Math.round(exact_us));
     },
-    /** The same for those who do not see the bar: seldom, since it is read aloud. */
     say: (at_us) => scrub.setAttribute("aria-valuetext", `${seconds(at_us)} seconds`),
-    seek: (at_us) => set(soughtTo(paused(clock, now()), at_us, now())),
   };
 }

@@ -1,6 +1,7 @@
 /** The gallery page: finds its root and makes it live. */
 
+import { found } from "../render/dom.js";
 import { openGallery } from "./gallery_page.js";
 
-const root = document.querySelector("[data-gallery]");
-if (root) openGallery({ document, root, window, fetcher: (...given) => fetch(...given) });
+const root = found(document, "[data-gallery]");
+if (root) openGallery({ document, root, window, fetcher: (address, options) => fetch(address, options) });

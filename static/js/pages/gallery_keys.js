@@ -11,17 +11,18 @@ import { neighbour } from "../layout/neighbours.js";
 export function listenInGallery(document, search, shown, showAll) {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.matches("input, textarea, select");
+    const target = /** @type {HTMLElement} */ (event.target);
+    const typing = target.matches("input, textarea, select");
     if (event.key === "/" && !typing) {
       event.preventDefault();
       search.select();
       search.focus();
-    } else if (event.key === "Escape" && event.target === search) {
+    } else if (event.key === "Escape" && target === search) {
       showAll();
-    } else if (event.key === "ArrowDown" && event.target === search) {
+    } else if (event.key === "ArrowDown" && target === search) {
       event.preventDefault();
       shown()[0]?.focus();
-    } else if (event.target.matches(".card .open")) {
+    } else if (target.matches(".card .open")) {
       walk(event, shown());
     }
   });

@@ -2,29 +2,37 @@
 
 import { makeRequests } from "../wire/http.js";
 import { forgetToken, keepToken, ownLabs } from "../wire/token.js";
-import { ago, factsOfLab, lossOf } from "../model/lab_words.js";
+import { lossOf } from "../model/lab_words.js";
 import { counted } from "../model/format.js";
 import { paintPicture } from "../render/picture.js";
 import { readTheme } from "../render/theme.js";
-import { element, required, setText } from "../render/dom.js";
+import { allOf, found, required, setText } from "../render/dom.js";
+import { labCard, renameInPlace } from "./lab_card.js";
 
 const PICTURE_HEIGHT_PX = 84;
 
+/** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch, now: () => number}} parts */
 export function openLabs({ document, root, window, fetcher, now }) {
   const requests = makeRequests(fetcher, "");
-  const list = required(root, "[data-part=list]");
   const status = required(root, "[data-part=status]");
-  const dialog = required(root, "[data-part=delete-dialog]");
-  const failure = required(root, "[data-part=failure]");
   const tokens = new Map(ownLabs(window).map(({ id, token }) => [id, token]));
-  let labs = [];
-  let more = 0;
-  let doomed = null;
+  const attempt = attempting(required(root, "[data-part=failure]"));
+  const sharing = makeSharing({ window, requests, tokens, attempt, say: (words) => setText(status, words) });
+  const deletion = makeDeletion(root, remove);
+  const list = makeList({ document, root, window, now, actsOf });
 
-  required(dialog, "[data-act=delete]").addEventListener("click", remove);
-  new window.ResizeObserver(paint).observe(root);
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+  new window.ResizeObserver(list.paint).observe(root);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", list.paint);
   load();
+
+  function actsOf(lab) {
+    return [
+      ["Rename", () => renameInPlace(document, list.headingOf(lab), lab.title, { onBack: () => list.focusActs(lab), onSave: (title) => rename(lab, title) })],
+      ["Copy owner's link", () => sharing.copyLink(lab)],
+      ["Take a copy", () => sharing.takeCopy(lab)],
+      ["Delete", () => deletion.ask(lab)],
+    ];
+  }
 
   async function load() {
     const asked = [...tokens].slice(0, Number(root.dataset.asked)).map(([id, token]) => ({ id, token }));
@@ -34,96 +42,116 @@ export function openLabs({ document, root, window, fetcher, now }) {
       return;
     }
     for (const id of answer.gone) forgetToken(id, window);
-    labs = answer.labs;
-    more = answer.more;
+    list.fill(answer.labs, answer.more);
     write(answer.gone.length ? `${counted(answer.gone.length, "lab is", "labs are")} no longer there.` : "");
   }
 
   function write(words = "") {
-    setText(status, [labs.length ? counted(labs.length, "lab") : "", more > 0 ? `${more} used earlier are not shown` : "", words].filter(Boolean).join(". "));
-    required(root, "[data-part=none]").hidden = labs.length > 0;
-    list.replaceChildren(...labs.map(card));
-    paint();
+    setText(status, [list.facts(), words].filter(Boolean).join(". "));
+    list.write();
   }
 
-  function card(lab) {
-    const acts = [
-      ["Rename", () => rename(lab)],
-      ["Copy owner's link", () => copyLink(lab)],
-      ["Take a copy", () => takeCopy(lab)],
-      ["Delete", () => ask(lab)],
-    ];
-    return element(document, "li.lab-card", { "data-lab": lab.id }, [
-      element(document, "a.look", { href: lab.url, tabindex: -1, "aria-hidden": "true" }, [lab.picture?.lanes?.length || lab.picture?.group ? element(document, "canvas.picture", { "data-picture": lab.id }) : element(document, "span.picture.empty", { text: "not opened yet" })]),
-      element(document, "div.words", {}, [
-        element(document, "h2", {}, [element(document, "a", { href: lab.url, text: lab.title })]),
-        element(document, "p.soft", { text: factsOfLab(lab) }),
-        element(document, "p.quiet", {}, [element(document, "time", { datetime: lab.used_at, title: new Date(lab.used_at).toLocaleString(), text: `used ${ago(lab.used_at, now())}` }), `, made ${ago(lab.created_at, now())}`, ...(lab.failed ? [element(document, "b.harm-text", { text: " · stopped by a mistake of ours" })] : [])]),
-        element(document, "p.acts", {}, acts.map(([text, onclick]) => element(document, "button", { type: "button", "aria-label": `${text}: ${lab.title}`, text, onclick }))),
-      ]),
-    ]);
+  async function rename(lab, title) {
+    const answer = await attempt(() => requests.post(`${lab.url}rename/`, { token: tokens.get(lab.id), title }));
+    if (!answer) return;
+    lab.title = answer.title;
+    write("Renamed.");
+    list.focusActs(lab);
   }
 
-  const cardOf = (lab) => list.querySelector(`[data-lab="${lab.id}"]`);
-
-  function rename(lab) {
-    const heading = cardOf(lab).querySelector("h2");
-    const input = element(document, "input", { value: lab.title, maxlength: 200, "aria-label": "Title", autocomplete: "off" });
-    const form = element(document, "form.rename", {}, [input, element(document, "button", { type: "submit", text: "Save" }), element(document, "button", { type: "button", text: "Leave it", onclick: () => back() })]);
-    const back = () => {
-      form.replaceWith(heading);
-      cardOf(lab).querySelector(".acts button").focus();
-    };
-    form.addEventListener("keydown", (event) => event.key === "Escape" && back());
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const answer = await attempt(() => requests.post(`${lab.url}rename/`, { token: tokens.get(lab.id), title: input.value }));
-      if (!answer) return;
-      lab.title = answer.title;
-      write("Renamed.");
-      cardOf(lab).querySelector(".acts button").focus();
-    });
-    heading.replaceWith(form);
-    input.select();
-  }
-
-  async function copyLink(lab) {
-    const link = `${window.location.origin}${lab.url}#token=${tokens.get(lab.id)}`;
-    try {
-      await window.navigator.clipboard.writeText(link);
-      setText(status, `The owner's link of “${lab.title}” is copied: give it away as you would a key.`);
-    } catch {
-      setText(status, `This is the owner's link: ${link}`);
-    }
-  }
-
-  async function takeCopy(lab) {
-    const made = await attempt(() => requests.post(`${lab.url}copy/`, {}));
-    if (!made) return;
-    keepToken(made.id, made.token, window);
-    window.location.assign(`${made.url}#token=${made.token}`);
-  }
-
-  function ask(lab) {
-    doomed = lab;
-    setText(required(dialog, "[data-part=delete-title]"), `Delete “${lab.title}”?`);
-    setText(required(dialog, "[data-part=delete-words]"), lossOf(lab));
-    dialog.showModal();
-  }
-
-  async function remove() {
-    const lab = doomed;
-    dialog.close();
+  async function remove(lab) {
     if (!(await attempt(() => requests.post(`${lab.url}delete/`, { token: tokens.get(lab.id) })))) return;
     forgetToken(lab.id, window);
     tokens.delete(lab.id);
-    const place = labs.indexOf(lab);
-    labs = labs.filter((other) => other !== lab);
+    const place = list.drop(lab);
     write(`“${lab.title}” is deleted.`);
-    (list.children[Math.min(place, labs.length - 1)]?.querySelector("h2 a") ?? required(root, "[data-part=none] a")).focus();
+    list.focusAt(place);
+  }
+}
+
+/** The cards, and their pictures, which are painted anew when their size or the colours change. */
+function makeList({ document, root, window, now, actsOf }) {
+  const list = required(root, "[data-part=list]");
+  const none = required(root, "[data-part=none]");
+  let labs = [];
+  let more = 0;
+  const cardOf = (lab) => required(list, `[data-lab="${lab.id}"]`);
+
+  function paint() {
+    const theme = readTheme(window.getComputedStyle(document.documentElement));
+    for (const canvas of allOf(list, "canvas[data-picture]")) {
+      const lab = labs.find((one) => one.id === canvas.dataset.picture);
+      const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
+      if (width) paintPicture(canvas, lab.picture, theme, { ratio: window.devicePixelRatio || 1, width, height: PICTURE_HEIGHT_PX });
+    }
   }
 
-  async function attempt(work) {
+  return {
+    paint,
+    fill: (next, left_out) => ([labs, more] = [next, left_out]),
+    facts: () => [labs.length ? counted(labs.length, "lab") : "", more > 0 ? `${more} used earlier are not shown` : ""].filter(Boolean).join(". "),
+    write() {
+      none.hidden = labs.length > 0;
+      list.replaceChildren(...labs.map((lab) => labCard(document, lab, now, actsOf(lab))));
+      paint();
+    },
+    /** @returns {number} the place that the lab had */
+    drop(lab) {
+      const place = labs.indexOf(lab);
+      labs = labs.filter((other) => other !== lab);
+      return place;
+    },
+    headingOf: (lab) => required(cardOf(lab), "h2"),
+    focusActs: (lab) => required(cardOf(lab), ".acts button").focus(),
+    focusAt(place) {
+      const card = list.children[Math.min(place, labs.length - 1)];
+      ((card && found(card, "h2 a")) ?? required(none, "a")).focus();
+    },
+  };
+}
+
+/** What passes a lab on: the owner's link, and a copy. */
+function makeSharing({ window, requests, tokens, attempt, say }) {
+  return {
+    async copyLink(lab) {
+      const link = `${window.location.origin}${lab.url}#token=${tokens.get(lab.id)}`;
+      try {
+        await window.navigator.clipboard.writeText(link);
+        say(`The owner's link of “${lab.title}” is copied: give it away as you would a key.`);
+      } catch {
+        say(`This is the owner's link: ${link}`);
+      }
+    },
+    async takeCopy(lab) {
+      const made = await attempt(() => requests.post(`${lab.url}copy/`, {}));
+      if (!made) return;
+      keepToken(made.id, made.token, window);
+      window.location.assign(`${made.url}#token=${made.token}`);
+    },
+  };
+}
+
+/** The question before a lab is deleted. */
+function makeDeletion(root, onDelete) {
+  const dialog = required(root, "dialog[data-part=delete-dialog]");
+  let asked = null;
+  required(dialog, "[data-act=delete]").addEventListener("click", () => {
+    dialog.close();
+    onDelete(asked);
+  });
+  return {
+    ask(lab) {
+      asked = lab;
+      setText(required(dialog, "[data-part=delete-title]"), `Delete “${lab.title}”?`);
+      setText(required(dialog, "[data-part=delete-words]"), lossOf(lab));
+      dialog.showModal();
+    },
+  };
+}
+
+/** @returns {<T>(work: () => Promise<T>) => Promise<T | null>} does the work; a failure is written in its place, and null comes back */
+function attempting(failure) {
+  return async (work) => {
     failure.hidden = true;
     try {
       return await work();
@@ -132,14 +160,5 @@ export function openLabs({ document, root, window, fetcher, now }) {
       failure.hidden = false;
       return null;
     }
-  }
-
-  function paint() {
-    const theme = readTheme(window.getComputedStyle(document.documentElement));
-    for (const canvas of list.querySelectorAll("[data-picture]")) {
-      const lab = labs.find((one) => one.id === canvas.dataset.picture);
-      const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
-      if (width) paintPicture(canvas, lab.picture, theme, { ratio: window.devicePixelRatio || 1, width, height: PICTURE_HEIGHT_PX });
-    }
-  }
+  };
 }

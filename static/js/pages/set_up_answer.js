@@ -3,157 +3,75 @@
  * stays when the set-up changes, and says that it is about an earlier one.
  */
 
-import { causesOf, differs, figuresOf, foldAnswer, noAnswer, rule, sentenceOf, valueWords } from "../model/answer.js";
-import { seconds } from "../model/format.js";
-import { causeWords } from "../model/cause_words.js";
-import { dotPlot } from "../render/dot_plot.js";
-import { element, putParts, required, setText } from "../render/dom.js";
+import { foldAnswer, noAnswer, rule, sentenceOf } from "../model/answer.js";
+import { putParts, required, setText } from "../render/dom.js";
 import { askAbout } from "../wire/answers.js";
+import { makeNumberTable, makeRuns } from "./answer_runs.js";
 
+/**
+ * @param {object} parts
+ * @param {Document} parts.document
+ * @param {HTMLElement} parts.root
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {() => WebSocket} parts.makeSocket
+ * @param {() => string} parts.getYaml the set-up as it is now
+ * @param {(run: {seed: number, set: [path: string, value: string][], at_us: number, yaml: string}) => void} parts.onOpen
+ */
 export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen }) {
   const part = (name) => required(root, `[data-part=${name}]`);
-  const [sentence, about, plots, one, progress, progress_words, told, numbers] = ["sentence", "about", "plots", "one", "progress", "progress-words", "told", "numbers"].map(part);
-  const ask_button = required(root, "[data-act=ask]");
-  const cancel_button = required(root, "[data-act=cancel]");
+  const [sentence, about, told] = ["sentence", "about", "told"].map(part);
   let answer = noAnswer();
   let failure = null;
   let hindrance = "";
   let asked_yaml = null;
-  let looked_at = null;
   let leave = null;
-
-  ask_button.hidden = false;
-  ask_button.addEventListener("click", ask);
-  cancel_button.addEventListener("click", cancel);
-  new window.ResizeObserver(() => draw()).observe(plots);
+  const progress = makeProgress(root, ask, cancel);
+  const runs = makeRuns(document, root, { runs: () => answer.runs, onOpen: open });
+  const numbers = makeNumberTable(document, root, open);
+  new window.ResizeObserver(() => draw()).observe(runs.plots);
 
   function ask() {
     leave?.();
     answer = { ...noAnswer(), state: "running" };
     asked_yaml = getYaml();
-    looked_at = null;
+    runs.forget();
     setText(told, "The runs have begun.");
-    leave = askAbout({ makeSocket, yaml: asked_yaml, onMessage: heard });
+    leave = askAbout({ makeSocket, yaml: asked_yaml, onMessage: take });
     draw();
   }
 
-  function heard(message) {
+  function take(message) {
     answer = foldAnswer(answer, message);
-    if (message.type === "done") setText(told, sentence_text());
+    if (message.type === "done") setText(told, plainSentence(answer, failure));
     if (message.type === "error") setText(told, `${message.error} ${message.hint ?? ""}`);
     draw();
   }
 
   function cancel() {
     leave?.();
-    if (["running", "waiting"].includes(answer.state)) {
+    if (isBusy(answer)) {
       answer = { ...answer, state: "cancelled" };
       setText(told, "Cancelled.");
-      ask_button.focus();
+      progress.focusAsk();
     }
     draw();
   }
 
-  const busy = () => answer.state === "running" || answer.state === "waiting";
-  const stale = () => answer.runs.length > 0 && asked_yaml !== getYaml();
-  const plannedOf = (seed) => answer.asked.runs.find((run) => run.seed === seed);
-
-  function sentence_text() {
-    return sentenceOf(answer, failure).map((piece) => (typeof piece === "string" ? piece : (piece.strong ?? piece.harm ?? piece.soft))).join("");
-  }
-
   function draw() {
+    const stale = answer.runs.length > 0 && asked_yaml !== getYaml();
     putParts(document, sentence, sentenceOf(answer, failure));
-    root.classList.toggle("stale", stale());
-    drawProgress();
+    root.classList.toggle("stale", stale);
+    progress.draw(answer, { stale, can_ask: failure !== null, hindrance });
     about.hidden = !answer.asked;
     if (answer.asked) setText(about, rule(answer.asked));
-    drawPlots();
-    drawOne();
-    drawNumbers();
-  }
-
-  function drawProgress() {
-    const total = Number(root.dataset.runs);
-    cancel_button.hidden = !busy();
-    ask_button.disabled = busy() || failure === null;
-    setText(ask_button, stale() ? "Ask again: the set-up has changed" : `Answer from ${total} seeds`);
-    progress.hidden = !busy();
-    progress.setAttribute("aria-valuenow", String(answer.runs.length));
-    progress.firstElementChild.style.width = `${(100 * answer.runs.length) / total}%`;
-    setText(progress_words, wordsOfProgress(total));
-    progress_words.classList.toggle("harm-text", answer.state === "error");
-  }
-
-  function wordsOfProgress(total) {
-    if (answer.state === "error") return `${answer.error.error} ${answer.error.hint}`;
-    if (answer.state === "waiting") return `${answer.before} before this one`;
-    if (answer.state === "running") return `${answer.runs.length} of ${total}`;
-    if (answer.state === "cancelled") return `stopped after ${answer.runs.length} of ${total}`;
-    return hindrance;
-  }
-
-  /** Drawn anew, with the focus put back where it was: a dot that is looked at does not go away under the hand. */
-  function drawPlots() {
-    const held = document.activeElement?.closest?.(".plot");
-    const [held_name, held_seed] = [held?.dataset.figure, document.activeElement?.dataset?.seed];
-    const width = plots.clientWidth;
-    if (!width) return;
-    const rows = answer.runs.length ? figuresOf(answer.runs) : [];
-    plots.replaceChildren(
-      ...rows.map((figure) => {
-        if (rows[0] !== figure && !differs(answer.runs, figure.name)) return sameInAll(figure);
-        const plot = dotPlot(document, figure, answer.runs, { width, chosen: looked_at, onLook: look, onOpen: open, wordsOf: wordsOfRun });
-        plot.dataset.figure = figure.name;
-        return plot;
-      }),
-    );
-    markLooked();
-    if (held_seed) plots.querySelector(`.plot[data-figure="${held_name}"] .dot[data-seed="${held_seed}"]`)?.focus();
-  }
-
-  const sameInAll = (figure) => element(document, "p.same-in-all", {}, [element(document, "b", { text: figure.says }), ` ${valueWords(figure, answer.runs[0][figure.name])} in every run`]);
-
-  function look(seed) {
-    looked_at = seed;
-    markLooked();
-    drawOne();
-  }
-
-  function markLooked() {
-    for (const dot of plots.querySelectorAll(".dot")) dot.classList.toggle("looked-at", Number(dot.dataset.seed) === looked_at);
-  }
-
-  function wordsOfRun(run) {
-    const figures = figuresOf(answer.runs).map((figure) => `${figure.says} ${valueWords(figure, run[figure.name])}`);
-    return `Seed ${run.seed}, moved at ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
-  }
-
-  function drawOne() {
-    const run = answer.runs.find((other) => other.seed === looked_at);
-    const causes = causesOf(answer.runs).filter(({ share }) => share >= 0.01).slice(0, 3).map(({ cause, share }) => `${Math.round(100 * share)} % ${causeWords(cause)}`);
-    if (run) setText(one, `${wordsOfRun(run)} A click opens it as a lab, at its failover.`);
-    else setText(one, causes.length ? `Why twice: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
-  }
-
-  function drawNumbers() {
-    numbers.hidden = answer.runs.length === 0;
-    if (numbers.hidden) return;
-    const figures = figuresOf(answer.runs);
-    const head = ["seed", "moved at", ...figures.map((figure) => figure.says), ""];
-    const rows = answer.runs.map((run) => element(document, "tr", {}, [
-      element(document, "th", { scope: "row", text: String(run.seed) }),
-      element(document, "td", { text: `${seconds(run.at_us)} s` }),
-      ...figures.map((figure) => element(document, "td", { text: valueWords(figure, run[figure.name]) })),
-      element(document, "td", {}, [element(document, "button", { type: "button", text: "Open", "aria-label": `Open seed ${run.seed} as a lab`, onclick: () => open(run.seed) })]),
-    ]));
-    required(numbers, "table").replaceChildren(element(document, "thead", {}, [element(document, "tr", {}, head.map((text) => element(document, "th", { scope: "col", text })))]), element(document, "tbody", {}, rows));
-    setText(part("command-line"), `The same without the page, for seed 2: ${commandLine(answer.asked.runs[1])}`);
+    runs.draw();
+    numbers.draw(answer);
   }
 
   function open(seed) {
+    const planned = answer.asked.runs.find((run) => run.seed === seed);
     const run = answer.runs.find((other) => other.seed === seed);
-    onOpen({ seed, set: plannedOf(seed).set, at_us: run.at_us, yaml: asked_yaml });
+    onOpen({ seed, set: planned.set, at_us: run.at_us, yaml: asked_yaml });
   }
 
   return {
@@ -168,4 +86,47 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
   };
 }
 
-const commandLine = ({ seed, set }) => `manage.py simulate my-set-up.yaml --seed ${seed} ${set.map(([path, value]) => `--set '${path}=${value}'`).join(" ")}`;
+const isBusy = ({ state }) => state === "running" || state === "waiting";
+
+const plainSentence = (answer, failure) => sentenceOf(answer, failure).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
+
+/** The two buttons, and how far the runs are. */
+function makeProgress(root, onAsk, onCancel) {
+  const ask_button = required(root, "button[data-act=ask]");
+  const cancel_button = required(root, "button[data-act=cancel]");
+  const progress = required(root, "[data-part=progress]");
+  const bar = required(root, "[data-part=progress] i");
+  const words = required(root, "[data-part=progress-words]");
+  ask_button.hidden = false;
+  ask_button.addEventListener("click", onAsk);
+  cancel_button.addEventListener("click", onCancel);
+
+  return {
+    focusAsk: () => ask_button.focus(),
+    /**
+     * @param {import("../model/answer.js").Answer} answer
+     * @param {{stale: boolean, can_ask: boolean, hindrance: string}} given stale: the set-up has changed since; hindrance: why nothing can be asked
+     */
+    draw(answer, { stale, can_ask, hindrance }) {
+      const total = Number(root.dataset.runs);
+      const busy = isBusy(answer);
+      cancel_button.hidden = !busy;
+      ask_button.disabled = busy || !can_ask;
+      setText(ask_button, stale ? "Ask again: the set-up has changed" : `Answer from ${total} seeds`);
+      progress.hidden = !busy;
+      progress.setAttribute("aria-valuenow", String(answer.runs.length));
+      bar.style.width = `${(100 * answer.runs.length) / total}%`;
+      setText(words, wordsOfProgress(answer, total) ?? hindrance);
+      words.classList.toggle("harm-text", answer.state === "error");
+    },
+  };
+}
+
+/** @returns {string | null} null when nothing was asked, or everything has come */
+function wordsOfProgress(answer, total) {
+  if (answer.state === "error") return `${answer.error.error} ${answer.error.hint}`;
+  if (answer.state === "waiting") return `${answer.before} before this one`;
+  if (answer.state === "running") return `${answer.runs.length} of ${total}`;
+  if (answer.state === "cancelled") return `stopped after ${answer.runs.length} of ${total}`;
+  return null;
+}

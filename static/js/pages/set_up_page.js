@@ -4,41 +4,39 @@
  */
 
 import { makeRequests, RequestError } from "../wire/http.js";
-import { fragmentOf, LONGEST_LINK, textOf } from "../wire/text_link.js";
+import { textOf } from "../wire/text_link.js";
 import { keepToken } from "../wire/token.js";
-import { element, required, setText } from "../render/dom.js";
+import { allOf, element, required } from "../render/dom.js";
 import { makeAnswer } from "./set_up_answer.js";
 import { makeForm } from "./set_up_form.js";
+import { makeSharing } from "./set_up_sharing.js";
 import { makeOwnText } from "./set_up_text.js";
 
+/** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch, makeSocket: (path: string) => WebSocket}} page */
 export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   const requests = makeRequests(fetcher, "");
-  const first = JSON.parse(required(document, "#reading-data").textContent);
-  const lines = JSON.parse(required(document, "#line-data").textContent);
-  const done = required(root, "[data-part=done]");
+  const parts = { document, root, window, requests, onTrouble: say };
   const failure = required(root, "[data-part=failure]");
-  const buttons = Object.fromEntries(["open", "copy-yaml", "download", "copy-link"].map((act) => [act, required(root, `[data-act=${act}]`)]));
   const ways = required(root, "[data-part=ways]");
   let way = "form";
 
-  const answer = makeAnswer({ document, root, window, makeSocket: () => makeSocket(root.dataset.socketPath), getYaml: () => part().yaml(), onOpen: (changes) => openLab(changes) });
-  const form = makeForm({ document, root, window, requests, address: root.dataset.formAddress, first, lines, onReading: (reading) => read("form", reading), onTrouble: say });
-  const own = makeOwnText({ document, root, window, requests, address: root.dataset.textAddress, onReading: (reading) => read("text", reading), onTrouble: say });
+  const answer = makeAnswer({ document, root, window, makeSocket: () => makeSocket(root.dataset.socketPath), getYaml: () => part().yaml(), onOpen: (run) => openLab(run) });
+  const first = JSON.parse(required(document, "#reading-data").textContent);
+  const lines = JSON.parse(required(document, "#line-data").textContent);
+  const form = makeForm({ ...parts, address: root.dataset.formAddress, first, lines, onReading: (reading) => read("form", reading) });
+  const own = makeOwnText({ ...parts, address: root.dataset.textAddress, onReading: (reading) => read("text", reading) });
+  const sharing = makeSharing({ document, root, window, getYaml: () => part().yaml(), isForm: () => way === "form" });
+  const open_button = offerActs(root, { open: () => openLab(), "copy-yaml": sharing.copyYaml, "copy-link": sharing.copyLink, download: sharing.download });
   const part = () => (way === "form" ? form : own);
 
   ways.hidden = false;
-  for (const button of Object.values(buttons)) button.hidden = false;
-  for (const button of ways.querySelectorAll("[data-way]")) button.addEventListener("click", () => turnTo(button.dataset.way));
-  buttons.open.addEventListener("click", () => openLab({}));
-  buttons["copy-yaml"].addEventListener("click", () => copy(part().yaml(), "The YAML is copied."));
-  buttons["copy-link"].addEventListener("click", copyLink);
-  buttons.download.addEventListener("click", download);
+  for (const button of allOf(ways, "[data-way]")) button.addEventListener("click", () => turnTo(button.dataset.way));
   read("form", first);
   takeLink();
 
   function turnTo(wanted) {
     way = wanted;
-    for (const button of ways.querySelectorAll("[data-way]")) button.setAttribute("aria-pressed", String(button.dataset.way === way));
+    for (const button of allOf(ways, "[data-way]")) button.setAttribute("aria-pressed", String(button.dataset.way === way));
     required(root, "[data-part=form]").hidden = way !== "form";
     required(root, "[data-part=own]").hidden = way !== "text";
     required(root, "[data-part=yaml-home]").hidden = way !== "form";
@@ -48,35 +46,23 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
 
   function read(from, reading) {
     if (from !== way) return;
-    const right = reading.problems.length === 0;
-    buttons.open.disabled = !right;
-    required(root, "[data-part=problems]").replaceChildren(...reading.problems.map(problemLine), ...(reading.no_failure ? [element(document, "li.quiet", { text: reading.no_failure })] : []));
+    open_button.disabled = reading.problems.length > 0;
+    const lines = reading.problems.map((problem) => problemLine(document, problem, () => part().goTo(problem)));
+    required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", { text: reading.no_failure })] : []));
     answer.about(reading);
     failure.hidden = true;
   }
 
-  function problemLine(problem) {
-    const place = problem.line ? `line ${problem.line}, column ${problem.column}` : "";
-    const go = place && element(document, "button", { type: "button", text: place, onclick: () => (way === "form" ? form.goTo(problem) : own.goTo(problem)) });
-    return element(document, "li", {}, [...(go ? [go, " "] : []), `${problem.path ? `${problem.path}: ` : ""}${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`]);
-  }
-
-  async function openLab({ yaml = part().yaml(), seed, set, at_us }) {
+  /** Makes a lab of the set-up as it is, or of one run that was asked about. */
+  async function openLab(run) {
+    const { yaml, ...changes } = run ?? { yaml: part().yaml() };
     try {
-      const made = await requests.post(root.dataset.create, { yaml, ...(seed === undefined ? {} : { seed, set, at_us }) });
+      const made = await requests.post(root.dataset.create, { yaml, ...changes });
       keepToken(made.id, made.token, window);
       window.location.assign(`${made.url}#token=${made.token}`);
     } catch (reason) {
       say(reason);
     }
-  }
-
-  async function copyLink() {
-    const page = window.location.origin + window.location.pathname;
-    if (way === "form") return copy(page + window.location.search, "The link is copied: it holds every value of the form.");
-    const link = page + (await fragmentOf(own.yaml()));
-    if (link.length > LONGEST_LINK) setText(done, "This text is too long for a link: open it as a lab and share that, or send the file.");
-    else await copy(link, "The link is copied: it holds the whole text, and no server sees it.");
   }
 
   /** A link to a text opens the page with it. */
@@ -91,26 +77,26 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
     turnTo("text");
   }
 
-  async function copy(text, words) {
-    try {
-      await window.navigator.clipboard.writeText(text);
-      setText(done, words);
-    } catch {
-      setText(done, "The browser does not let this page copy; select the text instead.");
-    }
-  }
-
-  function download() {
-    const address = window.URL.createObjectURL(new window.Blob([part().yaml()], { type: "application/yaml" }));
-    element(document, "a", { href: address, download: "my-set-up.yaml" }).click();
-    window.setTimeout(() => window.URL.revokeObjectURL(address), 10_000);
-    setText(done, "my-set-up.yaml is in your downloads.");
-  }
-
   function say(reason) {
     failure.textContent = `${reason.message} ${reason.hint ?? ""}`;
     failure.hidden = false;
   }
 
   return { answer: answer.state, close: answer.cancel };
+}
+
+/** Shows the buttons that need this script. @returns {HTMLButtonElement} the one that opens a lab, which a set-up with problems disables */
+function offerActs(root, acts) {
+  for (const [act, run] of Object.entries(acts)) {
+    const button = required(root, `[data-act=${act}]`);
+    button.hidden = false;
+    button.addEventListener("click", () => run());
+  }
+  return required(root, "button[data-act=open]");
+}
+
+function problemLine(document, problem, goTo) {
+  const place = problem.line ? `line ${problem.line}, column ${problem.column}` : "";
+  const go = place && element(document, "button", { type: "button", text: place, onclick: goTo });
+  return element(document, "li", {}, [...(go ? [go, " "] : []), `${problem.path ? `${problem.path}: ` : ""}${problem.message}${problem.hint ? `; ${problem.hint}` : ""}`]);
 }

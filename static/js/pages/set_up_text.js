@@ -9,9 +9,18 @@ const PAUSE_MS = 300;
 
 const NOTHING = { problems: [], failure: null, no_failure: "", title: "" };
 
-export function makeOwnText({ document, root, window, requests, address, onReading, onTrouble }) {
-  const area = required(root, "[data-part=text]");
-  const file = required(root, "[data-part=file]");
+/**
+ * @param {object} parts
+ * @param {HTMLElement} parts.root
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
+ * @param {string} parts.address that reads a text
+ * @param {(reading: any) => void} parts.onReading
+ * @param {(reason: Error) => void} parts.onTrouble
+ */
+export function makeOwnText({ root, window, requests, address, onReading, onTrouble }) {
+  const area = required(root, "textarea[data-part=text]");
+  const file = required(root, "input[data-part=file]");
   let reading = NOTHING;
   const read = soonest(window, PAUSE_MS, () => requests.post(address, { yaml: area.value }), taken, onTrouble);
 

@@ -3,10 +3,30 @@
  */
 
 /**
+ * The window of a page with the browser's globals, such as `window.AbortController`.
+ * @typedef {Window & typeof globalThis} PageWindow
+ */
+
+/**
+ * The class of the element with this name: "canvas" is an HTMLCanvasElement.
+ * @template {string} Name
+ * @typedef {Name extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[Name] : HTMLElement} Named
+ */
+
+/**
+ * What a selector finds, by the element's name in its last part: "form input[name=at]" finds an HTMLInputElement, ".note" an HTMLElement.
+ * @template {string} Selector
+ * @typedef {Selector extends `${string} ${infer Last}` ? Selected<Last> : Selector extends `${infer Name}[${string}` ? Selected<Name> :
+ *   Selector extends `${infer Name}.${string}` ? Named<Name> : Selector extends `${infer Name}#${string}` ? Named<Name> : Named<Selector>} Selected
+ */
+
+/**
+ * @template {string} Tag
  * @param {Document} document
- * @param {string} tag may carry classes: "p.quiet"
+ * @param {Tag} tag may carry classes: "p.quiet"
  * @param {object} properties attributes; `text` is text, functions are listeners by event name (`onclick`), false and null are left out
  * @param {(Node | string)[]} children
+ * @returns {Selected<Tag>}
  */
 export function element(document, tag, properties = {}, children = []) {
   const [name, ...classes] = tag.split(".");
@@ -19,7 +39,7 @@ export function element(document, tag, properties = {}, children = []) {
     else node.setAttribute(key, value === true ? "" : String(value));
   }
   node.append(...children);
-  return node;
+  return /** @type {Selected<Tag>} */ (node);
 }
 
 /** Puts parts ("text", {strong}, {harm}, {soft}) into a node as text and inline elements. */
@@ -39,9 +59,34 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** @returns {HTMLElement} @throws {Error} naming what the page lacks: a template and a script that do not fit */
+/**
+ * The one element that a page must have.
+ * @template {string} Selector
+ * @param {ParentNode} root
+ * @param {Selector} selector begins with the element's name where its own properties are used: "input[data-part=now]"
+ * @returns {Selected<Selector>}
+ * @throws {Error} naming what the page lacks: a template and a script that do not fit
+ */
 export function required(root, selector) {
-  const node = root.querySelector(selector);
+  const node = found(root, selector);
   if (!node) throw new Error(`The page has no “${selector}”.`);
   return node;
 }
+
+/**
+ * The first element that fits, if there is one.
+ * @template {string} Selector
+ * @param {ParentNode} root
+ * @param {Selector} selector
+ * @returns {Selected<Selector> | null}
+ */
+export const found = (root, selector) => /** @type {Selected<Selector> | null} */ (root.querySelector(selector));
+
+/**
+ * All elements that fit, in the document's order.
+ * @template {string} Selector
+ * @param {ParentNode} root
+ * @param {Selector} selector
+ * @returns {Selected<Selector>[]}
+ */
+export const allOf = (root, selector) => /** @type {Selected<Selector>[]} */ ([...root.querySelectorAll(selector)]);

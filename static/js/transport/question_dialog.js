@@ -8,7 +8,7 @@ import { element, required } from "../render/dom.js";
  * @returns {(asked: {title: string, words: string, choices: {says: string, act: () => void}[]}) => void} the last way out is always “Cancel”
  */
 export function makeQuestion(document, root) {
-  const dialog = required(root, "[data-part=question-dialog]");
+  const dialog = required(root, "dialog[data-part=question-dialog]");
   return function ask({ title, words, choices }) {
     required(dialog, "[data-part=question-title]").textContent = title;
     required(dialog, "[data-part=question-words]").textContent = words;

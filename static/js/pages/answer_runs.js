@@ -1,0 +1,114 @@
+/** The runs of an answer: a row of dots for each figure, the run that is looked at in words, and a table of all numbers. */
+
+import { causesOf, differs, figuresOf, valueWords } from "../model/answer.js";
+import { causeWords } from "../model/cause_words.js";
+import { seconds } from "../model/format.js";
+import { dotPlot } from "../render/dot_plot.js";
+import { allOf, element, found, required, setText } from "../render/dom.js";
+
+/** Causes that few runs have are left out of the words: at least this share of what comes twice, and so many causes. */
+const LEAST_SHARE = 0.01;
+const MOST_CAUSES = 3;
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {{runs: () => object[], onOpen: (seed: number) => void}} given
+ */
+export function makeRuns(document, root, { runs, onOpen }) {
+  const plots = required(root, "[data-part=plots]");
+  const one = required(root, "[data-part=one]");
+  let looked_at = null;
+
+  function wordsOfRun(run) {
+    const figures = figuresOf(runs()).map((figure) => `${figure.says} ${valueWords(figure, run[figure.name])}`);
+    return `Seed ${run.seed}, moved at ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
+  }
+
+  /** Drawn anew, with the focus put back where it was: a dot that is looked at does not go away under the hand. */
+  function drawPlots() {
+    const active = /** @type {HTMLElement | null} */ (document.activeElement);
+    const held = /** @type {HTMLElement | null} */ (active?.closest?.(".plot") ?? null);
+    const [held_name, held_seed] = [held?.dataset.figure, active?.dataset?.seed];
+    const width = plots.clientWidth;
+    if (!width) return;
+    const figures = runs().length ? figuresOf(runs()) : [];
+    plots.replaceChildren(...figures.map((figure, place) => (place > 0 && !differs(runs(), figure.name) ? sameInAll(figure) : plotOf(figure, width))));
+    markLooked();
+    if (held_seed) found(plots, `.plot[data-figure="${held_name}"] .dot[data-seed="${held_seed}"]`)?.focus();
+  }
+
+  function plotOf(figure, width) {
+    const plot = dotPlot(document, figure, runs(), { width, chosen: looked_at, onLook: look, onOpen, wordsOf: wordsOfRun });
+    plot.dataset.figure = figure.name;
+    return plot;
+  }
+
+  const sameInAll = (figure) => element(document, "p.same-in-all", {}, [element(document, "b", { text: figure.says }), ` ${valueWords(figure, runs()[0][figure.name])} in every run`]);
+
+  function look(seed) {
+    looked_at = seed;
+    markLooked();
+    drawOne();
+  }
+
+  function markLooked() {
+    for (const dot of allOf(plots, ".dot")) dot.classList.toggle("looked-at", Number(dot.dataset.seed) === looked_at);
+  }
+
+  function drawOne() {
+    const run = runs().find((other) => other.seed === looked_at);
+    const causes = causesOf(runs()).filter(({ share }) => share >= LEAST_SHARE).slice(0, MOST_CAUSES).map(({ cause, share }) => `${Math.round(100 * share)} % ${causeWords(cause)}`);
+    if (run) setText(one, `${wordsOfRun(run)} A click opens it as a lab, at its failover.`);
+    else setText(one, causes.length ? `Why twice: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
+  }
+
+  return {
+    plots,
+    draw() {
+      drawPlots();
+      drawOne();
+    },
+    /** No run is looked at. */
+    forget() {
+      looked_at = null;
+    },
+  };
+}
+
+/**
+ * The same runs as a table, and one of them as a command line.
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {(seed: number) => void} onOpen
+ */
+export function makeNumberTable(document, root, onOpen) {
+  const numbers = required(root, "[data-part=numbers]");
+  const command_line = required(root, "[data-part=command-line]");
+
+  function rowOf(run, figures) {
+    return element(document, "tr", {}, [
+      element(document, "th", { scope: "row", text: String(run.seed) }),
+      element(document, "td", { text: `${seconds(run.at_us)} s` }),
+      ...figures.map((figure) => element(document, "td", { text: valueWords(figure, run[figure.name]) })),
+      element(document, "td", {}, [element(document, "button", { type: "button", text: "Open", "aria-label": `Open seed ${run.seed} as a lab`, onclick: () => onOpen(run.seed) })]),
+    ]);
+  }
+
+  return {
+    /** @param {import("../model/answer.js").Answer} answer */
+    draw({ runs, asked }) {
+      numbers.hidden = runs.length === 0;
+      if (numbers.hidden) return;
+      const figures = figuresOf(runs);
+      const head = ["seed", "moved at", ...figures.map((figure) => figure.says), ""];
+      required(numbers, "table").replaceChildren(
+        element(document, "thead", {}, [element(document, "tr", {}, head.map((text) => element(document, "th", { scope: "col", text })))]),
+        element(document, "tbody", {}, runs.map((run) => rowOf(run, figures))),
+      );
+      setText(command_line, `The same without the page, for seed 2: ${commandLine(asked.runs[1])}`);
+    },
+  };
+}
+
+const commandLine = ({ seed, set }) => `manage.py simulate my-set-up.yaml --seed ${seed} ${set.map(([path, value]) => `--set '${path}=${value}'`).join(" ")}`;

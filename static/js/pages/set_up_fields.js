@@ -1,0 +1,74 @@
+/** The fields of the set-up's form: pairs of regions, choices of a region, problems at their fields. What was typed is never changed. */
+
+import { allOf, element, found, required, setText } from "../render/dom.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLFormElement} form
+ * @param {HTMLElement} pairs holds a field for each pair of regions
+ */
+export function makeFields(document, form, pairs) {
+  /** @returns {any} the field of this name: an input or a select */
+  const fieldOf = (name) => (name ? form.elements.namedItem(name) : null);
+
+  function takePairs(wanted) {
+    const there = new Map([.../** @type {Iterable<HTMLElement>} */ (pairs.children)].map((box) => [box.dataset.field, box]));
+    if (wanted.length === there.size && wanted.every(({ name }) => there.has(name))) return;
+    pairs.replaceChildren(...wanted.map(({ name, between, value }) => there.get(name) ?? pairField(document, name, between, value)));
+  }
+
+  /** A choice that is no region any more stays, so that nothing is lost; the loader says that it is none. */
+  function takeRegions(select, regions, value) {
+    const offered = regions.includes(value) ? regions : [...regions, value];
+    if ([...select.options].map((option) => option.value).join("\n") !== offered.join("\n")) {
+      select.replaceChildren(...offered.map((name) => element(document, "option", { value: name, text: name })));
+    }
+    select.value = value;
+  }
+
+  function writeProblems(box, problems) {
+    const note = required(box, ".note");
+    const field = found(box, "input, select");
+    const words = problems.map((problem) => `${problem.message}; ${problem.hint}`);
+    if (words.length) field.setAttribute("aria-invalid", "true");
+    else field.removeAttribute("aria-invalid");
+    const shown = [...note.querySelectorAll("[data-part=problem]")];
+    if (shown.map((one) => one.textContent).join("\n") === words.join("\n")) return;
+    for (const one of shown) one.remove();
+    note.append(...words.map((text) => element(document, "span.harm-text", { "data-part": "problem", text })));
+  }
+
+  /** How long until somebody moves them is a question of crashes only. */
+  function onlyWhenCrashing() {
+    const crash = fieldOf("how").value === "crash";
+    fieldOf("after").disabled = !crash;
+    setText(required(form, "[data-field=from] label"), crash ? "This region goes down" : "Consumers leave");
+  }
+
+  onlyWhenCrashing();
+  return {
+    /** What differs from its default: short addresses, and a default that follows the regions. */
+    query() {
+      const given = new URLSearchParams();
+      for (const field of /** @type {Iterable<HTMLInputElement>} */ (form.elements)) if (field.name && field.value !== field.dataset.default) given.append(field.name, field.value);
+      return given.toString();
+    },
+    /** Shows what the server read: pairs, regions, and problems at their fields. */
+    take(reading) {
+      takePairs(reading.pairs);
+      for (const name of ["from", "to"]) takeRegions(fieldOf(name), reading.regions, reading[name]);
+      for (const box of allOf(form, ".set-field")) writeProblems(box, reading.problems.filter((problem) => problem.field === box.dataset.field));
+      onlyWhenCrashing();
+    },
+    focus: (name) => fieldOf(name)?.focus(),
+  };
+}
+
+function pairField(document, name, [one, other], value) {
+  const id = `field-${name}`;
+  return element(document, "div.set-field", { "data-field": name }, [
+    element(document, "label", { for: id, text: `${one} and ${other}` }),
+    element(document, "input", { id, name, value, "data-default": value, "aria-describedby": `note-${name}`, autocomplete: "off", spellcheck: "false" }),
+    element(document, "p.note", { id: `note-${name}` }, [element(document, "span.quiet", { "data-part": "hint" })]),
+  ]);
+}

@@ -1,0 +1,42 @@
+/** What can be done with a set-up besides asking about it: copy its YAML or a link to it, download it. */
+
+import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
+import { element, required, setText } from "../render/dom.js";
+
+/**
+ * @param {object} parts
+ * @param {Document} parts.document
+ * @param {HTMLElement} parts.root
+ * @param {import("../render/dom.js").PageWindow} parts.window
+ * @param {() => string} parts.getYaml of the set-up as it is now
+ * @param {() => boolean} parts.isForm whether the set-up is the form's, which its address holds, or a text
+ */
+export function makeSharing({ document, root, window, getYaml, isForm }) {
+  const done = required(root, "[data-part=done]");
+
+  async function copy(text, words) {
+    try {
+      await window.navigator.clipboard.writeText(text);
+      setText(done, words);
+    } catch {
+      setText(done, "The browser does not let this page copy; select the text instead.");
+    }
+  }
+
+  return {
+    copyYaml: () => copy(getYaml(), "The YAML is copied."),
+    async copyLink() {
+      const page = window.location.origin + window.location.pathname;
+      if (isForm()) return copy(page + window.location.search, "The link is copied: it holds every value of the form.");
+      const link = page + (await fragmentOf(getYaml()));
+      if (link.length > LONGEST_LINK) setText(done, "This text is too long for a link: open it as a lab and share that, or send the file.");
+      else await copy(link, "The link is copied: it holds the whole text, and no server sees it.");
+    },
+    download() {
+      const address = window.URL.createObjectURL(new window.Blob([getYaml()], { type: "application/yaml" }));
+      element(document, "a", { href: address, download: "my-set-up.yaml" }).click();
+      window.setTimeout(() => window.URL.revokeObjectURL(address), 10_000);
+      setText(done, "my-set-up.yaml is in your downloads.");
+    },
+  };
+}
