@@ -18,14 +18,13 @@ import { makeNumberTable, makeRuns } from "./answer_runs.js";
  * @param {(run: {seed: number, set: [path: string, value: string][], at_us: number, yaml: string}) => void} parts.onOpen
  */
 export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen }) {
-  const part = (name) => required(root, `[data-part=${name}]`);
-  const [sentence, about, told] = ["sentence", "about", "told"].map(part);
+  const [sentence, about, told] = ["sentence", "about", "told"].map((name) => required(root, `[data-part=${name}]`));
   let answer = noAnswer();
-  let failure = null;
-  let hindrance = "";
+  let reading = { failure: null, problems: [] };
   let asked_yaml = null;
   let leave = null;
   const progress = makeProgress(root, ask, cancel);
+  const open = (seed) => onOpen({ ...runOf(answer, seed), yaml: asked_yaml });
   const runs = makeRuns(document, root, { runs: () => answer.runs, onOpen: open });
   const numbers = makeNumberTable(document, root, open);
   new window.ResizeObserver(() => draw()).observe(runs.plots);
@@ -42,7 +41,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
 
   function take(message) {
     answer = foldAnswer(answer, message);
-    if (message.type === "done") setText(told, plainSentence(answer, failure));
+    if (message.type === "done") setText(told, plainSentence(answer, reading.failure));
     if (message.type === "error") setText(told, `${message.error} ${message.hint ?? ""}`);
     draw();
   }
@@ -59,31 +58,31 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
 
   function draw() {
     const stale = answer.runs.length > 0 && asked_yaml !== getYaml();
-    putParts(document, sentence, sentenceOf(answer, failure));
+    putParts(document, sentence, sentenceOf(answer, reading.failure));
     root.classList.toggle("stale", stale);
-    progress.draw(answer, { stale, can_ask: failure !== null, hindrance });
+    progress.draw(answer, { stale, can_ask: reading.failure !== null, hindrance: reading.problems.length ? "Fix the marked fields." : "" });
     about.hidden = !answer.asked;
     if (answer.asked) setText(about, rule(answer.asked));
     runs.draw();
     numbers.draw(answer);
   }
 
-  function open(seed) {
-    const planned = answer.asked.runs.find((run) => run.seed === seed);
-    const run = answer.runs.find((other) => other.seed === seed);
-    onOpen({ seed, set: planned.set, at_us: run.at_us, yaml: asked_yaml });
-  }
-
   return {
     state: () => answer,
     cancel,
     /** The set-up has been read anew. */
-    about(reading) {
-      failure = reading.failure;
-      hindrance = reading.problems.length ? "Mend what is marked first." : "";
+    about(next) {
+      reading = next;
       draw();
     },
   };
+}
+
+/** What a run needs to be opened as a lab: its seed, what it changes in the set-up, and the instant of its failover. */
+function runOf({ asked, runs }, seed) {
+  const { set } = asked.runs.find((run) => run.seed === seed);
+  const { at_us } = runs.find((run) => run.seed === seed);
+  return { seed, set, at_us };
 }
 
 const isBusy = ({ state }) => state === "running" || state === "waiting";

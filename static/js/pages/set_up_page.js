@@ -12,9 +12,16 @@ import { makeForm } from "./set_up_form.js";
 import { makeSharing } from "./set_up_sharing.js";
 import { makeOwnText } from "./set_up_text.js";
 
+/**
+ * A scenario to be opened as a lab, and what is changed in it.
+ * @typedef {{yaml: string, seed?: number, set?: [path: string, value: string][], at_us?: number}} Run
+ */
+
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch, makeSocket: (path: string) => WebSocket}} page */
 export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   const requests = makeRequests(fetcher, "");
+  /** Makes a lab of the set-up as it is, or of one run that was asked about. @param {Run} [run] */
+  const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run).catch(say);
   const parts = { document, root, window, requests, onTrouble: say };
   const failure = required(root, "[data-part=failure]");
   const ways = required(root, "[data-part=ways]");
@@ -37,9 +44,7 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   function turnTo(wanted) {
     way = wanted;
     for (const button of allOf(ways, "[data-way]")) button.setAttribute("aria-pressed", String(button.dataset.way === way));
-    required(root, "[data-part=form]").hidden = way !== "form";
-    required(root, "[data-part=own]").hidden = way !== "text";
-    required(root, "[data-part=yaml-home]").hidden = way !== "form";
+    for (const [name, of] of Object.entries({ form: "form", own: "text", "yaml-home": "form" })) required(root, `[data-part=${name}]`).hidden = way !== of;
     if (way === "text") own.begin(form.yaml());
     read(way, part().reading());
   }
@@ -51,18 +56,6 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
     required(root, "[data-part=problems]").replaceChildren(...lines, ...(reading.no_failure ? [element(document, "li.quiet", { text: reading.no_failure })] : []));
     answer.about(reading);
     failure.hidden = true;
-  }
-
-  /** Makes a lab of the set-up as it is, or of one run that was asked about. */
-  async function openLab(run) {
-    const { yaml, ...changes } = run ?? { yaml: part().yaml() };
-    try {
-      const made = await requests.post(root.dataset.create, { yaml, ...changes });
-      keepToken(made.id, made.token, window);
-      window.location.assign(`${made.url}#token=${made.token}`);
-    } catch (reason) {
-      say(reason);
-    }
   }
 
   /** A link to a text opens the page with it. */
@@ -83,6 +76,13 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   }
 
   return { answer: answer.state, close: answer.cancel };
+}
+
+/** Makes a lab and goes there. */
+async function makeLab({ root, window, requests }, run) {
+  const made = await requests.post(root.dataset.create, run);
+  keepToken(made.id, made.token, window);
+  window.location.assign(`${made.url}#token=${made.token}`);
 }
 
 /** Shows the buttons that need this script. @returns {HTMLButtonElement} the one that opens a lab, which a set-up with problems disables */
