@@ -152,7 +152,7 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ),
     (
         "consumer.negative-acknowledge",
-        "negatively acknowledge messages that a consumer has in hand",
+        "negatively acknowledge messages that are delivered and not acked",
         (_CONSUMER, Key("messages", "messages", "which messages", required=True)),
     ),
     (
@@ -212,11 +212,11 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ),
     (
         "subscription.sync-acknowledgements",
-        "tell another cluster now what a subscription has acknowledged",
+        "send a subscription's acknowledged state to another cluster now",
         (
             _SUBSCRIPTION,
-            Key("from", "cluster", "cluster that tells", required=True),
-            Key("to", "cluster", "cluster that is told", required=True),
+            Key("from", "cluster", "cluster that sends it", required=True),
+            Key("to", "cluster", "cluster that receives it", required=True),
         ),
     ),
     ("subscription.skip", "move a cursor over the next messages", (_SUBSCRIPTION, _CLUSTER, _COUNT)),
@@ -297,7 +297,7 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ),
     (
         "producer.send",
-        "send one message, and be told what the broker answers",
+        "send one message and show the broker's answer",
         (
             _PRODUCER,
             Key(
@@ -339,7 +339,7 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         (
             _CLUSTER,
             Key("topic", "address", "the shadow topic", required=True),
-            Key("force", "boolean", "whoever still uses it", default=False),
+            Key("force", "boolean", "even if it is still in use", default=False),
             _ROLE,
         ),
     ),
@@ -383,7 +383,7 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         "begin step 5: delete the tenant's resources in the old cluster",
         (
             _TENANT,
-            Key("force", "boolean", "also when somebody still needs what is only there", default=False),
+            Key("force", "boolean", "even if messages or acknowledgements are only there", default=False),
         ),
     ),
     (
@@ -391,7 +391,7 @@ _DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
         "take a migration back: clients return to the old cluster, the new one is cleaned",
         (_TENANT,),
     ),
-    ("lookup.stop", "let the LookupService answer nobody", ()),
+    ("lookup.stop", "stop the LookupService: no request is answered", ()),
     ("lookup.start", "let the LookupService answer again", ()),
     (
         "cluster.migrate",

@@ -94,13 +94,15 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
                 minimum=0,
                 maximum=PARTITIONS_MOST,
             ),
-            Key("createLocalTopicOnly", "boolean", "copy the request to nobody", default=False),
+            Key(
+                "createLocalTopicOnly", "boolean", "do not copy the request to other clusters", default=False
+            ),
         ),
     ),
     (
         "topic.delete",
         "delete a topic in one cluster",
-        (_CLUSTER, _TOPIC, Key("force", "boolean", "whoever still uses it", default=False)),
+        (_CLUSTER, _TOPIC, Key("force", "boolean", "even if it is still in use", default=False)),
     ),
     (
         "topic.update-partitions",

@@ -70,10 +70,10 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ),
     (
         "session.disconnect",
-        "end a client's connection, or lose it; its session tells the leaders how far it was",
+        "end a client's connection, or lose it; its session reports its progress to the leaders",
         (_SESSION,),
     ),
-    ("session.kill", "let a session's process die: nobody is told", (_SESSION,)),
+    ("session.kill", "kill a session's process: leaders get no message", (_SESSION,)),
     ("session.subscribe", "let a client subscribe", (_SESSION, _TOPIC)),
     ("session.unsubscribe", "let a client unsubscribe", (_SESSION, _TOPIC)),
     ("session.pause-acks", "let a client acknowledge nothing for now", (_SESSION,)),
@@ -114,7 +114,7 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ),
     (
         "store.fail",
-        "let the leaders' store answer nobody, or cut one node off from it",
+        "make the leaders' store fail, or cut one node off from it",
         (
             Key("for", "duration", "for how long", required=True, minimum=1),
             Key(
@@ -143,7 +143,7 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
     ),
     (
         "protocol.duplicate",
-        "let the next message of a kind arrive twice",
+        "duplicate the next message of a kind",
         (*_NEXT, Key("by", "duration", "how long after the first", default="0s")),
     ),
     (

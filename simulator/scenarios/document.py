@@ -28,7 +28,7 @@ _HEAD = """\
 
 Made from `simulator/scenarios/` by `python -m simulator.scenarios.document > docs/scenarios.md`; edit the tables there, not this page.
 
-A scenario is one YAML file: clusters, links, topics, clients, what befalls them, and what must come out. `python manage.py simulate FILE`
+A scenario is one YAML file: clusters, links, topics, clients, planned faults, and the expected figures. `python manage.py simulate FILE`
 runs it, `python manage.py scenarios` lists the built-in ones, and the page opens both. [`scenario-example.yaml`](scenario-example.yaml) shows
 most of the format; [`scenario.schema.json`](scenario.schema.json) lets an editor complete and check it
 (`# yaml-language-server: $schema=scenario.schema.json` as the first line).
@@ -46,24 +46,24 @@ most of the format; [`scenario.schema.json`](scenario.schema.json) lets an edito
 
 _LINKS = """\
 `default` holds for every ordered pair of clusters, `a <-> b` for both ways between two, `a -> b` for one. The more specific wins key by key; of two
-equally specific patterns the later. A pair about which nothing is said has {latency} and no bound on bandwidth.
+equally specific patterns the later. A pair that no pattern names has {latency} and unlimited bandwidth.
 """
 
 _COMMANDS = """\
-A list of `{at: 3s, do: link.cut, link: a -> b}`: the very commands that the page offers. `at` is the instant at which it takes effect, after everything
-else of that instant. A command that the run refuses (a consumer that does not run cannot be stopped) is told in the summary's `commands` and changes nothing.
+A list of `{at: 3s, do: link.cut, link: a -> b}`: the same commands that the page offers. `at` is the instant at which it takes effect, after everything
+else of that instant. A command that the run refuses (a consumer that does not run cannot be stopped) is listed in the summary's `commands` with the reason and changes nothing.
 """
 
 _EXPECT = """\
-Paths into the summary (`simulate --json`), each with the value that must stand there, or for a number a range `[low, high]` with both ends:
+Paths into the summary (`simulate --json`), each with the expected value, or for a number a range `[low, high]` with both ends:
 `failovers[0].duplicates: [1, 40]`, `subscriptions.billing.us-east.mark_delete: "1:4"`, `violations: []`. A test runs every built-in scenario and compares.
-`simulate` tells which were not met, but its exit code speaks of violated checks only.
+`simulate` prints those that were not met; its exit code depends on violated checks only.
 """
 
 
 _COMPARE = """\
-What stands in the summary when the same run is made under each strategy ({names}): the same paths and values as in `expect`, by strategy. `simulate NAME --strategy NAME`
-makes one of them, `simulate NAME --compare` all; a strategy changes what subscriptions ask for and nothing else, so it can be asked of any scenario
+The expected summary of the same run under each strategy ({names}): the same paths and values as in `expect`, by strategy. `simulate NAME --strategy NAME`
+makes one of them, `simulate NAME --compare` all; a strategy changes what subscriptions ask for and nothing else, so it works with any scenario
 (`docs/acknowledgement-sync.md`).
 """
 

@@ -263,8 +263,8 @@ SETTINGS: dict[str, Setting] = {
             0,
             "integer",
             (
-                "how often a writer tells the bookies what is confirmed in its open ledger, for others who "
-                "open it; 0 is never"
+                "how often a writer reports to the bookies what is confirmed in its open ledger, for readers "
+                "that open it; 0 is never"
             ),
             minimum=0,
         ),

@@ -55,7 +55,7 @@ EMQX_SETTINGS = (
         "leader_periodical_actions_interval",
         1_000_000,
         "duration",
-        "time between two looks at deadlines and what must be said again",
+        "time between two checks of deadlines, and of messages to send again",
         minimum=1,
     ),
     _Own(
@@ -145,7 +145,7 @@ EMQX_OPTIONS = (
         "endOfStream",
         "handled",
         "choice",
-        "the end of a stream frees it for good, or kills the leader that is told of it, as shipped",
+        "the end of a stream frees it for good, or crashes the leader that receives it, as shipped",
         ("handled", "kills-leader"),
     ),
     _Own(
@@ -175,7 +175,7 @@ EMQX_OPTIONS = (
         "boolean",
         (
             "true: a revoke names the grant that it takes back, and a borrower ignores one about an earlier "
-            "grant; as shipped it obeys a late or duplicated revoke, and nobody reads the stream"
+            "grant; as shipped it obeys a late or duplicated revoke, and no session reads the stream"
         ),
     ),
 )

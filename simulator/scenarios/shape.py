@@ -251,7 +251,7 @@ LINK = (
     Key("latency", "distribution", "how long one thing takes from end to end"),
     Key("bandwidth", "bandwidth", "bytes a second; without it unlimited", attribute="bandwidth_bytes_per_s"),
     Key("loss", "share", "share of messages that never arrive", protocol=EMQX),
-    Key("duplication", "share", "share of messages that arrive twice", protocol=EMQX),
+    Key("duplication", "share", "share of messages that arrive a second time", protocol=EMQX),
     Key(
         "reordering",
         "share",
@@ -395,7 +395,7 @@ _PUBLISHING = (
     Key(
         "rate",
         "rate",
-        "messages per second: the same as `every`, said the other way",
+        "messages per second, instead of `every`",
         attribute="every_us",
         maximum=LONGEST_MEAN_US,
     ),
