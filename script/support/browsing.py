@@ -22,7 +22,22 @@ WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 120, 50
 multiple of a quiet one's time.
 """
 
+FEATURES_OFF = (
+    # two pages of the address field's popup, drawn anew in each context: a third of the processor time
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    # what Playwright turns off; the switch counts once, so its own list would be lost
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "MediaRouter",
+    "OptimizationHints",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+)
+
 ARGUMENTS = [
+    f"--disable-features={','.join(FEATURES_OFF)}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
@@ -34,8 +49,8 @@ ARGUMENTS = [
 ]
 """Of Chromium.
 
-Without the last two it ends its drawing process when that is not served for some seconds, as on a busy
-machine, and itself when that has happened six times.
+Without the last two switches it ends its drawing process when that is not served for some seconds, as on
+a busy machine, and itself when that has happened six times.
 """
 
 NOTES_OF_UNREST = Path(__file__).with_name("unrest.js")
