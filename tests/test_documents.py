@@ -175,3 +175,10 @@ def test_no_document_cites_a_fact_sheet_or_a_file_that_is_not_here():
         assert not re.search(r"fact\s+sheet|\.\./shared", text, re.IGNORECASE), document.name
         missing = [path for path in named.findall(text) if not (ROOT / path).exists()]
         assert missing == [], document.name
+
+
+def test_problematic_parts_fit_on_one_screen():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    part = text.partition("## Problematic parts\n")[2].partition("\n## ")[0]
+    lines = sum(1 + len(line) // 160 for line in part.strip().splitlines())
+    assert 0 < lines <= 45
