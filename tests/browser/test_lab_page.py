@@ -49,6 +49,12 @@ def test_gallery_opens_a_lab_of_ones_own(make_lab, site):
     wait_until(lab.page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     assert lab.state("state.welcome.owner") is True
     assert "token" not in lab.page.url, "the address bar shows the viewing link"
+    lab.page.get_by_role("button", name="About this scenario").last.click()
+    about = lab.page.get_by_role("dialog", name="Region crash: duplicates since the last snapshot")
+    expect(about).to_contain_text("It took two rounds and completed at 5.3 s.")
+    expect(about).to_contain_text("the newest snapshot line links the cursor of us-east")
+    about.get_by_role("button", name="Close").click()
+    expect(about).to_be_hidden()
     assert lab.troubles == []
 
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { neighbour } from "../../static/js/layout/neighbours.js";
+import { paragraphsOf } from "../../static/js/model/format.js";
 import { factParts } from "../../static/js/model/scenario_facts.js";
 import { isPlayed, notePlayed, noteSaid, outcomeParts, saidOf, wasPlayed } from "../../static/js/model/played.js";
 import { matches } from "../../static/js/model/scenario_search.js";
@@ -51,6 +52,12 @@ test("every word must be somewhere in title, watch or what happens", () => {
   assert.ok(matches(scenario, "three STEP down"));
   assert.ok(!matches(scenario, "three steps"));
   assert.ok(matches(scenario, "  "));
+});
+
+test("a text of a file is its paragraphs, without the file's line breaks", () => {
+  assert.deepEqual(paragraphsOf("One\n  line.\nTwo.\n\nNext\nparagraph.\n"), ["One line. Two.", "Next paragraph."]);
+  assert.deepEqual(paragraphsOf(""), []);
+  assert.deepEqual(paragraphsOf(undefined), []);
 });
 
 test("arrows go to the nearest card that way, also in a last row that is short", () => {

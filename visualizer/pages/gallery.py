@@ -87,13 +87,18 @@ def _place(scenario: Any) -> tuple[int, str, int, str]:
     )
 
 
+def paragraphs(text: str) -> str:
+    """A text without the line breaks of its file: paragraphs stay, with an empty line between two."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+
+
 def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
     """What a card says; without a picture until somebody asked for it."""
     return {
         "name": scenario.name,
         "title": scenario.title,
         "family": scenario.family,
-        "about": scenario.about,
+        "about": paragraphs(scenario.about),
         "watch": scenario.watch,
         "until_us": scenario.until_us,
         "seed": scenario.seed,

@@ -78,3 +78,6 @@ export function sentence(text) {
   const begun = capitalised(text);
   return /[.!?:…]$/.test(begun) ? begun : `${begun}.`;
 }
+
+/** The paragraphs of a text from a scenario file, without the line breaks of the file. @returns {string[]} */
+export const paragraphsOf = (text) => (text ?? "").split(/\n\s*\n/).map((part) => part.split(/\s+/).filter(Boolean).join(" ")).filter(Boolean);

@@ -7,6 +7,7 @@ import { keyGroupsOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
 import { writeGroupLegend } from "../protocols/emqx/render/group_legend.js";
 import { writeLegend } from "../protocols/pulsar/render/legend.js";
+import { makeAbout } from "./about.js";
 import { makeShare } from "./share.js";
 
 export function makeHeader(document, root, { window, requests, base, token, getState, say, ask, appearance }) {
@@ -16,6 +17,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const legend = required(root, "[data-part=legend]");
   const help = required(root, "[data-part=help]");
   const words_button = required(root, "[data-act=words]");
+  const about = makeAbout(document, root);
   let legend_key = "";
   let kind = null;
 
@@ -80,6 +82,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       const others = state.viewers - 1;
       setText(viewers, others > 0 ? `${others} more watching` : "");
       if (state.welcome) {
+        about.update(state.welcome);
         setText(seed, `seed ${state.welcome.seed}`);
         if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
         root.classList.toggle("watching-only", !state.welcome.owner);

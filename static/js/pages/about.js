@@ -1,0 +1,35 @@
+/** The dialog "About this scenario": what the scenario shows and what to watch, for a lab whose file says it. */
+
+import { paragraphsOf } from "../model/format.js";
+import { element, required, setText } from "../render/dom.js";
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root the lab page
+ * @returns {{update: (welcome: {title: string, scenario: string, about: string, watch: string} | null) => void}}
+ */
+export function makeAbout(document, root) {
+  const dialog = required(root, "dialog[data-part=about]");
+  const buttons = [...root.querySelectorAll("[data-act=about]")];
+  let written = null;
+  for (const button of buttons) button.addEventListener("click", () => dialog.showModal());
+  required(dialog, "[data-act=about-close]").addEventListener("click", () => dialog.close());
+
+  function write({ title, scenario, about, watch }) {
+    setText(required(dialog, "[data-part=about-title]"), title);
+    required(dialog, "[data-part=about-text]").replaceChildren(
+      ...paragraphsOf(about).map((text) => element(document, "p", { text })),
+      ...(watch ? [element(document, "h3", { text: "What to watch" }), ...paragraphsOf(watch).map((text) => element(document, "p", { text }))] : []),
+      element(document, "p.quiet", { text: `Scenario ${scenario}` }),
+    );
+    for (const button of buttons) button.hidden = !about;
+  }
+
+  return {
+    update(welcome) {
+      if (!welcome || welcome === written) return;
+      written = welcome;
+      write(welcome);
+    },
+  };
+}
