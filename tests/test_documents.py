@@ -92,13 +92,14 @@ def test_links_between_documents_lead_somewhere(document):
 
 
 def test_the_tutorial_names_labels_that_the_pages_have():
-    """Bold words in the tutorial are labels or titles, spelled as on the page."""
-    labels = set(re.findall(r"\*\*(.+?)\*\*", (ROOT / "docs" / "tutorial.md").read_text()))
+    """Bold words in the tutorial are labels or titles, spelled as on the page; so is a report's sentence."""
+    text = (ROOT / "docs" / "tutorial.md").read_text()
+    labels = {*re.findall(r"\*\*(.+?)\*\*", text), *re.findall(r"> (An idempotent .+?)\d", text)}
     places = [
         ("templates", "*.html"),
         ("static/js", "*.js"),
-        ("visualizer", "*.html"),
         ("simulator", "*.yaml"),
+        ("spark_reports", "*.py"),
     ]
     shown = "\n".join(path.read_text() for folder, kind in places for path in (ROOT / folder).rglob(kind))
     assert len(labels) >= 5
