@@ -183,3 +183,11 @@ def test_problematic_parts_fit_on_one_screen():
     part = text.partition("## Problematic parts\n")[2].partition("\n## ")[0]
     lines = sum(1 + len(line) // 160 for line in part.strip().splitlines())
     assert 0 < lines <= 45
+
+
+def test_the_operations_page_lists_every_setting_of_the_environment():
+    settings = (ROOT / "labsite" / "settings.py").read_text()
+    names = set(re.findall(r'(?:environ\.get|environment\.\w+)\(\s*"([A-Z_]+)"', settings)) | {"SECRET_KEY"}
+    assert len(names) >= 9
+    text = (ROOT / "docs" / "operations.md").read_text()
+    assert sorted(name for name in names if f"| `{name}`" not in text) == []
