@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { commandWords } from "../../static/js/model/command_words.js";
-import { hasPeers, takesSnapshots } from "../../static/js/model/possible.js";
+import { hasPeers, takesSnapshots } from "../../static/js/protocols/pulsar/model/possible.js";
 
 const lab = (family, clusters, topic = {}) => ({
   welcome: { family, names: { clusters } },

@@ -155,7 +155,7 @@ import { makeStanding } from "PAGE/protocols/pulsar/model/standing.js";
 import { threadsOf } from "PAGE/protocols/pulsar/layout/threads.js";
 import { sentenceOf } from "PAGE/model/sentence.js";
 import { mirrorOf } from "PAGE/model/mirror.js";
-import { isGroupLab } from "PAGE/protocols/emqx/model/groups.js";
+import { protocolOf } from "PAGE/protocols/table.js";
 import { listedOf } from "PAGE/model/event_window.js";
 const plain = (key, value) => (value instanceof Map ? [...value] : value);
 const { welcome, pages, around } = JSON.parse(readFileSync(0, "utf8"));
@@ -163,15 +163,15 @@ const shown = pages.map((texts) => {
   const state = texts.map(decode).reduce(reduce, reduce(emptyLab(), welcome));
   const watched = whatIsWatched(state, {});
   const { welcome: _w, epoch, number, playing, speed, reached, sampled, viewers, missed, gaps, older, names, markers, cells, owners, view: { furthest_us, ...view }, branches, ...held } = state;
-  const standing = isGroupLab(state) ? null : makeStanding(state, watched);
-  const logs = Object.entries(cells).map(([where, { first, count, length }]) => {
+  const standing = protocolOf(state).name === "pulsar" ? makeStanding(state, watched) : null;
+  const logs = Object.entries(cells ?? {}).map(([where, { first, count, length }]) => {
     const from = Math.max(first, length - CELLS);
     const [cluster, topic] = where.split("/");
     return [where, length, count - (from - first), standing && topic === watched.topic ? [...standing(cluster, from, length)] : null];
   });
   const key = [view.branch, view.seq, furthest_us].join("|");
   const { rows } = around ? listedOf(state, { ...around, key }, key) : { rows: [] };
-  return { ...held, view, watched, logs, threads: isGroupLab(state) ? null : threadsOf(state, watched), sentence: sentenceOf(state, watched), words: mirrorOf(state, watched), events: rows };
+  return { ...held, view, watched, logs, threads: protocolOf(state).name === "pulsar" ? threadsOf(state, watched) : null, sentence: sentenceOf(state, watched), words: mirrorOf(state, watched), events: rows };
 });
 console.log(JSON.stringify(shown, plain));
 """

@@ -3,16 +3,12 @@
  * clock, the page or the network. A frame that does not follow is counted in `gaps` and changes nothing else.
  */
 
+import { protocolOf } from "../protocols/table.js";
 import { placeOf } from "../wire/sequence.js";
-import { appendCells, prependCells } from "../protocols/pulsar/model/cells.js";
 import { changedView } from "./changes.js";
 import { emptyLab } from "./state.js";
-import { beginsOf } from "../protocols/pulsar/model/begins.js";
 import { addKept } from "./kept.js";
 import { addPoints, POINTS_KEPT } from "./forecast.js";
-import { foldMarkers, noMarkers } from "../protocols/pulsar/model/markers.js";
-import { foldOwners } from "../protocols/pulsar/model/owners.js";
-import { foldSnapshots, noSnapshots } from "../protocols/pulsar/model/snapshots.js";
 import { addRows, ROWS_KEPT } from "./rows.js";
 
 const TAKES = {
@@ -20,7 +16,6 @@ const TAKES = {
   viewers: (state, message) => ({ ...state, viewers: message.count }),
   lagged: (state, message) => ({ ...state, missed: state.missed + message.missed }),
   frame: takeFrame,
-  "cells-older": takeOlder,
 };
 
 /**
@@ -29,7 +24,7 @@ const TAKES = {
  * @returns {import("./state.js").LabState} the same object when the message says nothing about the lab
  */
 export function reduce(state, message) {
-  const take = TAKES[message.type];
+  const take = TAKES[message.type] ?? (state.view && protocolOf(state).takes?.[message.type]);
   return take ? take(state, message) : state;
 }
 
@@ -38,7 +33,8 @@ function takeFrame(state, given) {
   if (place === "old") return state;
   if (place === "gap") return { ...state, gaps: state.gaps + 1 };
   const frame = given.snapshot ? given : { ...given, view: changedView(state.view, given.changes, given.whole) };
-  const base = frame.snapshot ? startOver(state) : state;
+  const protocol = protocolOf(frame);
+  const base = frame.snapshot ? { ...startOver(state), ...protocol.nothingFolded?.() } : state;
   const follows = !frame.snapshot && frame.rows_from <= base.view.seq;
   const rows = addRows(base.rows, frame.rows, follows);
   const goes_on = !frame.snapshot && frame.forecast_from_us <= base.at_us;
@@ -54,20 +50,16 @@ function takeFrame(state, given) {
     speed: frame.speed ?? base.speed,
     reached: frame.reached ?? null,
     view: frame.view,
-    cells: takeCells(base, frame.cells),
-    owners: foldOwners(base.owners, frame.cells),
     flights: frame.flights,
     flights_total: frame.flights_total,
     sampled: frame.sampled,
     rows,
     rows_from: rows.length >= ROWS_KEPT ? rows[0].seq : Math.min(frame.rows_from, follows ? base.rows_from : Infinity),
     kept,
-    snapshots: kept.snapshots === base.kept.snapshots ? base.snapshots : foldSnapshots(noSnapshots(), kept.snapshots),
-    markers: foldMarkers(follows ? base.markers : noMarkers(), frame.rows),
-    begins: beginsOf(kept.created, frame.view),
     forecast,
     forecast_from_us: forecast.length >= POINTS_KEPT ? forecast[0][0] : Math.min(frame.forecast_from_us, goes_on ? base.forecast_from_us : Infinity),
     branches: frame.branches ?? base.branches,
+    ...protocol.foldFrame?.(base, frame, { kept, follows }),
   };
 }
 
@@ -82,20 +74,4 @@ function startOver(state) {
     gaps: state.gaps,
     branches: state.branches,
   };
-}
-
-function takeCells(state, blocks) {
-  if (!blocks) return state.cells;
-  const cells = { ...state.cells };
-  for (const [where, block] of Object.entries(blocks)) cells[where] = appendCells(cells[where], block, state.names);
-  return cells;
-}
-
-/** Cells that the page fetched as a tile, to be put before those it holds: `{branch, where, block}`. */
-function takeOlder(state, { branch, where, block }) {
-  const store = state.cells[where];
-  if (!store || state.view?.branch !== branch) return state;
-  const grown = prependCells(store, block, state.names);
-  if (grown === store) return state;
-  return { ...state, cells: { ...state.cells, [where]: grown }, owners: foldOwners(state.owners, { [where]: block }), older: state.older + 1 };
 }

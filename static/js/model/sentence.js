@@ -3,13 +3,7 @@
  * viewer may choose). Every figure comes from the engine's own counting, never from the drawing.
  */
 
-import { creationSentence } from "../protocols/pulsar/model/creation.js";
-import { groupSentence } from "../protocols/emqx/model/group_sentence.js";
-import { isGroupLab } from "../protocols/emqx/model/groups.js";
-import { counted, whole } from "./format.js";
-import { shadowSentence } from "../protocols/pulsar/model/shadows.js";
-import { topicView } from "./state.js";
-import { isUp } from "./watched.js";
+import { protocolOf } from "../protocols/table.js";
 
 /** @typedef {string | {strong: string} | {harm: string} | {soft: string} | {pick: string, choices: string[]}} Part */
 
@@ -19,88 +13,11 @@ import { isUp } from "./watched.js";
  * @returns {Part[]}
  */
 export function sentenceOf(state, watched) {
-  if (!state.view || !watched) return ["Connecting…"];
-  if (isGroupLab(state)) return groupSentence(state, watched);
-  const over = latestFailover(state, watched.subscription);
-  if (over) return afterwards(state, over);
-  const still = creationSentence(state);
-  if (still) return still;
-  return forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
+  return state.view && watched ? protocolOf(state).sentence(state, watched) : ["Connecting…"];
 }
 
-/** @returns {object | null} the newest failover of the subscription so far */
-export function latestFailover(state, subscription) {
-  const all = (state.view?.failovers ?? []).filter((one) => one.subscription === subscription);
-  return all.length ? all[all.length - 1] : null;
-}
-
-/** @returns {object | null} figures of the forecast for the watched target */
-function forecastFigures(state, watched, peer = watched.target) {
-  return state.view?.forecast?.[watched.subscription]?.to?.[peer] ?? null;
-}
-
-function forecastSentence(state, watched) {
-  const figures = watched.target && forecastFigures(state, watched);
-  if (!figures) return null;
-  const from = state.view.forecast[watched.subscription].from;
-  return [
-    `If ${from} failed now, `,
-    { pick: watched.target, choices: watched.peers },
-    " would deliver ",
-    ...harmOf(figures.duplicates, "twice"),
-    ". ",
-    ...restOf(figures),
-  ];
-}
-
-function harmOf(count, word) {
-  if (count === 0) return [{ strong: `nothing ${word}` }];
-  return [{ harm: `${counted(count, "message")} ${word}` }];
-}
-
-/** What is only in the cluster that was left is no harm where it was processed there already, as in a move that drains it. */
-function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
-  const [count, which] = stranded_unprocessed === undefined ? [stranded, ""] : [stranded_unprocessed, " (unread)"];
-  const left = stranded && count === 0 ? "No unread message was left behind, " : `${counted(count, "message")} not replicated${which}, `;
-  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
-}
-
-function afterwards(state, over) {
-  const down = state.view.clusters[over.from]?.state !== "up";
-  const opening = down ? `${over.from} failed. ` : `${over.subscription} moved from ${over.from}. `;
-  return [
-    opening,
-    { strong: over.to },
-    " has delivered ",
-    ...harmOf(over.duplicates ?? 0, "twice"),
-    ". ",
-    ...restOf(over),
-  ];
-}
-
-function quiet(state, watched) {
-  const known = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.topics?.[watched.topic]?.subscriptions?.[watched.subscription]);
-  if (!watched.subscription || known.length === 0) return ["Nobody has subscribed yet. ", { soft: "Press play." }];
-  const cluster = state.view.clusters[watched.subject];
-  if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `Nobody reads ${watched.subscription}.` }];
-  return [{ strong: watched.subscription }, ` reads in ${watched.subject}. `, { soft: nowhere(state, watched) }];
-}
-
-/** Why no region could take over. */
-export function nowhere(state, { topic, subject, lanes }) {
-  const others = lanes.filter((cluster) => cluster !== subject && topicView(state, cluster, topic));
-  if (others.length === 0) return "There is nowhere to fail over to.";
-  return `No region can take over: ${others.map((cluster) => whyNot(cluster, state.view.clusters[cluster].state)).join(", ")}.`;
-}
-
-/** A region that is up and yet no target is one that the topic was migrated away from (PIP-188): it only redirects clients. */
-const whyNot = (cluster, state) => (state === "up" ? `the topic was migrated away from ${cluster}` : `${cluster} is ${state}`);
-
-/** The line under the sentence after a failover: the forecast for the next one, since life goes on. */
-export function secondSentence(state, watched) {
-  if (!state.view || !watched || !latestFailover(state, watched.subscription)) return null;
-  return forecastSentence(state, watched) ?? (isUp(state, watched.subject) ? [{ soft: nowhere(state, watched) }] : null);
-}
+/** @returns {Part[] | null} the line under the sentence, where the protocol has one */
+export const secondSentence = (state, watched) => (state.view && watched ? (protocolOf(state).secondSentence?.(state, watched) ?? null) : null);
 
 /** @returns {string} the parts as one plain sentence, for the live region and the title */
 export const plainSentence = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? part.pick))).join("");

@@ -1,8 +1,6 @@
 /** The questions under the sentence: why messages came twice or were lost, once some were; what would have helped, after a failover. Each leads to the panel that answers it. */
 
-import { isGroupLab } from "../protocols/emqx/model/groups.js";
-import { questionOf } from "../model/questions.js";
-import { latestFailover } from "../model/sentence.js";
+import { protocolOf } from "../protocols/table.js";
 import { required, setText } from "../render/dom.js";
 
 /** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
@@ -19,12 +17,10 @@ export function makeAsks(root, panels) {
   }
   return {
     update(state, watched) {
-      const over = isGroupLab(state) ? null : latestFailover(state, watched.subscription);
-      const question = questionOf(isGroupLab(state) ? { duplicates: state.view.groups[watched.group]?.figures?.duplicates } : over);
+      const { question, shown } = protocolOf(state).ask(state, watched);
       if (question) setText(why, question);
       why.hidden = !question;
-      const hidden = isGroupLab(state) ? !question : !over;
-      if (line.hidden !== hidden) line.hidden = hidden;
+      if (line.hidden !== !shown) line.hidden = !shown;
     },
   };
 }

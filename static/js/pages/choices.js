@@ -1,7 +1,6 @@
 /** What a viewer may choose to look at: topic or partition, subscription, group. Hidden while there is nothing to choose. */
 
-import { partitionsOf } from "../protocols/pulsar/model/partitions.js";
-import { subscriptionsOf, topicsOf } from "../model/state.js";
+import { protocolOf } from "../protocols/table.js";
 import { element, required } from "../render/dom.js";
 
 export function makeChoices(document, root, { choose }) {
@@ -29,11 +28,8 @@ export function makeChoices(document, root, { choose }) {
 
   return {
     update(state, watched) {
-      const partitions = partitionsOf(state, watched.topic); // they have rows of their own to choose from
-      fill("topic", partitions.length === topicsOf(state).length ? [] : topicsOf(state).map((name) => [name, name]), watched.topic);
-      const groups = Object.keys(state.view.groups ?? {});
-      fill("group", groups.map((name) => [name, name]), watched.group);
-      fill("subscription", subscriptionsOf(state, watched.topic).map((name) => [name, name]), watched.subscription);
+      const offered = protocolOf(state).choices(state, watched);
+      for (const name of Object.keys(boxes)) fill(name, (offered[name] ?? []).map((one) => [one, one]), watched[name]);
     },
   };
 }

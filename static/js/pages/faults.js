@@ -1,52 +1,23 @@
-/** From a click on a thing, or a key, to a command: menus, the form for any command, the failover dialog. Each says beforehand what will happen. */
+/** From a click on a thing, or a key, to a command: menus and the form for any command. Each says beforehand what will happen. */
 
 import { consequencesOf } from "../model/consequences.js";
-import { nowhere } from "../model/sentence.js";
-import { hasPeers } from "../model/possible.js";
-import { makeCommandForm } from "../transport/command_form.js";
-import { makeFailoverDialog } from "../protocols/pulsar/transport/failover_dialog.js";
-import { isGroupLab } from "../protocols/emqx/model/groups.js";
-import { breakMenu, clusterMenu, consumerMenu, flightMenu, linkMenu } from "../protocols/pulsar/transport/fault_menus.js";
-import { clientMenu, groupBreakMenu, leaderMenu, nodeMenu, saidMenu } from "../protocols/emqx/transport/fault_menus.js";
-import { makeMenu } from "../transport/menu.js";
+import { protocolOf } from "../protocols/table.js";
 import { required } from "../render/dom.js";
+import { makeCommandForm } from "../transport/command_form.js";
+import { makeMenu } from "../transport/menu.js";
 
-const MENUS = {
-  node: (state, watched, { node }) => nodeMenu(state, node),
-  leader: (state, watched) => leaderMenu(state, watched),
-  client: (state, watched, { client }) => clientMenu(state, watched, client),
-  link: (state, watched, { pair }) => linkMenu(state, pair),
-  flight: (state, watched, { flight }) => saidMenu(flight),
-};
-
-export function makeFaults({ document, root, link, getState, getWatched, say, onMarker, onInside }) {
+/** `failOver` and `look` are the protocol's: what the key O does, and what an item of a menu shows in the inspector. */
+export function makeFaults({ document, root, link, getState, getWatched, failOver, look }) {
   const form = makeCommandForm(document, required(root, "[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
-  const failover = makeFailoverDialog(document, required(root, "[data-part=failover-dialog]"), {
-    getState,
-    getWatched,
-    // the first begins the branch, the others belong to it
-    onCommands: ([first, ...others]) => {
-      give(first);
-      others.forEach((command) => link.command(command));
-    },
-  });
   const menu = makeMenu(document, required(root, "[data-part=menu-home]"), choose, wordsOf);
   const break_button = required(root, "[data-act=break]");
   const acts = {
-    breakSomething: () => getState().view && menu.show((isGroupLab(getState()) ? groupBreakMenu : breakMenu)(getState(), getWatched()), break_button),
-    failOver,
+    breakSomething: () => getState().view && menu.show(protocolOf(getState()).breakMenu(getState(), getWatched()), break_button),
+    failOver: () => getState().view && failOver(),
     anyCommand: () => form.show(),
   };
   break_button.addEventListener("click", acts.breakSomething);
   required(root, "[data-act=fail-over]").addEventListener("click", acts.failOver);
-
-  function failOver() {
-    const state = getState();
-    if (!state.view) return;
-    if (!hasPeers(state)) acts.breakSomething(); // a group, or a cluster alone, has nowhere to go
-    else if (getWatched().target === null) say({ error: nowhere(state, getWatched()), hint: "Restart a region, or go back to an instant at which one is up.", tone: "plain" });
-    else failover.show();
-  }
 
   /** On a branch of its own, so that Z undoes it. */
   function give(command) {
@@ -57,8 +28,7 @@ export function makeFaults({ document, root, link, getState, getWatched, say, on
     if (item.command && item.before_us !== undefined) giveBefore(item);
     else if (item.command) give(item.command);
     else if (item.form) form.show(item.form.name, item.form.preset);
-    else if (item.marker !== undefined) onMarker(item.marker);
-    else if (item.look) onInside(item.look);
+    else if (item.look) look(item.look);
     else acts[item.act]();
   }
 
@@ -78,19 +48,6 @@ export function makeFaults({ document, root, link, getState, getWatched, say, on
     return item.act === "failOver" ? "Choose from, to and how; what it would cost is said before you do it." : "Every command there is, with what it does.";
   }
 
-  return {
-    acts,
-    on: {
-      onCluster: (cluster, anchor) => menu.show(clusterMenu(getState(), getWatched(), cluster), anchor),
-      onConsumer: (cluster, anchor) => menu.show(consumerMenu(getState(), getWatched(), cluster), anchor),
-      onLink: (pair, anchor) => menu.show(linkMenu(getState(), pair), anchor),
-      onFlight: (flight, anchor) => menu.show(flightMenu(flight), anchor),
-      /** A thing of a group lab: a menu where something can be done to it, else a look inside. */
-      onGroupThing: (thing, anchor) => {
-        const of_group = MENUS[thing.kind];
-        if (of_group) menu.show(of_group(getState(), getWatched(), thing), anchor);
-        else onInside(thing);
-      },
-    },
-  };
+  /** `state` is what an open dialog speaks of; without one, the present state. */
+  return { acts, menus: { show: menu.show, state: getState, give, breakSomething: acts.breakSomething } };
 }

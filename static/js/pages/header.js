@@ -1,14 +1,14 @@
 /** The head of the page: who watches, the report, keys, the legend. */
 
 import { seconds } from "../model/format.js";
-import { isGroupLab } from "../protocols/emqx/model/groups.js";
-import { hasPeers, takesSnapshots } from "../model/possible.js";
+import { protocolOf } from "../protocols/table.js";
 import { keyGroupsOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
-import { writeGroupLegend } from "../protocols/emqx/render/group_legend.js";
-import { writeLegend } from "../protocols/pulsar/render/legend.js";
 import { makeAbout } from "./about.js";
 import { makeShare } from "./share.js";
+
+/** Before the first frame says which protocol the lab is of. */
+const EVERY_KEY = { without: [], says: {} };
 
 export function makeHeader(document, root, { window, requests, base, token, getState, say, ask, appearance }) {
   const viewers = required(root, "[data-part=viewers]");
@@ -19,16 +19,16 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const words_button = required(root, "[data-act=words]");
   const about = makeAbout(document, root);
   let legend_key = "";
-  let kind = null;
+  let keys_of = null;
 
   function writeKeys(wanted) {
-    if (kind === wanted) return;
-    kind = wanted;
+    if (keys_of === wanted) return;
+    keys_of = wanted;
     const line = ({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })];
     const group = ({ title, keys }) => element(document, "section", {}, [element(document, "h3", { text: title }), element(document, "dl", {}, keys.flatMap(line))]);
-    required(help, "[data-part=keys]").replaceChildren(...keyGroupsOf(kind).filter(({ keys }) => keys.length).map(group));
+    required(help, "[data-part=keys]").replaceChildren(...keyGroupsOf(wanted).filter(({ keys }) => keys.length).map(group));
   }
-  writeKeys("logs");
+  writeKeys(EVERY_KEY);
   const acts = {
     help() {
       if (help.open) help.close();
@@ -87,14 +87,13 @@ export function makeHeader(document, root, { window, requests, base, token, getS
         if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
         root.classList.toggle("watching-only", !state.welcome.owner);
       }
-      const groups = isGroupLab(state);
-      writeKeys(groups ? "groups" : "logs");
-      const possible = { snapshots: takesSnapshots(state, watched), peers: hasPeers(state) };
+      const protocol = protocolOf(state);
+      writeKeys(protocol.keys);
+      const possible = protocol.possible(state, watched);
       root.classList.toggle("without-snapshots", !possible.snapshots);
       root.classList.toggle("without-peers", !possible.peers);
-      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, groups, possible.snapshots].join("|");
-      if (key !== legend_key && groups) writeGroupLegend(document, legend, theme, ratio);
-      else if (key !== legend_key) writeLegend(document, legend, theme, { ratio, clusters: watched.clusters, ...possible });
+      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, protocol.name, possible.snapshots].join("|");
+      if (key !== legend_key) protocol.writeLegend(document, legend, theme, { ratio, clusters: watched.clusters, ...possible });
       legend_key = key;
     },
   };

@@ -9,8 +9,6 @@ import { makeRequests } from "../wire/http.js";
 import { ownerToken } from "../wire/token.js";
 import { emptyLab } from "../model/state.js";
 import { reduce } from "../model/reduce.js";
-import { olderCells } from "../protocols/pulsar/model/older_cells.js";
-import { makeTiles } from "../protocols/pulsar/model/tiles.js";
 import { whatIsWatched } from "../model/watched.js";
 import { instantShown, stoppedClock, tookFrame } from "../playback/clock.js";
 import { makeLoop } from "../playback/loop.js";
@@ -39,7 +37,6 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   let fresh_hello = false;
   const credit = makeCredit();
 
-  const tiles = makeTiles({ get: requests.get, base, onTile: () => loop.wake() });
   const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => state.welcome && state.welcome.owner === true, say: (notice) => view.say(notice) });
   const watched = () => whatIsWatched(state, wish);
   const view = makeView({
@@ -48,7 +45,6 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     window,
     link,
     requests,
-    tiles,
     base,
     token,
     getState: () => state,
@@ -69,7 +65,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     tick: (wall_ms) => {
       const again = view.draw(state, watched(), instantShown(clock, wall_ms), wall_ms);
       const before = state;
-      for (const older of olderCells(view.scene(), state, tiles)) state = reduce(state, older);
+      for (const older of view.older(state)) state = reduce(state, older);
       return again || state.playing || state !== before;
     },
   });
@@ -88,7 +84,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
       }
       const seen = credit(message);
       if (seen) connection.send(seen);
-      if (state.view?.branch !== before.view?.branch) tiles.clear();
+      if (state.view?.branch !== before.view?.branch) view.forgetBranch();
       clock = tookFrame(clock, state, now());
     }
     played(state);

@@ -1,18 +1,8 @@
-import { ADMIN_PANEL } from "../protocols/pulsar/pages/admin_panel.js";
-import { BROKERS } from "../protocols/pulsar/pages/brokers_panel.js";
-import { CREATION } from "../protocols/pulsar/pages/creation_panel.js";
-import { FORECAST } from "../protocols/pulsar/pages/forecast_panel.js";
-import { HANDSHAKES } from "../protocols/emqx/pages/handshake_panel.js";
-import { LAYERS } from "../protocols/emqx/pages/layers_panel.js";
-import { MIGRATION } from "../protocols/pulsar/pages/migration_panel.js";
-import { ROUNDS } from "../protocols/emqx/pages/rounds_panel.js";
-import { SHADOWS } from "../protocols/pulsar/pages/shadow_panel.js";
-import { WHY_TWICE } from "./story_panel.js";
-import { WHAT_IF } from "./what_if_panel.js";
+import { PROTOCOLS } from "../protocols/table.js";
 
 /**
- * The panels that hang under the logs beside “Time”, in the order of their tabs. To add one: import it, put it in the list;
- * the recipe in CONTRIBUTING.md says what a panel is.
+ * The panels that hang under the logs beside “Time”, in the order of their tabs: those of each protocol, one that several
+ * have only once. To add one: put it in its protocol's manifest; the recipe in CONTRIBUTING.md says what a panel is.
  *
  * @typedef {object} Panel
  * @property {string} name for addresses (`?panel=name`) and tests, in words-with-hyphens
@@ -31,4 +21,4 @@ import { WHAT_IF } from "./what_if_panel.js";
  */
 
 /** @type {Panel[]} */
-export const PANELS = [HANDSHAKES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS];
+export const PANELS = [...new Set(PROTOCOLS.flatMap(({ panels }) => panels))];

@@ -10,9 +10,9 @@ const SHOWN = 7;
 /**
  * @param {Document} document
  * @param {object} answer of `/labs/<id>/row/<seq>.json`: `row`, and its causes nearest first
- * @param {{onMarker: (number: number) => void}} on
+ * @param {{says: string, act: () => void}[]} acts_of_row what can be done with the row
  */
-export function becauseOf(document, answer, { onMarker }) {
+export function becauseOf(document, answer, acts_of_row) {
   const row = answer.row ?? answer;
   const causes = (answer.causes ?? []).filter((one) => one.seq !== row.seq);
   const shown = causes.length > SHOWN ? [...causes.slice(0, SHOWN - 1), causes[causes.length - 1]] : causes;
@@ -21,8 +21,7 @@ export function becauseOf(document, answer, { onMarker }) {
     putParts(document, words, wordsOfRow(cause));
     return element(document, "li", {}, [element(document, "time", { text: seconds(cause.at_us) }), words]);
   });
-  const acts = [];
-  if (row.marker !== undefined) acts.push(element(document, "button.plain", { type: "button", text: "Look inside the marker", onclick: () => onMarker(row.marker) }));
+  const acts = acts_of_row.map(({ says, act }) => element(document, "button.plain", { type: "button", text: says, onclick: act }));
   return element(document, "div.because", {}, [
     causes.length ? element(document, "b", { text: "because" }) : element(document, "span.quiet", { text: "It rests on nothing earlier." }),
     element(document, "ol", {}, lines),

@@ -1,6 +1,6 @@
 /** The lit causal cone in the space-time diagram: each cause joined to what it brought, whether a marker, a message or a cursor. */
 
-import { arrowHead } from "../protocols/pulsar/render/passages.js";
+import { arrowHead } from "./arrows.js";
 
 /**
  * @param {CanvasRenderingContext2D} context

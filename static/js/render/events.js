@@ -7,7 +7,7 @@
  */
 
 import { seconds } from "../model/format.js";
-import { glyphOfRow, wordsOfRow } from "../model/row_words.js";
+import { glyphOfRow, isToldElsewhere, wordsOfRow } from "../model/row_words.js";
 import { foldedRuns } from "../model/row_runs.js";
 import { element, putParts, required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
@@ -22,12 +22,8 @@ const AHEAD_PART = 1 / 3;
 /** What a person does to scroll the list or to choose in it. */
 const BY_HAND = ["wheel", "touchmove", "pointerdown", "keydown"];
 
-/** Rows whose story another row tells better: a marker's writing and travels, the positions of a snapshot. */
-const TOLD_ELSEWHERE = new Set(["marker.sent", "marker.handled", "marker.stored", "snapshot.position", "update.position", "cursor.persisted"]);
-const isTold = (row) => TOLD_ELSEWHERE.has(row.type) || (row.type === "marker.written" && row.reason !== "snapshot_response");
-
 const FILTERS = {
-  protocol: (row) => (!row.type.startsWith("message.") || row.type === "message.held") && !isTold(row),
+  protocol: (row) => (!row.type.startsWith("message.") || row.type === "message.held") && !isToldElsewhere(row),
   messages: (row) => row.type.startsWith("message."),
   all: () => true,
 };

@@ -1,17 +1,8 @@
-/**
- * A look inside one thing: a marker (JSON as PIP-33 prints it, its bytes, where it travelled) or a message (where it lies, who
- * has let it go). A panel at the side, not a modal one: the diagram stays in view.
- */
+/** A look inside one thing, at the side of the page and not modal: the diagram stays in view. Protocols make what it shows. */
 
-import { bytes, seconds } from "../model/format.js";
-import { isAcknowledged } from "../protocols/pulsar/model/acknowledged.js";
-import { identityOf, originOf } from "../protocols/pulsar/model/cells.js";
-import { positionOf } from "../protocols/pulsar/model/positions.js";
-import { wordsOfRow } from "../model/row_words.js";
-import { topicView } from "../model/state.js";
-import { element, putParts, required } from "./dom.js";
+import { element, required } from "./dom.js";
 
-export function makeInspector(document, root, { getMarker, onSeek, onFollow }) {
+export function makeInspector(document, root) {
   const panel = required(root, "[data-part=inspector]");
   const title = required(root, "[data-part=inspector-title]");
   const body = required(root, "[data-part=inspector-body]");
@@ -37,76 +28,32 @@ export function makeInspector(document, root, { getMarker, onSeek, onFollow }) {
     panel.focus();
   }
 
-  async function showMarker(number) {
+  /**
+   * Facts that the server knows: the heading at once, the nodes when the answer is there. A later look replaces it.
+   * @param {string} heading
+   * @param {() => Promise<object>} ask
+   * @param {(answer: object) => {heading: string, nodes: Node[]}} write
+   */
+  async function showAnswer(heading, ask, write) {
     const mine = ++asked;
-    open(`Marker ${number}`, [element(document, "p.quiet", { text: "Asking the server…" })]);
-    let marker;
+    open(heading, [element(document, "p.quiet", { text: "Asking the server…" })]);
+    let answer;
     try {
-      marker = await getMarker(number);
+      answer = await ask();
     } catch (reason) {
-      if (mine === asked) open(`Marker ${number}`, [element(document, "p", { text: `${reason.message} ${reason.hint ?? ""}` })]);
+      if (mine === asked) open(heading, [element(document, "p", { text: `${reason.message} ${reason.hint ?? ""}` })]);
       return;
     }
     if (mine !== asked) return;
-    open(`${marker.type.replace(/_/g, " ")} · marker ${number}`, markerNodes(document, marker, onSeek));
+    const written = write(answer);
+    open(written.heading, written.nodes);
   }
 
-  function showMessage(state, watched, cluster, index) {
-    asked += 1;
-    const store = state.cells[`${cluster}/${watched.topic}`];
-    const at = index - store.first;
-    const identity = identityOf(store.columns, at);
-    const producer = state.names.list[store.columns.producer[at]];
-    const number = store.columns.number[at];
-    const size = store.columns.size[at];
-    const lines = watched.lanes.map((name) => lineOfCluster(document, state, watched, name, identity));
-    open(`${producer}/${number}`, [
-      element(document, "p", { text: `From ${watched.clusters[originOf(store.columns.kind[at])] ?? "?"}${size > 1 ? `, a batch of ${size} messages in one entry` : ""}.` }),
-      element(document, "table.places", {}, lines),
-      element(document, "button.plain", { type: "button", text: `Step along ${producer}/${number}`, onclick: () => onFollow(producer, number) }),
-    ]);
-  }
-  /** Anything else, as nodes made by who knows it. */
+  /** @param {string} heading @param {Node[]} nodes */
   function showFacts(heading, nodes) {
     asked += 1;
     open(heading, nodes);
   }
 
-  return { showMarker, showMessage, showFacts, close, isOpen: () => !panel.hidden };
-}
-
-function markerNodes(document, marker, onSeek) {
-  const json = typeof marker.json === "string" ? marker.json : JSON.stringify(marker.json, null, 2);
-  const hex = (marker.bytes_hex ?? "").replace(/../g, "$& ").trim();
-  return [
-    element(document, "p", { text: `Written in ${marker.cluster}; ${bytes((marker.bytes_hex ?? "").length / 2)}.` }),
-    element(document, "pre.json", { text: json, tabindex: "0", "aria-label": "the marker as JSON" }),
-    element(document, "h3", { text: "Bytes" }),
-    element(document, "pre.hex", { text: hex, tabindex: "0", "aria-label": "the marker's bytes" }),
-    element(document, "h3", { text: "Where it travelled" }),
-    element(document, "ol.travels", {}, (marker.travels ?? []).map((row) => travelLine(document, row, onSeek))),
-  ];
-}
-
-function travelLine(document, row, onSeek) {
-  const words = element(document, "span");
-  putParts(document, words, wordsOfRow(row));
-  return element(document, "li", {}, [element(document, "button.event", { type: "button", onclick: () => onSeek(row) }, [element(document, "time", { text: seconds(row.at_us) }), words])]);
-}
-
-function lineOfCluster(document, state, watched, cluster, identity) {
-  const store = state.cells[`${cluster}/${watched.topic}`];
-  const topic = topicView(state, cluster, watched.topic);
-  const places = [];
-  for (let at = 0; store && at < store.count; at++) if (store.columns.kind[at] < 100 && identityOf(store.columns, at) === identity) places.push(store.first + at);
-  const cursor = topic?.subscriptions?.[watched.subscription];
-  const where = places.map((index) => positionOf(topic.ledgers, index) || `entry ${index}`).join(", ");
-  const standing = places.length === 0 ? "not here" : !cursor ? "no subscription" : isAcknowledged(cursor, places[0]) ? "acknowledged" : heldBy(cursor, places[0]);
-  return element(document, "tr", {}, [element(document, "th", { text: cluster, scope: "row" }), element(document, "td", { text: where }), element(document, "td", { text: standing })]);
-}
-
-function heldBy(cursor, index) {
-  const holder = Object.entries(cursor.consumers).find(([, consumer]) => consumer.in_hand.includes(index));
-  if (holder) return `with ${holder[0]}`;
-  return index < cursor.read_index ? "dispatched" : "not read";
+  return { showAnswer, showFacts, close, isOpen: () => !panel.hidden };
 }

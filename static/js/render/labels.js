@@ -2,6 +2,8 @@
 
 import { fontOf } from "./theme.js";
 
+/** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
+
 /** @returns {(runs: {text: string, weight: number}[]) => number} width in px; widths are remembered per text and weight */
 export function makeMeasure(context, theme) {
   const widths = new Map();
@@ -19,7 +21,7 @@ export function makeMeasure(context, theme) {
   }
 }
 
-/** @param {{x: number, y: number, height: number, label: import("../protocols/pulsar/render/label_requests.js").Run[]}[]} placed */
+/** @param {{x: number, y: number, height: number, label: Run[]}[]} placed */
 export function drawLabels(context, placed, theme, measure) {
   context.textAlign = "left";
   context.textBaseline = "middle";

@@ -4,21 +4,18 @@ import { element, required } from "../render/dom.js";
 import { COMMANDS, commandOf } from "../model/commands.js";
 import { consequencesOf } from "../model/consequences.js";
 import { capitalised, seconds } from "../model/format.js";
-import { lanesOf, topicsOf, subscriptionsOf } from "../model/state.js";
+import { lanesOf } from "../model/state.js";
+import { protocolOf } from "../protocols/table.js";
 
 const HINTS = {
   duration: "such as 300ms or 2s",
   distribution: "such as 200ms",
   share: "such as 5%",
-  messages: "such as web/5, web/7",
   names: "such as us-west, us-east",
-  position: "ledger:entry, earliest or latest",
   address: "a topic's name",
   addresses: "names of topics",
   integer: "a whole number",
-  "setting-name": "Pulsar's own name",
   "setting-value": "its new value",
-  namespace: "tenant/namespace",
 };
 
 /**
@@ -31,7 +28,6 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
   const chooser = required(dialog, "[data-part=form-command]");
   const fields = required(dialog, "[data-part=form-fields]");
   const says = required(dialog, "[data-part=form-says]");
-  chooser.replaceChildren(...Object.entries(COMMANDS).map(([name, command]) => element(document, "option", { value: name, text: `${command.says}  ·  ${name}` })));
   chooser.addEventListener("change", () => fill(chooser.value, {}));
   required(dialog, "[data-act=form-cancel]").addEventListener("click", () => dialog.close());
   required(dialog, "form").addEventListener("submit", (event) => {
@@ -71,55 +67,30 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
     }
     const input = choices
       ? element(document, "select", { name: argument.name }, [...(argument.required ? [] : [""]), ...choices].map((one) => element(document, "option", { value: one, text: one === "" ? "any" : one, selected: one === begin })))
-      : element(document, "input", { name: argument.name, required: argument.required, placeholder: HINTS[argument.kind] ?? "", autocomplete: "off", value: String(begin) });
+      : element(document, "input", { name: argument.name, required: argument.required, placeholder: hintOf(argument.kind), autocomplete: "off", value: String(begin) });
     return element(document, "label.field", {}, [element(document, "span", { text: label }), input]);
   }
 
-  function choicesOf(argument) {
+  const hintOf = (kind) => HINTS[kind] ?? protocolOf(getState()).hints?.[kind] ?? "";
+
+  function choicesOf({ kind, choices }) {
     const state = getState();
-    const watched = getWatched();
-    const names = state.welcome?.names ?? {};
     const clusters = lanesOf(state);
-    switch (argument.kind) {
-      case "choice":
-        return argument.choices;
-      case "cluster":
-        return clusters;
-      case "topic":
-        return names.topics ?? topicsOf(state);
-      case "topic-or-partition":
-        return topicsOf(state);
-      case "broker":
-        return Object.keys(state.view?.brokers ?? {});
-      case "subscription":
-        return names.subscriptions ?? subscriptionsOf(state, watched.topic);
-      case "consumer":
-        return names.consumers ?? null;
-      case "node":
-        return names.nodes ?? clusters;
-      case "session":
-        return names.sessions ?? null;
-      case "publisher":
-        return names.publishers ?? null;
-      case "subscription-filter":
-        return [...new Set(Object.values(state.view?.groups ?? {}).map(({ text }) => text))];
-      case "tenant":
-        return Object.keys(state.view?.lookup?.tenants ?? {});
-      case "producer":
-        return names.producers ?? Object.keys(state.view?.producers ?? {});
-      case "client":
-        return [...(names.consumers ?? []), ...(names.producers ?? [])];
-      case "link":
-        return clusters.flatMap((a, at) => clusters.slice(at + 1).flatMap((b) => [`${a} <-> ${b}`, `${a} -> ${b}`, `${b} -> ${a}`]));
-      default:
-        return null;
-    }
+    if (kind === "choice") return choices;
+    if (kind === "cluster") return clusters;
+    if (kind === "link") return clusters.flatMap((a, at) => clusters.slice(at + 1).flatMap((b) => [`${a} <-> ${b}`, `${a} -> ${b}`, `${b} -> ${a}`]));
+    return protocolOf(state).argument_choices[kind]?.(state, getWatched()) ?? null;
   }
 
   return {
-    show(name = "producer.publish", preset = {}) {
-      chooser.value = name;
-      fill(name, preset);
+    /** @param {string} [name] of the command that is chosen first @param {object} [preset] its arguments */
+    show(name, preset = {}) {
+      const protocol = protocolOf(getState());
+      if (!protocol) return;
+      const first = name ?? protocol.first_command;
+      chooser.replaceChildren(...Object.entries(protocol.commands).map(([one, command]) => element(document, "option", { value: one, text: `${command.says}  ·  ${one}` })));
+      chooser.value = first;
+      fill(first, preset);
       dialog.showModal();
       fields.querySelector("input, select")?.focus();
     },

@@ -1,9 +1,10 @@
 /**
  * The keyboard, as one table: key → what it does. Keys are not taken from someone who types, and a button keeps its own space
- * and enter. Listed on the page by `?` from the same table; `of` names the kind of lab that alone has it, `in_groups` what it is called in a lab of groups.
+ * and enter. Listed on the page by `?` from the same table; a protocol leaves out
+ * keys that it has nothing for, and says in its own words what the others do.
  */
 
-/** @type {{title: string, keys: {keys: string[], shown: string, says: string, act: string, of?: string, in_groups?: string}[]}[]} */
+/** @type {{title: string, keys: {keys: string[], shown: string, says: string, act: string}[]}[]} */
 const KEY_GROUPS = [
   {
     title: "Time",
@@ -11,8 +12,8 @@ const KEY_GROUPS = [
       { keys: [" "], shown: "space", says: "play, pause", act: "playPause" },
       { keys: ["ArrowRight"], shown: "→", says: "step", act: "step" },
       { keys: ["ArrowLeft"], shown: "←", says: "step back", act: "stepBack" },
-      { keys: ["Shift+ArrowRight"], shown: "⇧→", says: "next snapshot", act: "nextSnapshot", of: "logs" },
-      { keys: ["Shift+ArrowLeft"], shown: "⇧←", says: "previous snapshot", act: "previousSnapshot", of: "logs" },
+      { keys: ["Shift+ArrowRight"], shown: "⇧→", says: "next snapshot", act: "nextSnapshot" },
+      { keys: ["Shift+ArrowLeft"], shown: "⇧←", says: "previous snapshot", act: "previousSnapshot" },
       { keys: [","], shown: ",", says: "slower", act: "slower" },
       { keys: ["."], shown: ".", says: "faster", act: "faster" },
       { keys: ["f", "F"], shown: "F", says: "step by something else", act: "nextFilter" },
@@ -23,7 +24,7 @@ const KEY_GROUPS = [
     title: "Faults",
     keys: [
       { keys: ["b", "B"], shown: "B", says: "break something", act: "breakSomething" },
-      { keys: ["o", "O"], shown: "O", says: "fail over", act: "failOver", of: "logs" },
+      { keys: ["o", "O"], shown: "O", says: "fail over", act: "failOver" },
       { keys: ["z", "Z"], shown: "Z", says: "undo: the run without the last command", act: "undo" },
       { keys: ["y", "Y"], shown: "Y", says: "branches of this run", act: "branches" },
     ],
@@ -31,12 +32,12 @@ const KEY_GROUPS = [
   {
     title: "The logs",
     keys: [
-      { keys: ["+", "="], shown: "+", says: "magnify the logs", act: "magnify", in_groups: "magnify the next strip of streams" },
-      { keys: ["-"], shown: "−", says: "show more of the logs", act: "reduce", in_groups: "back to all strips" },
-      { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow", of: "logs" },
-      { keys: ["l", "L"], shown: "L", says: "one window for all lanes, or one each", act: "together", of: "logs" },
-      { keys: ["i", "I"], shown: "I", says: "fold or unfold the partitions", act: "partitions", of: "logs" },
-      { keys: ["d", "D"], shown: "D", says: "strips by shard, or by client", act: "foldBy", of: "groups" },
+      { keys: ["+", "="], shown: "+", says: "magnify the logs", act: "magnify" },
+      { keys: ["-"], shown: "−", says: "show more of the logs", act: "reduce" },
+      { keys: ["0"], shown: "0", says: "let the window follow again", act: "follow" },
+      { keys: ["l", "L"], shown: "L", says: "one window for all lanes, or one each", act: "together" },
+      { keys: ["i", "I"], shown: "I", says: "fold or unfold the partitions", act: "partitions" },
+      { keys: ["d", "D"], shown: "D", says: "strips by shard, or by client", act: "foldBy" },
     ],
   },
   {
@@ -44,16 +45,16 @@ const KEY_GROUPS = [
     keys: [
       { keys: ["["], shown: "[", says: "earlier, also in a story", act: "earlier" },
       { keys: ["]"], shown: "]", says: "later, also in a story", act: "later" },
-      { keys: ["m", "M"], shown: "M", says: "magnify time", act: "magnifyTime", of: "logs" },
-      { keys: ["n", "N"], shown: "N", says: "show more time", act: "reduceTime", of: "logs" },
-      { keys: ["9"], shown: "9", says: "back to now", act: "followTime", of: "logs" },
+      { keys: ["m", "M"], shown: "M", says: "magnify time", act: "magnifyTime" },
+      { keys: ["n", "N"], shown: "N", says: "show more time", act: "reduceTime" },
+      { keys: ["9"], shown: "9", says: "back to now", act: "followTime" },
     ],
   },
   {
     title: "Going about",
     keys: [
-      { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs", in_groups: "to the leader and its clients" },
-      { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime", of: "logs" },
+      { keys: ["1"], shown: "1", says: "to the logs", act: "toLogs" },
+      { keys: ["2"], shown: "2", says: "to the time diagram", act: "toTime" },
       { keys: ["3"], shown: "3", says: "to the events", act: "toEvents" },
       { keys: ["ArrowUp"], shown: "↑", says: "newer event in the list", act: "newerEvent" },
       { keys: ["ArrowDown"], shown: "↓", says: "older event in the list", act: "olderEvent" },
@@ -66,10 +67,12 @@ const KEY_GROUPS = [
   },
 ];
 
-/** @param {"logs" | "groups"} kind of lab @returns {{title: string, keys: {shown: string, says: string}[]}[]} what its keys do, as `?` lists them */
-export function keyGroupsOf(kind) {
-  const listed = ({ shown, says, in_groups }) => ({ shown, says: kind === "groups" && in_groups ? in_groups : says });
-  return KEY_GROUPS.map(({ title, keys }) => ({ title, keys: keys.filter((key) => !key.of || key.of === kind).map(listed) }));
+/** @typedef {{without: string[], says: Object<string, string>}} KeysOf acts that a protocol has nothing for, and its own words for others */
+
+/** @param {KeysOf} of @returns {{title: string, keys: {shown: string, says: string}[]}[]} what the keys do in a lab of the protocol, as `?` lists them */
+export function keyGroupsOf({ without, says: own }) {
+  const listed = ({ shown, says, act }) => ({ shown, says: own[act] ?? says });
+  return KEY_GROUPS.map(({ title, keys }) => ({ title, keys: keys.filter(({ act }) => !without.includes(act)).map(listed) }));
 }
 
 const TABLE = new Map(KEY_GROUPS.flatMap(({ keys }) => keys.flatMap((entry) => entry.keys.map((key) => [key, entry.act]))));

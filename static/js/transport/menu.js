@@ -3,10 +3,15 @@
 import { element } from "../render/dom.js";
 
 /**
+ * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, look?: object, words?: string}} Item
+ *   before_us: the command is given just before that instant, and the lab comes back to the present one; look: what the protocol shows in the inspector; words: what will happen, where the command does not say it
+ */
+
+/**
  * @param {Document} document
  * @param {HTMLElement} home element that holds the open menu
- * @param {(item: import("../protocols/pulsar/transport/fault_menus.js").Item) => void} onItem
- * @param {(item: import("../protocols/pulsar/transport/fault_menus.js").Item) => string} wordsOf what will happen, said while the item has the focus or the pointer
+ * @param {(item: Item) => void} onItem
+ * @param {(item: Item) => string} wordsOf what will happen, said while the item has the focus or the pointer
  */
 export function makeMenu(document, home, onItem, wordsOf) {
   let open = null;

@@ -1,5 +1,7 @@
 /** Forms of the commands about durable shared subscriptions: sessions, leaders, groups, nodes, storage, what borrowers and leaders say. */
 
+import { lanesOf } from "../../../model/state.js";
+
 const required = true;
 const session = { name: "session", kind: "session", required };
 const group = { name: "group", kind: "text", required };
@@ -46,4 +48,12 @@ export const GROUP_COMMANDS = {
   "publisher.publish": { says: "publish messages at once", arguments: [publisher, { name: "count", kind: "integer", begin: 1 }] },
   "publisher.pause": { says: "pause a publisher", arguments: [publisher] },
   "publisher.resume": { says: "let a publisher go on", arguments: [publisher] },
+};
+
+/** @type {Object<string, (state: import("../../../model/state.js").LabState) => string[] | null>} what may be chosen, by kind of argument */
+export const CHOICES = {
+  node: (state) => state.welcome?.names?.nodes ?? lanesOf(state),
+  session: (state) => state.welcome?.names?.sessions ?? null,
+  publisher: (state) => state.welcome?.names?.publishers ?? null,
+  "subscription-filter": (state) => [...new Set(Object.values(state.view?.groups ?? {}).map(({ text }) => text))],
 };

@@ -25,9 +25,6 @@
  * @property {{leader: number, kill: number}} again messages that each crash would hand out again
  */
 
-/** @returns {boolean} whether the lab is one of groups, leaders and borrowers */
-export const isGroupLab = (state) => state.view?.groups !== undefined;
-
 /** @returns {string} "ada" of "ada/0" */
 export const clientOf = (borrower) => borrower.slice(0, borrower.lastIndexOf("/"));
 

@@ -4,7 +4,7 @@
  * could read. A ring without the other is a disbelief: the outer alone is a reader whom its leader has given up, the inner alone a ghost.
  */
 
-import { flightLabels } from "../../../layout/flight_labels.js";
+import { flightLabels } from "../layout/flight_labels.js";
 import { pointOn, shareOf } from "../../../layout/links.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";

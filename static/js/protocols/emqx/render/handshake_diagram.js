@@ -11,7 +11,7 @@ import { prepared } from "../../../render/canvas.js";
 import { paintCone } from "../../../render/cone.js";
 import { glyph } from "../../../render/glyphs.js";
 import { paintLines } from "./handshake_lines.js";
-import { arrowHead } from "../../pulsar/render/passages.js";
+import { arrowHead } from "../../../render/arrows.js";
 import { fontOf } from "../../../render/theme.js";
 
 export const AXIS_PX = 54;

@@ -1,9 +1,9 @@
 /** What can be done to a thing of a group lab: items of the menus, from the state as it is. Data only. */
 
 import { clientsOf, leaderOf } from "../model/groups.js";
-import { linkMenu } from "../../pulsar/transport/fault_menus.js";
+import { linkMenu } from "../../../transport/link_menu.js";
 
-/** @typedef {import("../../pulsar/transport/fault_menus.js").Item} Item */
+/** @typedef {import("../../../transport/menu.js").Item} Item */
 
 const session = (does, client) => ({ do: `session.${does}`, session: client });
 
@@ -106,3 +106,12 @@ export function groupBreakMenu(state, watched) {
     { title: "anything", items: [{ says: "Close the generation", command: { do: "storage.close-generation" } }, { says: "Any command…", key: "A", act: "anyCommand" }] },
   ];
 }
+
+/** Menus of the things of a group lab that something can be done to, by kind of thing. */
+export const MENUS = {
+  node: (state, watched, { node }) => nodeMenu(state, node),
+  leader: (state, watched) => leaderMenu(state, watched),
+  client: (state, watched, { client }) => clientMenu(state, watched, client),
+  link: (state, watched, { pair }) => linkMenu(state, pair),
+  flight: (state, watched, { flight }) => saidMenu(flight),
+};

@@ -19,7 +19,7 @@ import { pointsOf } from "./threads.js";
 /** More ranges than this are not printed one by one. */
 const RANGES_PRINTED = 6;
 
-/** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
+/** @typedef {import("../../../render/labels.js").Run} Run */
 
 const THREAD_WORDS = { applied: "applied", used: "used, update on its way", ready: "ready, waiting", finished: "finished, not read yet", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
 

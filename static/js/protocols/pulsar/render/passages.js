@@ -6,10 +6,9 @@
 
 import { BINS } from "../model/passages.js";
 import { markerCluster } from "../model/marker_owner.js";
+import { arrowHead } from "../../../render/arrows.js";
 import { glyph } from "../../../render/glyphs.js";
 
-/** Arrows shorter than this carry no head, px. */
-const HEADED_PX = 9;
 const FAINT = 0.42;
 const UNLIT = 0.22;
 
@@ -78,21 +77,6 @@ function paintHop(context, theme, marker, hop, { xAt, yAt, lanes, now_us }) {
   context.setLineDash([]);
   if (landed) arrowHead(context, theme, { x, y: y0 }, to);
   if (lost) glyph(context, "cross", to.x, to.y, 3.6 * theme.scale, theme.ink.harm, theme.ink.bg);
-}
-
-/** A head just before the line that it reaches, so that the glyph there does not cover it. */
-export function arrowHead(context, theme, from, to) {
-  const length = Math.hypot(to.x - from.x, to.y - from.y);
-  if (length < HEADED_PX) return;
-  const [dx, dy] = [(to.x - from.x) / length, (to.y - from.y) / length];
-  const arm = 4 * theme.scale;
-  const tip = { x: to.x - dx * 3.2 * theme.scale, y: to.y - dy * 3.2 * theme.scale };
-  context.beginPath();
-  context.moveTo(tip.x, tip.y);
-  context.lineTo(tip.x - dx * arm - dy * arm * 0.55, tip.y - dy * arm + dx * arm * 0.55);
-  context.lineTo(tip.x - dx * arm + dy * arm * 0.55, tip.y - dy * arm - dx * arm * 0.55);
-  context.closePath();
-  context.fill();
 }
 
 /** Over each cluster's line, bars as high as the markers that left it; the dark foot of a bar is updates, a cross says some were lost. */

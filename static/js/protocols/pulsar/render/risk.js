@@ -1,6 +1,6 @@
 /** The table of figures: per region that would take over, what would come twice, again, never; or what the failover did. */
 
-import { latestFailover } from "../../../model/sentence.js";
+import { latestFailover } from "../model/sentence.js";
 import { seconds, span, whole } from "../../../model/format.js";
 import { element, required } from "../../../render/dom.js";
 

@@ -1,8 +1,7 @@
 /** The failover dialog: from, to, mode, with the producers; beside it what the forecast says of the choice. */
 
 import { element, required } from "../../../render/dom.js";
-import { lanesOf } from "../../../model/state.js";
-import { isUp } from "../../../model/watched.js";
+import { isUp, lanesOf } from "../../../model/state.js";
 import { counted, seconds } from "../../../model/format.js";
 
 const MODES = {

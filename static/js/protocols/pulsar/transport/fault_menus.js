@@ -2,10 +2,7 @@
 
 import { topicView } from "../../../model/state.js";
 
-/**
- * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, marker?: number, look?: object, words?: string}} Item
- *   before_us: the command is given just before that instant, and the lab comes back to the present one; words: what will happen, where the command does not say it
- */
+/** @typedef {import("../../../transport/menu.js").Item} Item */
 
 /** @returns {{title: string, items: Item[]}[]} */
 export function clusterMenu(state, watched, cluster) {
@@ -62,25 +59,6 @@ export function consumerMenu(state, watched, cluster) {
   return groups;
 }
 
-/** @returns {{title: string, items: Item[]}[]} */
-export function linkMenu(state, [a, b]) {
-  const there = state.view.links[`${a} -> ${b}`];
-  const back = state.view.links[`${b} -> ${a}`];
-  const cut = there?.state === "cut" || back?.state === "cut";
-  const slowed = there?.slowed || back?.slowed;
-  const items = [];
-  if (cut || slowed) items.push({ says: "Heal", key: "H", command: { do: "link.heal", link: `${a} <-> ${b}` } });
-  if (!cut) items.push({ says: "Cut both ways", key: "X", harm: true, command: { do: "link.cut", link: `${a} <-> ${b}` } });
-  for (const [from, to, link] of [
-    [a, b, there],
-    [b, a, back],
-  ]) {
-    if (link && link.state !== "cut") items.push({ says: `Cut only ${from} → ${to}`, harm: true, command: { do: "link.cut", link: `${from} -> ${to}` } });
-  }
-  items.push({ says: "Slow down…", key: "S", form: { name: "link.slow", preset: { link: `${a} <-> ${b}` } } });
-  return [{ title: `${a} and ${b}`, items }];
-}
-
 const WHAT = { message: "message", snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
 /** Things on the wire that the menu without a pointer lists. */
 const FLIGHTS_LISTED = 6;
@@ -98,7 +76,7 @@ export function flightMenu(flight) {
     {
       title: heading,
       items: [
-        { says: "Look inside", key: "L", marker: flight.number, words: "Its JSON as PIP-33 prints it, its bytes, where it has been." },
+        { says: "Look inside", key: "L", look: { marker: flight.number }, words: "Its JSON as PIP-33 prints it, its bytes, where it has been." },
         { says: "Drop it", key: "X", harm: true, command: { do: "marker.drop", ...fault }, before_us: flight.sent_us },
         { says: "Delay it by 500 ms", key: "D", command: { do: "marker.delay", ...fault, by: "500ms" }, before_us: flight.sent_us },
       ],

@@ -1,7 +1,7 @@
 /** Where the names of messages between nodes stand: beside the message, clear of nodes, of the link's latency and of each other. Numbers only, px. */
 
-import { PRIORITY, placeLabels } from "./labels.js";
-import { pointOn } from "./links.js";
+import { PRIORITY, placeLabels } from "../../../layout/labels.js";
+import { pointOn } from "../../../layout/links.js";
 
 /** How far a name stands from its message's middle, px at scale 1; the further places are for crowded links. */
 const OFFSETS_PX = [-20, 8, -36, 24, -52, 40];
@@ -11,7 +11,7 @@ const LATENCY = { x: -22, y: 8, width: 52, height: 20 };
 
 /**
  * @param {{flight: {what: string, client: string}, x: number, y: number}[]} places of the messages
- * @param {import("../protocols/emqx/layout/group_plane.js").GroupPlane} plane
+ * @param {import("./group_plane.js").GroupPlane} plane
  * @param {{measure: (text: string) => number, height: number, bounds: {width: number, height: number}}} given height: of a line of text
  * @returns {{x: number, y: number, width: number, height: number, label: string}[]} names that found a free place, without the client's where that is too long
  */

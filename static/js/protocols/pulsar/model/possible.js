@@ -1,12 +1,11 @@
 /** What a lab can have at all: the page leaves out what its scenario can never show, instead of saying “none” of it. */
 
-import { isGroupLab } from "../protocols/emqx/model/groups.js";
-import { clustersOf, topicView } from "./state.js";
+import { clustersOf, topicView } from "../../../model/state.js";
 
 const SNAPSHOT_FAMILY = "replicated-subscriptions";
 
-/** @param {import("./state.js").LabState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
-export const hasPeers = (state) => !isGroupLab(state) && clustersOf(state).length > 1;
+/** @param {import("../../../model/state.js").LabState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
+export const hasPeers = (state) => clustersOf(state).length > 1;
 
 /** @returns {boolean} whether snapshots are the family's subject, or somebody in the watched topic could take or use one */
 export function takesSnapshots(state, watched) {

@@ -1,0 +1,13 @@
+/** The links in words, for the instant in words of any protocol. */
+
+import { span } from "./format.js";
+
+/** @returns {{title: string, lines: string[]}} */
+export const linkSection = (state) => ({ title: "Links", lines: linesOfLinks(state) });
+
+function linesOfLinks(state) {
+  return Object.entries(state.view.links ?? {}).map(([name, link]) => {
+    const flying = state.flights_total[name] ?? 0;
+    return `${name.replace("->", "to")}: ${link.state}, ${span(link.latency_us)}${link.slowed ? " (slowed)" : ""}${flying ? `, ${flying} on the way` : ""}.`;
+  });
+}

@@ -1,0 +1,48 @@
+/** EMQX's durable shared subscriptions on the page. What each entry means is in `../table.js`. */
+
+import { questionOf } from "../../model/questions.js";
+import { LINK_COMMANDS } from "../../model/link_commands.js";
+import { linkSection } from "../../model/link_words.js";
+import { WHAT_IF } from "../../pages/what_if_panel.js";
+import { WHY_TWICE } from "../../pages/story_panel.js";
+import { CHOICES, GROUP_COMMANDS } from "./model/commands.js";
+import { GROUP_WORDS } from "./model/consequences.js";
+import { groupMirror } from "./model/group_mirror.js";
+import { groupSentence } from "./model/group_sentence.js";
+import { GROUP_ROWS } from "./model/row_words.js";
+import { watchedOfGroups } from "./model/watched.js";
+import { HANDSHAKES } from "./pages/handshake_panel.js";
+import { LAYERS } from "./pages/layers_panel.js";
+import { makeGroupView } from "./pages/lab_view.js";
+import { ROUNDS } from "./pages/rounds_panel.js";
+import { writeGroupLegend } from "./render/group_legend.js";
+import { groupBreakMenu } from "./transport/fault_menus.js";
+
+/** @type {import("../table.js").Protocol} */
+export const EMQX = {
+  name: "emqx",
+  holds: (view) => view.groups !== undefined,
+  page_class: "groups",
+  watched: watchedOfGroups,
+  choices: (state) => ({ group: Object.keys(state.view.groups) }),
+  possible: () => ({ snapshots: false, peers: false }),
+  sentence: groupSentence,
+  ask(state, watched) {
+    const question = questionOf({ duplicates: state.view.groups[watched.group]?.figures?.duplicates });
+    return { question, shown: Boolean(question) };
+  },
+  mirror: (state, watched) => [...groupMirror(state, watched), linkSection(state)],
+  rows: GROUP_ROWS,
+  commands: { ...LINK_COMMANDS, ...GROUP_COMMANDS },
+  first_command: "publisher.publish",
+  argument_choices: CHOICES,
+  consequences: GROUP_WORDS,
+  breakMenu: groupBreakMenu,
+  keys: {
+    without: ["nextSnapshot", "previousSnapshot", "failOver", "follow", "together", "partitions", "magnifyTime", "reduceTime", "followTime", "toTime"],
+    says: { magnify: "magnify the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
+  },
+  writeLegend: (document, legend, theme, { ratio }) => writeGroupLegend(document, legend, theme, ratio),
+  panels: [HANDSHAKES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF],
+  makeView: makeGroupView,
+};

@@ -1,0 +1,8 @@
+/** What the page looks at in a lab of groups: one group, and nodes instead of clusters with logs. */
+
+import { clustersOf, lanesOf } from "../../../model/state.js";
+
+export function watchedOfGroups(state, { group }) {
+  const names = Object.keys(state.view.groups);
+  return { group: names.includes(group) ? group : (names[0] ?? null), clusters: clustersOf(state), lanes: lanesOf(state), peers: [], topic: undefined, subscription: undefined, subject: undefined, target: null };
+}

@@ -1,0 +1,60 @@
+/** Pulsar's geo-replication on the page. What each entry means is in `../table.js`. */
+
+import { questionOf } from "../../model/questions.js";
+import { topicsOf, subscriptionsOf } from "../../model/state.js";
+import { WHAT_IF } from "../../pages/what_if_panel.js";
+import { WHY_TWICE } from "../../pages/story_panel.js";
+import { CHOICES, HINTS, PULSAR_COMMANDS } from "./model/commands.js";
+import { PULSAR_CONSEQUENCES } from "./model/consequences.js";
+import { foldFrame, nothingFolded, takeOlder } from "./model/folds.js";
+import { pulsarMirror } from "./model/mirror.js";
+import { partitionsOf } from "./model/partitions.js";
+import { hasPeers, takesSnapshots } from "./model/possible.js";
+import { glyphOfRow, isTold, PULSAR_ROWS } from "./model/row_words.js";
+import { latestFailover, pulsarSentence, secondSentence } from "./model/sentence.js";
+import { watchedOfLogs } from "./model/watched.js";
+import { ADMIN_PANEL } from "./pages/admin_panel.js";
+import { BROKERS } from "./pages/brokers_panel.js";
+import { CREATION } from "./pages/creation_panel.js";
+import { FORECAST } from "./pages/forecast_panel.js";
+import { makePulsarView } from "./pages/lab_view.js";
+import { MIGRATION } from "./pages/migration_panel.js";
+import { SHADOWS } from "./pages/shadow_panel.js";
+import { writeLegend } from "./render/legend.js";
+import { breakMenu } from "./transport/fault_menus.js";
+
+/** @type {import("../table.js").Protocol} */
+export const PULSAR = {
+  name: "pulsar",
+  holds: (view) => view.groups === undefined,
+  watched: watchedOfLogs,
+  nothingFolded,
+  foldFrame,
+  takes: { "cells-older": takeOlder },
+  choices(state, watched) {
+    const topics = topicsOf(state);
+    const partitioned = partitionsOf(state, watched.topic).length === topics.length; // they have rows of their own to choose from
+    return { topic: partitioned ? [] : topics, subscription: subscriptionsOf(state, watched.topic) };
+  },
+  possible: (state, watched) => ({ snapshots: takesSnapshots(state, watched), peers: hasPeers(state) }),
+  sentence: pulsarSentence,
+  secondSentence,
+  ask(state, watched) {
+    const over = latestFailover(state, watched.subscription);
+    return { question: questionOf(over), shown: over !== null };
+  },
+  mirror: pulsarMirror,
+  rows: PULSAR_ROWS,
+  glyphOfRow,
+  isToldElsewhere: isTold,
+  commands: PULSAR_COMMANDS,
+  first_command: "producer.publish",
+  argument_choices: CHOICES,
+  hints: HINTS,
+  consequences: PULSAR_CONSEQUENCES,
+  breakMenu,
+  keys: { without: ["foldBy"], says: {} },
+  writeLegend,
+  panels: [WHY_TWICE, WHAT_IF, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS],
+  makeView: makePulsarView,
+};

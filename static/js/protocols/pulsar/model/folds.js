@@ -1,0 +1,52 @@
+/** What a Pulsar lab holds besides what every lab does, folded from frames: cells of logs, markers, snapshots, beginnings of cursors. */
+
+import { beginsOf } from "./begins.js";
+import { appendCells, prependCells } from "./cells.js";
+import { foldMarkers, noMarkers } from "./markers.js";
+import { foldOwners } from "./owners.js";
+import { foldSnapshots, noSnapshots } from "./snapshots.js";
+
+/**
+ * @typedef {object} PulsarState
+ * @property {Object<string, import("./cells.js").CellStore>} cells by "cluster/topic"
+ * @property {Map<number, number>} owners snapshot number to the number of the cluster that asked
+ * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
+ * @property {Map<number, import("./markers.js").Marker>} markers
+ * @property {Object<string, number>} begins by "cluster/topic/subscription": the ordinal after which its cursor began
+ * @property {number} older times that older cells were put in
+ */
+
+/** @returns {PulsarState} */
+export const nothingFolded = () => ({ cells: {}, owners: new Map(), snapshots: noSnapshots(), markers: noMarkers(), begins: {}, older: 0 });
+
+/**
+ * @param {import("../../../model/state.js").LabState & PulsarState} base the state before
+ * @param {object} frame
+ * @param {{kept: import("../../../model/kept.js").Kept, follows: boolean}} given the rows held by now; whether the frame's rows follow those before
+ * @returns {Partial<PulsarState>} what the frame changes
+ */
+export function foldFrame(base, frame, { kept, follows }) {
+  return {
+    cells: takeCells(base, frame.cells),
+    owners: foldOwners(base.owners, frame.cells),
+    snapshots: kept.snapshots === base.kept.snapshots ? base.snapshots : foldSnapshots(noSnapshots(), kept.snapshots),
+    markers: foldMarkers(follows ? base.markers : noMarkers(), frame.rows),
+    begins: beginsOf(kept.created, frame.view),
+  };
+}
+
+function takeCells(state, blocks) {
+  if (!blocks) return state.cells;
+  const cells = { ...state.cells };
+  for (const [where, block] of Object.entries(blocks)) cells[where] = appendCells(cells[where], block, state.names);
+  return cells;
+}
+
+/** Cells that the page fetched as a tile, to be put before those it holds: `{branch, where, block}`. */
+export function takeOlder(state, { branch, where, block }) {
+  const store = state.cells[where];
+  if (!store || state.view?.branch !== branch) return state;
+  const grown = prependCells(store, block, state.names);
+  if (grown === store) return state;
+  return { ...state, cells: { ...state.cells, [where]: grown }, owners: foldOwners(state.owners, { [where]: block }), older: state.older + 1 };
+}

@@ -1,0 +1,91 @@
+/** The one sentence that the page proves, of a Pulsar lab: what a failover now would repeat, or what the last one did repeat. */
+
+import { counted, whole } from "../../../model/format.js";
+import { isUp, topicView } from "../../../model/state.js";
+import { creationSentence } from "./creation.js";
+import { shadowSentence } from "./shadows.js";
+
+/** @typedef {import("../../../model/sentence.js").Part} Part */
+
+/** @returns {Part[]} */
+export function pulsarSentence(state, watched) {
+  const over = latestFailover(state, watched.subscription);
+  if (over) return afterwards(state, over);
+  const still = creationSentence(state);
+  if (still) return still;
+  return forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
+}
+
+/** @returns {object | null} the newest failover of the subscription so far */
+export function latestFailover(state, subscription) {
+  const all = (state.view?.failovers ?? []).filter((one) => one.subscription === subscription);
+  return all.length ? all[all.length - 1] : null;
+}
+
+/** @returns {object | null} figures of the forecast for the watched target */
+function forecastFigures(state, watched, peer = watched.target) {
+  return state.view?.forecast?.[watched.subscription]?.to?.[peer] ?? null;
+}
+
+function forecastSentence(state, watched) {
+  const figures = watched.target && forecastFigures(state, watched);
+  if (!figures) return null;
+  const from = state.view.forecast[watched.subscription].from;
+  return [
+    `If ${from} failed now, `,
+    { pick: watched.target, choices: watched.peers },
+    " would deliver ",
+    ...harmOf(figures.duplicates, "twice"),
+    ". ",
+    ...restOf(figures),
+  ];
+}
+
+function harmOf(count, word) {
+  if (count === 0) return [{ strong: `nothing ${word}` }];
+  return [{ harm: `${counted(count, "message")} ${word}` }];
+}
+
+/** What is only in the cluster that was left is no harm where it was processed there already, as in a move that drains it. */
+function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
+  const [count, which] = stranded_unprocessed === undefined ? [stranded, ""] : [stranded_unprocessed, " (unread)"];
+  const left = stranded && count === 0 ? "No unread message was left behind, " : `${counted(count, "message")} not replicated${which}, `;
+  return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
+}
+
+function afterwards(state, over) {
+  const down = state.view.clusters[over.from]?.state !== "up";
+  const opening = down ? `${over.from} failed. ` : `${over.subscription} moved from ${over.from}. `;
+  return [
+    opening,
+    { strong: over.to },
+    " has delivered ",
+    ...harmOf(over.duplicates ?? 0, "twice"),
+    ". ",
+    ...restOf(over),
+  ];
+}
+
+function quiet(state, watched) {
+  const known = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.topics?.[watched.topic]?.subscriptions?.[watched.subscription]);
+  if (!watched.subscription || known.length === 0) return ["Nobody has subscribed yet. ", { soft: "Press play." }];
+  const cluster = state.view.clusters[watched.subject];
+  if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `Nobody reads ${watched.subscription}.` }];
+  return [{ strong: watched.subscription }, ` reads in ${watched.subject}. `, { soft: nowhere(state, watched) }];
+}
+
+/** Why no region could take over. */
+export function nowhere(state, { topic, subject, lanes }) {
+  const others = lanes.filter((cluster) => cluster !== subject && topicView(state, cluster, topic));
+  if (others.length === 0) return "There is nowhere to fail over to.";
+  return `No region can take over: ${others.map((cluster) => whyNot(cluster, state.view.clusters[cluster].state)).join(", ")}.`;
+}
+
+/** A region that is up and yet no target is one that the topic was migrated away from (PIP-188): it only redirects clients. */
+const whyNot = (cluster, state) => (state === "up" ? `the topic was migrated away from ${cluster}` : `${cluster} is ${state}`);
+
+/** The line under the sentence after a failover: the forecast for the next one, since life goes on. */
+export function secondSentence(state, watched) {
+  if (!latestFailover(state, watched.subscription)) return null;
+  return forecastSentence(state, watched) ?? (isUp(state, watched.subject) ? [{ soft: nowhere(state, watched) }] : null);
+}

@@ -1,0 +1,78 @@
+/** What Pulsar shows on the lab page: logs in lanes, time, figures, snapshots, and what a click on each leads to. */
+
+import { makeCurveWindow } from "../../../model/curve_window.js";
+import { required } from "../../../render/dom.js";
+import { themeFor } from "../../../render/theme.js";
+import { linkMenu } from "../../../transport/link_menu.js";
+import { olderCells } from "../model/older_cells.js";
+import { makePassages } from "../model/passages.js";
+import { wordsOfThing } from "../model/thing_words.js";
+import { makeTiles } from "../model/tiles.js";
+import { makeBuilding } from "../render/building.js";
+import { makeCaches } from "../render/caches.js";
+import { makePartitions } from "../render/partitions.js";
+import { makeRisk } from "../render/risk.js";
+import { makeStage } from "../render/stage.js";
+import { makeTimeSection } from "../render/time_section.js";
+import { makeTold } from "../render/told.js";
+import { clusterMenu, consumerMenu, flightMenu } from "../transport/fault_menus.js";
+import { makeFailover } from "./failover.js";
+import { makeLooks } from "./looks.js";
+
+const PICTURE_BUTTONS = ["magnify", "reduce", "follow", "together"];
+const TIME_BUTTONS = { "time-in": "magnifyTime", "time-out": "reduceTime", "time-now": "followTime" };
+
+/** @param {import("../../../pages/protocol_view.js").Tools} tools @returns {import("../../../pages/protocol_view.js").ProtocolView} */
+export function makePulsarView(tools) {
+  const { document, root, requests, base, link, getState, getWatched, choose, wake, redraw, menus, plotly } = tools;
+  const tiles = makeTiles({ get: requests.get, base, onTile: wake });
+  const asking = { get: requests.get, base, onAnswer: wake };
+  const looks = makeLooks(tools);
+  const on = {
+    onCluster: (cluster, anchor) => menus.show(clusterMenu(menus.state(), getWatched(), cluster), anchor),
+    onConsumer: (cluster, anchor) => menus.show(consumerMenu(menus.state(), getWatched(), cluster), anchor),
+    onLink: (pair, anchor) => menus.show(linkMenu(menus.state(), pair), anchor),
+    onFlight: (flight, anchor) => menus.show(flightMenu(flight), anchor),
+    onThing: looks.showThing,
+    onChange: wake,
+    say: (thing) => wordsOfThing(getState(), getWatched(), thing),
+  };
+  const stage = makeStage(document, root, on, tiles);
+  const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages(asking), makeCurveWindow(asking));
+  const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
+  const risk = makeRisk(document, root);
+  const told = makeTold(document, root);
+  const building = makeBuilding(document, root);
+  const caches = makeCaches(document, root);
+  const failover = makeFailover(tools);
+  for (const act of PICTURE_BUTTONS) required(root, `[data-act=${act}]`).addEventListener("click", stage.acts[act]);
+  for (const [name, act] of Object.entries(TIME_BUTTONS)) required(root, `[data-act=${name}]`).addEventListener("click", time.acts[act]);
+
+  return {
+    acts: { ...stage.acts, ...partitions.acts },
+    time_acts: time.acts,
+    themeOf: (theme, watched) => themeFor(theme, watched.clusters),
+    updateAbove: partitions.update,
+    update: stage.update,
+    animate: stage.animate,
+    updateTime: (state, watched, theme, given) => {
+      const plane = stage.scene()?.plane;
+      return plane ? time.update(state, watched, theme, { ...given, plane }) : false;
+    },
+    updateSide(state, watched, theme, ratio, width) {
+      risk.update(state, watched);
+      told.update(state, watched);
+      building.update(state, watched, theme, ratio, width);
+      caches.update(state, watched, theme, ratio, width);
+    },
+    redraw() {
+      stage.redraw();
+      time.forget();
+    },
+    older: (state) => olderCells(stage.scene(), state, tiles),
+    forgetBranch: tiles.clear,
+    failOver: failover.show,
+    look: ({ marker }) => looks.showMarker(marker),
+    actsOfRow: (row) => (row.marker === undefined ? [] : [{ says: "Look inside the marker", act: () => looks.showMarker(row.marker) }]),
+  };
+}

@@ -1,0 +1,26 @@
+/** From a thing in the diagram, a glyph in the strip of time or a row of the list to the inspector. */
+
+import { markerNodes, messageLook } from "../render/looks.js";
+
+/** @param {import("../../../pages/protocol_view.js").Tools} tools */
+export function makeLooks({ document, requests, base, getState, getWatched, link, lights, inspector, follow, wordsOfRow }) {
+  const given = { onSeek: (row) => link.seekSeq(row.seq), wordsOfRow };
+  const written = (marker) => ({ heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, given) });
+
+  function showMarker(number) {
+    inspector.showAnswer(`Marker ${number}`, () => requests.get(`${base}marker/${number}.json`), (marker) => written({ ...marker, number }));
+    lights.marker(number);
+  }
+
+  function showThing(thing) {
+    if (thing.marker !== null) {
+      showMarker(thing.marker);
+      return;
+    }
+    const { heading, nodes, producer, number } = messageLook(document, getState(), getWatched(), thing, follow);
+    inspector.showFacts(heading, nodes);
+    lights.message(producer, number);
+  }
+
+  return { showMarker, showThing };
+}

@@ -1,0 +1,41 @@
+/**
+ * The protocols that the lab page knows. The page's own modules read this table and name no protocol; to add one, write its manifest and
+ * put it here. Pages without a lab read `light_table.js`, so that they stay small.
+ *
+ * @typedef {object} Protocol
+ * @property {string} name
+ * @property {(view: object) => boolean} holds whether a lab with this view is one of the protocol
+ * @property {string} [page_class] class of the page's root while such a lab is shown, for the stylesheet
+ * @property {(state: object, wish: object) => object} watched see model/watched.js
+ * @property {() => object} [nothingFolded] what a state holds for the protocol before the first frame
+ * @property {(base: object, frame: object, given: object) => object} [foldFrame] what a frame changes in that
+ * @property {Object<string, (state: object, message: object) => object>} [takes] reducers of the messages that the protocol's own view asks for
+ * @property {(state: object, watched: object) => Object<string, string[]>} choices names to choose from: `topic`, `subscription`, `group`
+ * @property {(state: object, watched: object) => {snapshots: boolean, peers: boolean}} possible what the lab can have at all
+ * @property {(state: object, watched: object) => import("../model/sentence.js").Part[]} sentence the headline
+ * @property {(state: object, watched: object) => import("../model/sentence.js").Part[] | null} [secondSentence] the line under it
+ * @property {(state: object, watched: object) => {question: string | null, shown: boolean}} ask the question under the sentence, and whether its line is shown
+ * @property {(state: object, watched: object) => {title: string, lines: string[]}[]} mirror the instant in words
+ * @property {Object<string, (row: object) => Array<string | object>>} rows by event type its line in words
+ * @property {(row: object) => string | null} [glyphOfRow]
+ * @property {(row: object) => boolean} [isToldElsewhere] whether another row tells the row's story better
+ * @property {Object<string, import("../model/commands.js").Command>} commands by name
+ * @property {string} first_command that the form for any command begins with
+ * @property {Object<string, (state: object, watched: object) => string[] | null>} argument_choices by kind of argument the names to choose from
+ * @property {Object<string, string>} [hints] by kind of argument what its empty field says
+ * @property {Object<string, (command: object, state: object, watched: object) => string[]>} consequences by command what it will do
+ * @property {(state: object, watched: object) => {title: string, items: import("../transport/menu.js").Item[]}[]} breakMenu the menu of "Break…"
+ * @property {import("../transport/keys.js").KeysOf} keys
+ * @property {(document: Document, legend: HTMLElement, theme: object, given: object) => void} writeLegend
+ * @property {import("../pages/panel_list.js").Panel[]} panels in the order of their tabs
+ * @property {(tools: import("../pages/protocol_view.js").Tools) => import("../pages/protocol_view.js").ProtocolView} makeView
+ */
+
+import { EMQX } from "./emqx/manifest.js";
+import { PULSAR } from "./pulsar/manifest.js";
+
+/** @type {Protocol[]} */
+export const PROTOCOLS = [EMQX, PULSAR];
+
+/** @param {{view: object | null}} state of a lab @returns {Protocol | undefined} its protocol; undefined before the first frame */
+export const protocolOf = ({ view }) => (view ? PROTOCOLS.find(({ holds }) => holds(view)) : undefined);

@@ -1,0 +1,130 @@
+"""The page's modules: the shell names no protocol, protocols know neither each other nor the shell's readers
+of the table, and no import cycle spans two folders.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "static" / "js"
+PROTOCOLS = sorted(path.name for path in (PAGE / "protocols").iterdir() if path.is_dir())
+FAMILIES = (
+    "replicated-subscriptions",
+    "acknowledgement-sync",
+    "tenant-migration",
+    "shadow-topics",
+    "topic-creation",
+    "durable-shared-subscriptions",
+)
+"""Families of scenarios that belong to one protocol."""
+
+Graph = dict[str, list[str]]
+
+
+def modules() -> dict[str, str]:
+    """Text of each module, by its path below static/js."""
+    return {path.relative_to(PAGE).as_posix(): path.read_text() for path in sorted(PAGE.rglob("*.js"))}
+
+
+def imports_of(texts: dict[str, str]) -> Graph:
+    statement = re.compile(r"^(?:import|export)\b[^;'\"]*?from \"(\.[^\"]+)\"", re.MULTILINE)
+    return {
+        name: [
+            posixpath.normpath(posixpath.join(posixpath.dirname(name), to)) for to in statement.findall(text)
+        ]
+        for name, text in texts.items()
+    }
+
+
+def of_protocol(name: str) -> str | None:
+    """The protocol in whose folder a module stands; None for the shell and for the tables."""
+    parts = name.split("/")
+    return parts[1] if parts[0] == "protocols" and len(parts) > 2 else None
+
+
+def naming_offences(texts: dict[str, str]) -> list[str]:
+    """Modules of the shell that name a protocol or a family of its scenarios, in code or comment."""
+    named = re.compile(
+        "|".join([*PROTOCOLS, r"isGroupLab", *(f'"{family}"' for family in FAMILIES)]), re.IGNORECASE
+    )
+    return [
+        f"{name}:{number} {line.strip()[:100]}"
+        for name, text in texts.items()
+        if not name.startswith("protocols/")
+        for number, line in enumerate(text.splitlines(), 1)
+        if named.search(line)
+    ]
+
+
+def import_offences(graph: Graph) -> list[str]:
+    """Imports into a protocol's folder from outside it; only the tables may have them."""
+    return [
+        f"{name} imports {to}"
+        for name, targets in graph.items()
+        for to in targets
+        if of_protocol(to) not in (None, of_protocol(name)) and posixpath.dirname(name) != "protocols"
+    ]
+
+
+def cycles_between_folders(graph: Graph) -> list[list[str]]:
+    """Groups of modules that import each other, directly or not, and stand in more than one folder."""
+    reached = {name: _reached(graph, name) for name in graph}
+    groups = {
+        frozenset(other for other in reached[name] if name in reached[other]) | {name}
+        for name in graph
+        if name in reached[name]
+    }
+    return [sorted(group) for group in groups if len({posixpath.dirname(name) for name in group}) > 1]
+
+
+def _reached(graph: Graph, start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = list(graph[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += graph.get(name, [])
+    return found
+
+
+def test_the_page_has_its_protocols_in_folders_of_their_own() -> None:
+    assert PROTOCOLS == ["emqx", "pulsar"]
+    assert all((PAGE / "protocols" / name / "manifest.js").exists() for name in PROTOCOLS)
+
+
+def test_the_shell_names_no_protocol() -> None:
+    assert naming_offences(modules()) == []
+
+
+def test_only_the_tables_import_from_a_protocols_folder() -> None:
+    assert import_offences(imports_of(modules())) == []
+
+
+def test_no_import_cycle_spans_two_folders() -> None:
+    assert cycles_between_folders(imports_of(modules())) == []
+
+
+def test_what_these_checks_find() -> None:
+    """Each check fails for a module that breaks its rule."""
+    texts = {
+        "pages/asks.js": 'import { EMQX } from "../protocols/emqx/manifest.js";\n',
+        "protocols/emqx/manifest.js": 'import { asks } from "../../pages/asks.js";\n',
+        "protocols/pulsar/model/cells.js": 'import { groups } from "../../emqx/model/groups.js";\n',
+        "protocols/emqx/model/groups.js": "",
+        "protocols/table.js": 'import { EMQX } from "./emqx/manifest.js";\n',
+        "model/possible.js": 'const FAMILY = "replicated-subscriptions";\n',
+    }
+    graph = imports_of(texts)
+    assert [line.split(" ")[0] for line in naming_offences(texts)] == [
+        "pages/asks.js:1",
+        "model/possible.js:1",
+    ]
+    assert import_offences(graph) == [
+        "pages/asks.js imports protocols/emqx/manifest.js",
+        "protocols/pulsar/model/cells.js imports protocols/emqx/model/groups.js",
+    ]
+    assert cycles_between_folders(graph) == [["pages/asks.js", "protocols/emqx/manifest.js"]]
