@@ -33,6 +33,12 @@ PAGE_FILE_LINES_LIMIT = 400
 
 PROTOCOL_TABLE = "simulator/protocols/table.py"
 
+DECLARED_TABLE = "simulator/protocols/declared.py"
+DECLARATIONS = re.compile(
+    r"simulator/protocols/(declared\.py$|\w+/scenario/|\w+/commands/(__init__|declared))"
+)
+"""What protocols declare for scenario files: the loader reads it, so it must not import an engine."""
+
 KNOWN_CYCLES: dict[tuple[str, ...], int] = {
     ("simulator.protocols.pulsar.",): 77,
     ("simulator.protocols.emqx.",): 7,
@@ -236,7 +242,7 @@ def test_arrows_inside_the_simulator_point_down():
     offences = []
     for path in sources("simulator"):
         parts = path.relative_to(ROOT / "simulator").parts
-        if len(parts) == 1 or name_of(path) == PROTOCOL_TABLE:
+        if len(parts) == 1 or name_of(path) in (PROTOCOL_TABLE, DECLARED_TABLE):
             continue  # world and the front door stand above all folders
         if parts[0] == "protocols":
             allowed = PROTOCOL_MAY_IMPORT
@@ -250,9 +256,29 @@ def test_arrows_inside_the_simulator_point_down():
             if names[0] != "simulator":
                 continue
             own = parts[0] == "protocols" and names[1:3] == list(parts[:2])
+            own = own or (parts[0] == "scenarios" and f"{module.replace('.', '/')}.py" == DECLARED_TABLE)
             if not own and (len(names) == 1 or names[1] not in allowed):
                 offences.append(f"{name_of(path)}:{line} imports {module}; allowed are {', '.join(allowed)}")
     no_offences(offences)
+
+
+def test_declarations_of_protocols_import_no_engine():
+    offences = []
+    for path in sources("simulator"):
+        if DECLARATIONS.match(name_of(path)):
+            offences += [
+                f"{name_of(path)}:{line} imports {module}"
+                for line, module in deepest(imports_of(path))
+                if module.startswith("simulator.")
+                and not module.startswith("simulator.scenarios.")
+                and not DECLARATIONS.match(_file_of(module))
+            ]
+    no_offences(offences)
+
+
+def _file_of(module: str) -> str:
+    place = module.replace(".", "/")
+    return f"{place}/__init__.py" if (ROOT / place).is_dir() else f"{place}.py"
 
 
 def test_import_cycles_stay_within_a_folder_and_five_files():

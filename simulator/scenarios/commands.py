@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from simulator.scenarios import units
-from simulator.scenarios.command_table import COMMANDS, Command
+from simulator.scenarios.command import Command
+from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.compound import KINDS, read_setting_value
 from simulator.scenarios.families import belongs
 from simulator.scenarios.kinds import BAD
@@ -134,20 +135,17 @@ def _agree(command: Command, values: dict[str, Any], node: Node, path: str, read
             reader.fail(
                 node, path, what, f"give exactly one of {', '.join(command.one_of)}", "missing-argument"
             )
-    if command.name == "subscription.fail-over" and values["from"] == values["to"]:
+    objection = command.check(values) if command.check is not None else None
+    if objection is not None:
+        name, what, right, code = objection
         reader.fail(
-            node.value["to"], _inner(path, "to"), "is the cluster that they leave", "name another cluster"
+            node.value[name] if name else node, _inner(path, name) if name else path, what, right, code
         )
-    if command.name == "cluster.migrate" and values.get("to") == values["cluster"]:
-        reader.fail(
-            node.value["to"], _inner(path, "to"), "is the cluster that is marked", "name another cluster"
-        )
-    if command.name == "consumer.hold" and not values.get("messages") and not values.get("share"):
-        reader.fail(node, path, "holds nothing", "name messages, a share, or both", "missing-argument")
-    if command.name == "setting.change":
-        values["value"] = read_setting_value(
-            values["setting"], node.value["value"], _inner(path, "value"), reader
-        )
+    for key in command.arguments:
+        if key.kind == "setting-value":
+            values[key.name] = read_setting_value(
+                values["setting"], node.value[key.name], _inner(path, key.name), reader
+            )
     return len(reader.problems) == before
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from simulator.scenarios.families import PULSAR
 from simulator.scenarios.limits import LARGEST_COUNT, LONGEST_SETTING_US
 
 _UNITS_US = (("Millis", 1_000), ("Mills", 1_000), ("Seconds", 1_000_000), ("Minutes", 60_000_000))
@@ -20,7 +19,7 @@ class Setting:
     says: str
     choices: tuple[str, ...] = ()
     minimum: int | None = None
-    protocol: str = PULSAR
+    protocol: str = ""  # the protocol that has it
     dynamic: bool = True  # false: changing it needs a topic unload or cluster restart to take effect
     most: int | None = None  # the largest value, where it is not that of its unit
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from simulator import COMMANDS, ScenarioError, load_scenario
+from simulator.protocols.emqx.commands.declared import PROTOCOL_MESSAGES
 from simulator.protocols.emqx.protocol import MESSAGES
-from simulator.scenarios.command_table_emqx import PROTOCOL_MESSAGES
 from simulator.scenarios.remarks import remarks
 from tests.emqx.group_runs import SECOND, open_world, rows
 

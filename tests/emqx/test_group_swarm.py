@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from simulator import World
+from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
 from simulator.protocols.emqx.protocol import MESSAGES
-from simulator.scenarios.command_table_emqx import LIVE_SETTINGS
 from tests.emqx.group_runs import SECOND, open_world
 from tests.examples import examples
 

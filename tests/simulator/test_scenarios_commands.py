@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from simulator.protocols.pulsar.commands.declared.clusters import MARKER_WORDS
 from simulator.scenarios import COMMANDS, CommandError, KnownNames, normalise_command
-from simulator.scenarios.command_table import MARKER_WORDS
 from simulator.scenarios.commands import write_arguments
 from simulator.scenarios.compound import KINDS
 from simulator.trace.registry import MARKER_TYPES

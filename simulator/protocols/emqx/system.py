@@ -8,7 +8,7 @@ from typing import Any
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.protocols.emqx.commands import HANDLERS
+from simulator.protocols.emqx.commands.effects import HANDLERS
 from simulator.protocols.emqx.publisher import Publisher
 from simulator.protocols.emqx.runtime import Emqx, NodeLink
 from simulator.protocols.emqx.session import SESSION_RANK, Session

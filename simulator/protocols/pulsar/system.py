@@ -11,7 +11,7 @@ from simulator.protocols.pulsar.broadcast.audience import member_name
 from simulator.protocols.pulsar.broker.cluster import Cluster
 from simulator.protocols.pulsar.client.consumer import Consumer, new_delivered_sets
 from simulator.protocols.pulsar.client.producer import Producer
-from simulator.protocols.pulsar.commands import HANDLERS
+from simulator.protocols.pulsar.commands.effects import HANDLERS
 from simulator.protocols.pulsar.creation import enforcement, policies
 from simulator.protocols.pulsar.creation.catalogue import partition_names
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin

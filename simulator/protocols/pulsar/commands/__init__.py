@@ -1,38 +1,5 @@
-"""What a person may do to a simulated Pulsar: one function per command, in tables by what it is about.
+"""What a person may do to a simulated Pulsar.
 
-Rules: a function first checks and raises CommandError, then calls `begin()`, then acts
-(`simulator.system.commanding`). `named` finds what the arguments name.
+`declared` says which commands there are, `effects` what they do. Both are divided by subject, and a subject's
+two modules have the same name.
 """
-
-from simulator.protocols.pulsar.commands import (
-    clients,
-    clusters,
-    migrations,
-    namespaces,
-    replication,
-    schemas,
-    shadows,
-    subscriptions,
-    topic_shapes,
-    topics,
-)
-from simulator.system import links
-from simulator.system.commanding import Handler
-
-_ROOMS = (
-    clusters,
-    links,
-    clients,
-    topics,
-    topic_shapes,
-    replication,
-    subscriptions,
-    namespaces,
-    schemas,
-    shadows,
-    migrations,
-)
-
-HANDLERS: dict[str, Handler] = {
-    command: handler for room in _ROOMS for command, handler in room.HANDLERS.items()
-}

@@ -15,7 +15,7 @@ from simulator.scenarios.setting import Setting
 
 _Own = partial(Setting, protocol=EMQX)
 
-EMQX_SETTINGS = (
+SETTINGS: tuple[Setting, ...] = (
     _Own(
         "session_find_leader_timeout",
         1_000_000,
@@ -98,7 +98,7 @@ EMQX_SETTINGS = (
     _Own("n_shards", 16, "integer", "shards of the durable storage at the start", minimum=1, most=256),
 )
 
-EMQX_OPTIONS = (
+OPTIONS: tuple[Setting, ...] = (
     _Own(
         "emqxEdition",
         "enterprise",

@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from simulator.scenarios.command import Command
+from simulator.scenarios.families import EMQX
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
+from simulator.scenarios.link_commands import LINKS
 from simulator.scenarios.shape import Key
 
 PROTOCOL_MESSAGES = (
@@ -50,13 +55,14 @@ _NEXT = (
     Key("skip", "integer", "so many that fit are let pass first", minimum=0, maximum=1_000_000),
 )
 
-DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
-    (
+_command = partial(Command, protocol=EMQX)
+
+DECLARED: tuple[Command, ...] = (
+    *LINKS,
+    _command(
         "session.connect",
-        (
-            "let a client connect; its session goes on where it was; a connection that it has is closed "
-            "(takeover)"
-        ),
+        "let a client connect; its session goes on where it was; a connection that it has is closed "
+        "(takeover)",
         (
             _SESSION,
             Key("node", "node", "to this node; without it where it was last"),
@@ -68,19 +74,23 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
             ),
         ),
     ),
-    (
+    _command(
         "session.disconnect",
         "end a client's connection, or lose it; its session reports its progress to the leaders",
         (_SESSION,),
     ),
-    ("session.kill", "kill a session's process: leaders get no message", (_SESSION,)),
-    ("session.subscribe", "let a client subscribe", (_SESSION, _TOPIC)),
-    ("session.unsubscribe", "let a client unsubscribe", (_SESSION, _TOPIC)),
-    ("session.pause-acks", "let a client acknowledge nothing for now", (_SESSION,)),
-    ("session.resume-acks", "let it go on", (_SESSION,)),
-    ("leader.crash", "let a group's leader die hard: nothing is committed, its claim stays", (_GROUP,)),
-    ("leader.stop", "let a group's leader end in order: it commits and gives its claim back", (_GROUP,)),
-    (
+    _command("session.kill", "kill a session's process: leaders get no message", (_SESSION,)),
+    _command("session.subscribe", "let a client subscribe", (_SESSION, _TOPIC)),
+    _command("session.unsubscribe", "let a client unsubscribe", (_SESSION, _TOPIC)),
+    _command("session.pause-acks", "let a client acknowledge nothing for now", (_SESSION,)),
+    _command("session.resume-acks", "let it go on", (_SESSION,)),
+    _command(
+        "leader.crash", "let a group's leader die hard: nothing is committed, its claim stays", (_GROUP,)
+    ),
+    _command(
+        "leader.stop", "let a group's leader end in order: it commits and gives its claim back", (_GROUP,)
+    ),
+    _command(
         "group.declare",
         "declare a group that the scenario lists with declared: false",
         (
@@ -90,9 +100,11 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
             ),
         ),
     ),
-    ("group.destroy", "destroy a group with its progress; nothing is kept for it any more", (_GROUP,)),
-    ("node.crash", "let every process of a node die hard", (_NODE,)),
-    (
+    _command(
+        "group.destroy", "destroy a group with its progress; nothing is kept for it any more", (_GROUP,)
+    ),
+    _command("node.crash", "let every process of a node die hard", (_NODE,)),
+    _command(
         "node.stop",
         "stop a node in order: its leaders commit and give their claims back, its connections close",
         (
@@ -105,14 +117,14 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
             ),
         ),
     ),
-    ("node.restart", "start a crashed or stopped node, empty", (_NODE,)),
-    ("storage.close-generation", "close the streams of all shards and begin a generation", ()),
-    (
+    _command("node.restart", "start a crashed or stopped node, empty", (_NODE,)),
+    _command("storage.close-generation", "close the streams of all shards and begin a generation", ()),
+    _command(
         "storage.add-shards",
         "deal clients over more shards from now on",
         (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),),
     ),
-    (
+    _command(
         "store.fail",
         "make the leaders' store fail, or cut one node off from it",
         (
@@ -127,7 +139,7 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
             ),
         ),
     ),
-    (
+    _command(
         "config.update",
         "change a timer of leaders and borrowers on all nodes; it counts from its next start",
         (
@@ -135,18 +147,18 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
             Key("value", "duration", "its new value", required=True, minimum=1),
         ),
     ),
-    ("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
-    (
+    _command("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
+    _command(
         "protocol.delay",
         "delay the next message of a kind",
         (*_NEXT, Key("by", "duration", "by how much", required=True)),
     ),
-    (
+    _command(
         "protocol.duplicate",
         "duplicate the next message of a kind",
         (*_NEXT, Key("by", "duration", "how long after the first", default="0s")),
     ),
-    (
+    _command(
         "publisher.publish",
         "publish messages at once",
         (
@@ -154,6 +166,6 @@ DECLARED: tuple[tuple[str, str, tuple[Key, ...]], ...] = (
             Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX),
         ),
     ),
-    ("publisher.pause", "let a publisher publish nothing for now", (_PUBLISHER,)),
-    ("publisher.resume", "let a paused publisher go on", (_PUBLISHER,)),
+    _command("publisher.pause", "let a publisher publish nothing for now", (_PUBLISHER,)),
+    _command("publisher.resume", "let a paused publisher go on", (_PUBLISHER,)),
 )

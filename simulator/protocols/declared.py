@@ -1,0 +1,32 @@
+"""What each protocol declares for scenario files: settings, options and commands.
+
+Rules: `simulator.scenarios` reads this table, and nothing behind it imports the engine. What runs a protocol
+is in `simulator.protocols.table`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from simulator.protocols.emqx.commands import declared as emqx_commands
+from simulator.protocols.emqx.scenario import settings as emqx_settings
+from simulator.protocols.pulsar.commands import declared as pulsar_commands
+from simulator.protocols.pulsar.scenario import settings as pulsar_settings
+from simulator.scenarios.command import Command
+from simulator.scenarios.families import EMQX, PULSAR
+from simulator.scenarios.setting import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """`settings` have the broker's own names, `options` are the lab's switches."""
+
+    settings: tuple[Setting, ...]
+    options: tuple[Setting, ...]
+    commands: tuple[Command, ...]
+
+
+DECLARED: dict[str, Declared] = {
+    PULSAR: Declared(pulsar_settings.SETTINGS, pulsar_settings.OPTIONS, pulsar_commands.DECLARED),
+    EMQX: Declared(emqx_settings.SETTINGS, emqx_settings.OPTIONS, emqx_commands.DECLARED),
+}

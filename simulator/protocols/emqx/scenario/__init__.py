@@ -1,0 +1,1 @@
+"""What a scenario file may say about EMQX; nothing here imports the engine."""

@@ -1,0 +1,98 @@
+"""Commands to producers and consumers, and what single messages of theirs do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.protocols.pulsar.commands.declared.arguments import CLIENT, CONSUMER, PRODUCER, command
+from simulator.scenarios.command import Command, Objection
+from simulator.scenarios.limits import LONGEST_MEAN_US, PUBLISHED_AT_ONCE_MAX
+from simulator.scenarios.shape import Key
+
+
+def _holds_something(values: Mapping[str, Any]) -> Objection | None:
+    if values.get("messages") or values.get("share"):
+        return None
+    return Objection("", "holds nothing", "name messages, a share, or both", "missing-argument")
+
+
+CLIENTS: tuple[Command, ...] = (
+    command(
+        "producer.publish",
+        "publish messages at once",
+        (
+            PRODUCER,
+            Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX),
+        ),
+    ),
+    command("producer.start", "connect a producer and let it publish", (PRODUCER,)),
+    command("producer.stop", "close a producer after what it has sent is receipted", (PRODUCER,)),
+    command("producer.pause", "let a producer publish nothing for now", (PRODUCER,)),
+    command("producer.resume", "let a paused producer go on", (PRODUCER,)),
+    command(
+        "producer.slow",
+        "change a producer's interval",
+        (
+            PRODUCER,
+            Key("every", "duration", "one message each", required=True, minimum=1, maximum=LONGEST_MEAN_US),
+        ),
+    ),
+    command("consumer.start", "let a consumer subscribe", (CONSUMER,)),
+    command("consumer.stop", "let a consumer finish what it holds, send its acks and close", (CONSUMER,)),
+    command("consumer.pause", "let a consumer take nothing for now; it stays connected", (CONSUMER,)),
+    command("consumer.resume", "let a paused consumer go on", (CONSUMER,)),
+    command(
+        "consumer.slow",
+        "change how long a consumer takes for a message",
+        (CONSUMER, Key("processing", "distribution", "from delivery to acknowledgement", required=True)),
+    ),
+    command("client.kill", "kill a producer or consumer: what it has not sent is gone", (CLIENT,)),
+    command("client.close", "close a producer or consumer cleanly", (CLIENT,)),
+    command(
+        "consumer.hold",
+        "keep messages unacknowledged that a consumer gets from now on",
+        (
+            CONSUMER,
+            Key("messages", "messages", "these very messages"),
+            Key("share", "share", "this share of all"),
+            Key("for", "duration", "for how long; without it until released"),
+        ),
+        check=_holds_something,
+    ),
+    command(
+        "consumer.release",
+        "acknowledge what a consumer holds",
+        (CONSUMER, Key("messages", "messages", "only these; without it all")),
+    ),
+    command(
+        "consumer.negative-acknowledge",
+        "negatively acknowledge messages that are delivered and not acked",
+        (CONSUMER, Key("messages", "messages", "which messages", required=True)),
+    ),
+)
+SEND: tuple[Command, ...] = (
+    command(
+        "producer.send",
+        "send one message and show the broker's answer",
+        (
+            PRODUCER,
+            Key(
+                "position",
+                "position",
+                "the message brings its own position, as those of a shadow replicator do",
+            ),
+            Key("partition", "integer", "to this partition", minimum=0, maximum=255),
+        ),
+    ),
+)
+USE_SCHEMA: tuple[Command, ...] = (
+    command(
+        "producer.use-schema",
+        "let a producer's messages carry another schema from now on",
+        (
+            Key("producer", "producer", "which producer", required=True),
+            Key("schema", "schema", "which declared schema; without it none"),
+        ),
+    ),
+)

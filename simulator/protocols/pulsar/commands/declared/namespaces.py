@@ -1,0 +1,80 @@
+"""Commands about namespaces of one cluster, under pulsar-admin's names (docs/topic-creation.md)."""
+
+from __future__ import annotations
+
+from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, command
+from simulator.scenarios.command import Command
+from simulator.scenarios.shape import PARTITIONS_MOST, SCHEMA_STRATEGIES, TOPIC_TYPES, Key
+
+_NAMESPACE = Key("namespace", "namespace", "which namespace", required=True)
+
+_LISTED = Key("clusters", "names", "the whole new list", required=True)
+
+NAMESPACES: tuple[Command, ...] = (
+    command("namespace.create", "create a namespace in one cluster", (ADMIN_CLUSTER, _NAMESPACE)),
+    command(
+        "namespace.set-clusters",
+        "set a namespace's replication clusters, as one cluster has them",
+        (
+            ADMIN_CLUSTER,
+            _NAMESPACE,
+            _LISTED,
+            Key(
+                "compareTopicPartitions",
+                "boolean",
+                (
+                    "compare topics and policies of both sides first: the command line does, a plain "
+                    "REST call "
+                    "does not"
+                ),
+                default=True,
+            ),
+        ),
+    ),
+    command(
+        "namespace.set-auto-topic-creation",
+        "override what clients may create in a namespace",
+        (
+            ADMIN_CLUSTER,
+            _NAMESPACE,
+            Key("allowAutoTopicCreation", "boolean", "they may", default=True),
+            Key(
+                "allowAutoTopicCreationType",
+                "choice",
+                "what they create; without it as the broker says",
+                choices=TOPIC_TYPES,
+            ),
+            Key(
+                "defaultNumPartitions",
+                "integer",
+                "with how many partitions",
+                minimum=0,
+                maximum=PARTITIONS_MOST,
+            ),
+        ),
+    ),
+    command(
+        "namespace.remove-auto-topic-creation",
+        "let the broker's settings count again",
+        (ADMIN_CLUSTER, _NAMESPACE),
+    ),
+    command(
+        "namespace.set-schema-compatibility-strategy",
+        "set what a new schema must be to those before",
+        (
+            ADMIN_CLUSTER,
+            _NAMESPACE,
+            Key("strategy", "choice", "the strategy", required=True, choices=SCHEMA_STRATEGIES),
+        ),
+    ),
+    command(
+        "namespace.set-is-allow-auto-update-schema",
+        "let clients register schemas, or not",
+        (
+            ADMIN_CLUSTER,
+            _NAMESPACE,
+            Key("enabled", "boolean", "clients may", required=True),
+            Key("enableForReplicator", "boolean", "replicators may; without it as before"),
+        ),
+    ),
+)

@@ -1,0 +1,104 @@
+"""Commands about subscriptions: their cursors, their replication, and moving their consumers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, SUBSCRIPTION, command
+from simulator.scenarios.command import Command, Objection
+from simulator.scenarios.limits import LARGEST_COUNT
+from simulator.scenarios.shape import Key
+
+
+def _leaves(values: Mapping[str, Any]) -> Objection | None:
+    if values["from"] != values["to"]:
+        return None
+    return Objection("to", "is the cluster that they leave", "name another cluster")
+
+
+_COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=LARGEST_COUNT)
+
+_FAIL_OVER = (
+    SUBSCRIPTION,
+    Key("from", "cluster", "cluster that its consumers leave", required=True),
+    Key("to", "cluster", "cluster that they go to", required=True),
+    Key(
+        "mode",
+        "choice",
+        (
+            "crash: the clients die with the cluster; planned: they finish and close; drained: "
+            "planned, after "
+            "waiting for the target; auto: by probing, as Pulsar's AutoClusterFailover"
+        ),
+        required=True,
+        choices=("crash", "planned", "drained", "auto"),
+    ),
+    Key("producers", "boolean", "the topic's producers move too", default=False),
+    Key("limit", "duration", "drained: how long to wait for the target at most", default="30s"),
+    Key("stop-producers", "boolean", "drained: stop the topic's producers while waiting", default=False),
+    Key("probeInterval", "duration", "auto: time between two probes", default="30s", minimum=1),
+    Key("failoverDelay", "duration", "auto: how long the cluster must have been down", default="30s"),
+    Key("switchBackDelay", "duration", "auto: how long it must have been up again", default="60s"),
+    Key("switchBack", "boolean", "auto: go back when it is up again", default=True),
+)
+
+CURSORS: tuple[Command, ...] = (
+    command(
+        "subscription.reset",
+        "put a cursor to a position or an instant of publishing",
+        (
+            SUBSCRIPTION,
+            CLUSTER,
+            Key("position", "position", "ledger:entry to deliver next, earliest or latest"),
+            Key("time", "duration", "deliver again what was published from this instant on"),
+        ),
+        one_of=("position", "time"),
+    ),
+    command(
+        "subscription.sync-acknowledgements",
+        "send a subscription's acknowledged state to another cluster now",
+        (
+            SUBSCRIPTION,
+            Key("from", "cluster", "cluster that sends it", required=True),
+            Key("to", "cluster", "cluster that receives it", required=True),
+        ),
+    ),
+    command("subscription.skip", "move a cursor over the next messages", (SUBSCRIPTION, CLUSTER, _COUNT)),
+    command("subscription.clear", "move a cursor to the end of its log", (SUBSCRIPTION, CLUSTER)),
+    command(
+        "subscription.create",
+        "create a subscription",
+        (
+            SUBSCRIPTION,
+            CLUSTER,
+            Key(
+                "initialPosition",
+                "choice",
+                "where it begins",
+                default="Latest",
+                choices=("Latest", "Earliest"),
+            ),
+            Key("replicated", "boolean", "with replicated state", default=False),
+        ),
+    ),
+    command("subscription.delete", "delete a subscription with its cursor", (SUBSCRIPTION, CLUSTER)),
+    command(
+        "subscription.replicate",
+        "switch a subscription's replication on or off in one cluster",
+        (
+            SUBSCRIPTION,
+            CLUSTER,
+            Key("enabled", "boolean", "on or off", required=True),
+            Key("topic", "topic-or-partition", "only this partition; without it all"),
+        ),
+    ),
+)
+FAIL_OVER: tuple[Command, ...] = (
+    command(
+        "subscription.fail-over",
+        "move a subscription's consumers from one cluster to another",
+        _FAIL_OVER,
+        check=_leaves,
+    ),
+)

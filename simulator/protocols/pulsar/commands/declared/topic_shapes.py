@@ -1,0 +1,56 @@
+"""Commands that create and delete topics and change their partitions, under pulsar-admin's names
+(docs/topic-creation.md).
+"""
+
+from __future__ import annotations
+
+from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, TOPIC, command
+from simulator.scenarios.command import Command
+from simulator.scenarios.shape import PARTITIONS_MOST, Key
+
+_PARTITIONS = Key(
+    "partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=PARTITIONS_MOST
+)
+
+GROW: tuple[Command, ...] = (
+    command(
+        "topic.grow",
+        "add partitions to a partitioned topic",
+        (
+            TOPIC,
+            Key("partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=256),
+        ),
+    ),
+)
+SHAPES: tuple[Command, ...] = (
+    command(
+        "topic.create",
+        "create a topic in one cluster; a partitioned one's request is copied to the clusters that it "
+        "replicates to",
+        (
+            ADMIN_CLUSTER,
+            TOPIC,
+            Key(
+                "partitions",
+                "integer",
+                "how many; 0 is a plain topic",
+                default=0,
+                minimum=0,
+                maximum=PARTITIONS_MOST,
+            ),
+            Key(
+                "createLocalTopicOnly", "boolean", "do not copy the request to other clusters", default=False
+            ),
+        ),
+    ),
+    command(
+        "topic.delete",
+        "delete a topic in one cluster",
+        (ADMIN_CLUSTER, TOPIC, Key("force", "boolean", "even if it is still in use", default=False)),
+    ),
+    command(
+        "topic.update-partitions",
+        "give a partitioned topic more partitions in one cluster, and in those that it replicates to",
+        (ADMIN_CLUSTER, TOPIC, _PARTITIONS),
+    ),
+)

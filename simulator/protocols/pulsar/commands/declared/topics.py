@@ -1,0 +1,56 @@
+"""Commands about topics of one cluster: unload, crash, storage, and their pending snapshots."""
+
+from __future__ import annotations
+
+from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, PARTITION, command
+from simulator.scenarios.command import Command
+from simulator.scenarios.shape import Key
+
+UNLOAD: tuple[Command, ...] = (
+    command(
+        "topic.unload",
+        "unload a topic from its broker; clients reconnect",
+        (
+            CLUSTER,
+            PARTITION,
+            Key(
+                "broker",
+                "broker",
+                (
+                    "load it again at this declared broker, as pulsar-admin's --destinationBroker; "
+                    "without it "
+                    "where it was"
+                ),
+            ),
+        ),
+    ),
+)
+STORAGE: tuple[Command, ...] = (
+    command(
+        "topic.crash",
+        "let the broker that holds a topic die; another takes the topic, with what was persisted",
+        (CLUSTER, PARTITION, Key("downtime", "duration", "until the other broker has it", default="0s")),
+    ),
+    command("topic.terminate", "let a topic take no more messages, for good", (CLUSTER, PARTITION)),
+    command(
+        "topic.truncate",
+        "clear the backlog of every cursor of a topic and delete all its ledgers but the open one",
+        (CLUSTER, PARTITION),
+    ),
+    command(
+        "topic.offload",
+        "copy a topic's closed ledgers to other storage, by its managedLedgerOffloadDriver",
+        (
+            CLUSTER,
+            PARTITION,
+            Key("deleteFromBookies", "boolean", "delete them from the bookies then", default=False),
+        ),
+    ),
+)
+FINISH_SNAPSHOT: tuple[Command, ...] = (
+    command(
+        "snapshot.finish-partial",
+        "UNSAFE: finish the pending snapshots of a topic with the answers at hand",
+        (CLUSTER, PARTITION),
+    ),
+)

@@ -1,0 +1,490 @@
+"""Broker settings under Pulsar's own names and defaults, and the lab's own options.
+
+Rules: a value in a scenario is checked against its kind; unknown names are errors. Units are in Pulsar's
+names (Millis, Seconds, Minutes…). Defaults are those of Pulsar's ServiceConfiguration and broker.conf, and of
+its Java client.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from simulator.scenarios.families import PULSAR
+from simulator.scenarios.limits import BATCH_SETTING_MAX
+from simulator.scenarios.setting import Setting
+from simulator.scenarios.shape import PARTITIONS_MOST, SCHEMA_STRATEGIES
+
+_own = partial(Setting, protocol=PULSAR)
+
+SETTINGS: tuple[Setting, ...] = (
+    _own(
+        "enableReplicatedSubscriptions",
+        True,
+        "boolean",
+        "replicated subscriptions, broker wide",
+        dynamic=False,
+    ),
+    _own(
+        "replicatedSubscriptionsSnapshotFrequencyMillis",
+        1000,
+        "integer",
+        "period of the snapshot controller's timer",
+        minimum=1,
+        dynamic=False,
+    ),
+    _own(
+        "replicatedSubscriptionsSnapshotTimeoutSeconds",
+        30,
+        "integer",
+        "age at which a pending snapshot is swept, both rounds together",
+        minimum=1,
+        dynamic=False,
+    ),
+    _own(
+        "replicatedSubscriptionsSnapshotMaxCachedPerSubscription",
+        None,
+        "integer",
+        "snapshots kept per subscription; 30, or 10 under the option snapshotCacheRule oldest-first",
+        minimum=1,
+        dynamic=False,
+    ),
+    _own(
+        "replicationStartAt",
+        "latest",
+        "choice",
+        "where a new replication cursor starts",
+        ("latest", "earliest"),
+    ),
+    _own(
+        "replicationProducerQueueSize",
+        1000,
+        "integer",
+        "entries a replicator may have on the wire without receipt",
+        minimum=1,
+        most=BATCH_SETTING_MAX,
+        dynamic=False,
+    ),
+    _own(
+        "brokerDeduplicationEnabled",
+        False,
+        "boolean",
+        "drop entries that a producer or replicator sends again",
+    ),
+    _own(
+        "managedLedgerMaxEntriesPerLedger",
+        50000,
+        "integer",
+        "entries after which a ledger is full",
+        minimum=1,
+    ),
+    _own(
+        "managedLedgerMaxSizePerLedgerMbytes",
+        2048,
+        "integer",
+        "size after which a ledger is full",
+        minimum=1,
+    ),
+    _own(
+        "managedLedgerMaxLedgerRolloverTimeMinutes",
+        240,
+        "integer",
+        "age after which a ledger is full",
+        minimum=1,
+    ),
+    _own(
+        "managedLedgerMinLedgerRolloverTimeMinutes",
+        10,
+        "integer",
+        "a younger ledger is never rolled over",
+        minimum=0,
+    ),
+    _own(
+        "managedLedgerCursorPositionFlushSeconds",
+        60,
+        "integer",
+        "a dirty cursor is flushed at latest after this",
+        minimum=1,
+    ),
+    _own(
+        "managedLedgerDefaultMarkDeleteRateLimit",
+        1,
+        "integer",
+        "cursor writes per second; 0 is every one at once",
+        minimum=0,
+    ),
+    _own(
+        "managedLedgerMaxUnackedRangesToPersist",
+        200000,
+        "integer",
+        "individually deleted ranges that survive a close or crash",
+        minimum=0,
+    ),
+    _own(
+        "retentionCheckIntervalInSeconds",
+        120,
+        "integer",
+        "period of ledger trimming",
+        minimum=1,
+        dynamic=False,
+    ),
+    _own(
+        "defaultRetentionTimeInMinutes",
+        0,
+        "integer",
+        "how long acknowledged ledgers are kept; -1 is for ever",
+        minimum=-1,
+    ),
+    _own(
+        "defaultRetentionSizeInMB",
+        0,
+        "integer",
+        "how much acknowledged data is kept; -1 is all",
+        minimum=-1,
+    ),
+    _own("ttlDurationDefaultInSeconds", 0, "integer", "message time to live; 0 is off", minimum=0),
+    _own(
+        "messageExpiryCheckIntervalInMinutes",
+        5,
+        "integer",
+        "period of the TTL check",
+        minimum=1,
+        dynamic=False,
+    ),
+    _own(
+        "maxUnackedMessagesPerConsumer",
+        50000,
+        "integer",
+        "unacknowledged messages at which dispatch to a consumer stops; 0 is off",
+        minimum=0,
+    ),
+    _own(
+        "maxUnackedMessagesPerSubscription",
+        200000,
+        "integer",
+        "unacknowledged messages at which dispatch of a subscription stops; 0 is off",
+        minimum=0,
+    ),
+    _own(
+        "keySharedLookAheadMsgInReplayThresholdPerConsumer",
+        2000,
+        "integer",
+        (
+            "messages for each consumer that a Key_Shared subscription reads past those that cannot go "
+            "yet; 0 is off"
+        ),
+        minimum=0,
+    ),
+    _own(
+        "keySharedLookAheadMsgInReplayThresholdPerSubscription",
+        20000,
+        "integer",
+        "the same for all its consumers together",
+        minimum=0,
+    ),
+    _own(
+        "dispatcherMaxReadBatchSize",
+        100,
+        "integer",
+        "entries read at once by a dispatcher",
+        minimum=1,
+        most=BATCH_SETTING_MAX,
+    ),
+    _own(
+        "dispatcherMaxRoundRobinBatchSize",
+        20,
+        "integer",
+        "messages given to one Shared consumer in a turn",
+        minimum=1,
+        most=BATCH_SETTING_MAX,
+    ),
+    _own(
+        "activeConsumerFailoverDelayTimeMillis",
+        1000,
+        "integer",
+        "wait before a new active consumer reads",
+        minimum=0,
+    ),
+    _own(
+        "activeConsumerFailoverConsistentHashing",
+        False,
+        "boolean",
+        (
+            "Failover: the active consumer of a partition comes from the hash ring, too, not from its "
+            "number (PIP-392)"
+        ),
+        dynamic=False,
+    ),
+    _own(
+        "acknowledgmentAtBatchIndexLevelEnabled",
+        True,
+        "boolean",
+        "acks of single messages of a batch are kept",
+    ),
+    _own("delayedDeliveryEnabled", True, "boolean", "deliverAt is honoured for Shared and Key_Shared"),
+    _own("allowAutoTopicCreation", True, "boolean", "a client that connects to a missing topic creates it"),
+    _own(
+        "allowAutoTopicCreationType",
+        "non-partitioned",
+        "choice",
+        "what it creates",
+        ("non-partitioned", "partitioned"),
+    ),
+    _own(
+        "defaultNumPartitions",
+        1,
+        "integer",
+        "with how many partitions, where that is partitioned",
+        minimum=1,
+        most=PARTITIONS_MOST,
+    ),
+    _own(
+        "createTopicToRemoteClusterForReplication",
+        True,
+        "boolean",
+        "replicators, and the requests that are copied, create what the remote lacks (PIP-370)",
+        dynamic=False,
+    ),
+    _own(
+        "schemaCompatibilityStrategy",
+        "FULL",
+        "choice",
+        "what a new schema must be to those before",
+        SCHEMA_STRATEGIES,
+    ),
+    _own("isAllowAutoUpdateSchemaEnabled", True, "boolean", "clients may register schemas"),
+    _own(
+        "isSchemaValidationEnforced",
+        False,
+        "boolean",
+        "producers without a schema are refused where the topic has one",
+    ),
+    _own(
+        "bookkeeperExplicitLacIntervalInMills",
+        0,
+        "integer",
+        (
+            "how often a writer reports to the bookies what is confirmed in its open ledger, for readers "
+            "that open it; 0 is never"
+        ),
+        minimum=0,
+    ),
+    _own(
+        "replicationPolicyCheckDurationSeconds",
+        600,
+        "integer",
+        "period of the check that starts missing shadow replicators; 0 is never",
+        minimum=0,
+        dynamic=False,
+    ),
+    _own(
+        "managedLedgerCacheEvictionTimeThresholdMillis",
+        1000,
+        "integer",
+        "how long an entry stays in a broker's cache (counted for topics with shadows)",
+        minimum=0,
+    ),
+    _own(
+        "managedLedgerOffloadDriver",
+        "none",
+        "choice",
+        "where ledgers are offloaded to, and who can read them there",
+        ("none", "aws-s3", "google-cloud-storage", "azureblob", "filesystem"),
+    ),
+    _own(
+        "topicLevelPoliciesEnabled",
+        True,
+        "boolean",
+        "topics may have policies of their own; a list of shadow topics is one",
+    ),
+    _own(
+        "clusterMigrationCheckDurationSeconds",
+        0,
+        "integer",
+        "period of the blue-green check of every topic; 0 is off (PIP-188)",
+        minimum=0,
+        dynamic=False,
+    ),
+    _own(
+        "clusterMigrationAutoResourceCreation",
+        False,
+        "boolean",
+        "the blue-green check creates tenant, namespace and subscriptions in green",
+    ),
+)
+
+OPTIONS: tuple[Setting, ...] = (
+    _own(
+        "snapshotCacheRule",
+        "spread",
+        "choice",
+        "which snapshot a full cache gives up: spread (4.0.9, 4.1.3 on) or oldest-first (before)",
+        ("spread", "oldest-first"),
+    ),
+    _own(
+        "forcedControllerStart",
+        True,
+        "boolean",
+        "a marker from a remote cluster starts the controller there",
+    ),
+    _own(
+        "lookupOnSnapshotArrival",
+        True,
+        "boolean",
+        "a snapshot that arrives in the cache is looked up at once (#16651)",
+    ),
+    _own(
+        "missingSubscriptionCreation",
+        "earliest",
+        "choice",
+        (
+            "an Update for a missing subscription creates it at earliest and applies the position "
+            "(#20767), or, before, at latest without it"
+        ),
+        ("earliest", "latest"),
+    ),
+    _own(
+        "initialSnapshotCoversOlder",
+        True,
+        "boolean",
+        "a controller that starts on a topic with data takes a snapshot at once (#26655)",
+    ),
+    _own(
+        "replicationTopicCreation",
+        "implemented",
+        "choice",
+        (
+            "how replication, topic creation and schemas meet: before PIP-433, as its text "
+            "proposes, or as "
+            "it was built (docs/topic-creation.md)"
+        ),
+        ("before", "proposal", "implemented"),
+    ),
+    _own(
+        "topicConsistencyCheck",
+        True,
+        "boolean",
+        (
+            "before PIP-433: a broker refuses to create a partition whose partitioned topic does "
+            "not exist "
+            "(PIP-414); false: it makes a plain topic of that name"
+        ),
+    ),
+    _own(
+        "shadowReplicationLatency",
+        1_000,
+        "duration",
+        "from a source's broker to its shadow's: one entry's position",
+    ),
+    _own(
+        "shadowMetadataLatency",
+        5_000,
+        "duration",
+        "from a change of a source's list of ledgers until its shadows have read it",
+    ),
+    _own(
+        "shadowCachesReplicatedEntries",
+        False,
+        "boolean",
+        (
+            "shadow replicators send payloads, which the shadow's broker caches: the proposal; as "
+            "shipped "
+            "they send none (#23236, #23147)"
+        ),
+    ),
+    _own(
+        "cacheReadsFromBookies",
+        True,
+        "boolean",
+        "what one cursor reads from the bookies is cached for the next (PIP-430); false as before",
+    ),
+    _own(
+        "shadowReadsPiggybackedLac",
+        False,
+        "boolean",
+        (
+            "who opens a ledger that is being written sees all but its last entry, as BookKeeper's "
+            "entries "
+            "carry it; false: nothing, unless bookkeeperExplicitLacIntervalInMills says more"
+        ),
+    ),
+    _own(
+        "shadowLastConfirmedRefresh",
+        "never",
+        "choice",
+        (
+            "whether a shadow asks the bookies when a cursor wants entries beyond its last "
+            "confirmed one: "
+            "the proposal's on-read, never built"
+        ),
+        ("never", "on-read"),
+    ),
+    _own(
+        "shadowReplicatorRetry",
+        "terminates",
+        "choice",
+        (
+            "a shadow replicator whose first start fails ends until the next policy check, as "
+            "shipped, or "
+            "tries again with backoff"
+        ),
+        ("terminates", "retries"),
+    ),
+    _own(
+        "shadowRemoveLast",
+        "keeps-running",
+        "choice",
+        (
+            "taking the last shadow off a source's list leaves its replicator running until the "
+            "source is "
+            "unloaded, as shipped, or ends it"
+        ),
+        ("keeps-running", "ends"),
+    ),
+    _own(
+        "shadowPartitionChanges",
+        "copied-once",
+        "choice",
+        (
+            "a shadow has the partitions that its source had when it was created, as shipped, or follows "
+            "its source, as proposed"
+        ),
+        ("copied-once", "follow-source"),
+    ),
+    _own(
+        "shadowReplicatorAutoResetBacklogEntries",
+        0,
+        "integer",
+        (
+            "IN THE PROPOSAL ONLY, never built: a shadow replicator with a larger backlog is put to the "
+            "end of the log; 0 is off"
+        ),
+        minimum=0,
+    ),
+    _own(
+        "shadowReplicationInStats",
+        "absent",
+        "choice",
+        "whether topic stats have the proposal's map shadowReplication; as shipped they have none",
+        ("absent", "proposal"),
+    ),
+    _own(
+        "shadowDeletesSharedLedgers",
+        False,
+        "boolean",
+        (
+            "HAZARD, read in the source and not confirmed: trimming or deleting a shadow topic "
+            "deletes the "
+            "ledgers that it shares"
+        ),
+    ),
+    _own(
+        "unsafePartialSnapshotAfter",
+        0,
+        "duration",
+        (
+            "UNSAFE. PIP-33's later work: a pending snapshot this old is finished with the answers at "
+            "hand, and a disconnected remote no longer stops the tick; 0 is off"
+        ),
+    ),
+    _own("lookupLatency", 2_000, "duration", "from a client's request to the LookupService to its answer"),
+)

@@ -1,0 +1,36 @@
+"""What a command is in a scenario file and on the page: a name, arguments, one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from simulator.scenarios.shape import Key
+
+
+class Objection(NamedTuple):
+    """What is wrong with arguments that are right one by one, and what would be right.
+
+    `argument` is the one to change, "" for the command as a whole.
+    """
+
+    argument: str
+    what: str
+    right: str
+    code: str = "bad-value"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`one_of` are arguments of which exactly one must be given.
+
+    `check` is asked when every argument is right by itself.
+    """
+
+    name: str
+    says: str
+    arguments: tuple[Key, ...]
+    one_of: tuple[str, ...] = ()
+    protocol: str = ""  # the protocol that has it; "" is all
+    check: Callable[[Mapping[str, Any]], Objection | None] | None = None

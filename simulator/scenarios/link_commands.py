@@ -1,0 +1,18 @@
+"""Commands about links, the same in every protocol: links join sites, whatever runs there."""
+
+from __future__ import annotations
+
+from simulator.scenarios.command import Command
+from simulator.scenarios.shape import Key
+
+_LINK = Key("link", "link", "which link: a -> b one way, a <-> b both", required=True)
+
+LINKS: tuple[Command, ...] = (
+    Command("link.cut", "let nothing pass a link", (_LINK,)),
+    Command("link.heal", "let a cut or slowed link work as declared", (_LINK,)),
+    Command(
+        "link.slow",
+        "change a link's latency",
+        (_LINK, Key("latency", "duration", "the new latency", required=True)),
+    ),
+)
