@@ -6,11 +6,13 @@ is in `simulator.protocols.table`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simulator.protocols.emqx.commands import declared as emqx_commands
 from simulator.protocols.emqx.scenario import settings as emqx_settings
 from simulator.protocols.pulsar.commands import declared as pulsar_commands
+from simulator.protocols.pulsar.commands.declared import refusals as pulsar_refusals
 from simulator.protocols.pulsar.scenario import settings as pulsar_settings
 from simulator.scenarios.command import Command
 from simulator.scenarios.families import EMQX, PULSAR
@@ -19,14 +21,22 @@ from simulator.scenarios.setting import Setting
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """`settings` have the broker's own names, `options` are the lab's switches."""
+    """`settings` have the broker's own names, `options` are the lab's switches.
+
+    `refusals` have the meaning of each code with which a running system refuses commands.
+    """
 
     settings: tuple[Setting, ...]
     options: tuple[Setting, ...]
     commands: tuple[Command, ...]
+    refusals: Mapping[str, str]
 
 
 DECLARED: dict[str, Declared] = {
-    PULSAR: Declared(pulsar_settings.SETTINGS, pulsar_settings.OPTIONS, pulsar_commands.DECLARED),
-    EMQX: Declared(emqx_settings.SETTINGS, emqx_settings.OPTIONS, emqx_commands.DECLARED),
+    PULSAR: Declared(
+        pulsar_settings.SETTINGS, pulsar_settings.OPTIONS, pulsar_commands.DECLARED, pulsar_refusals.REFUSALS
+    ),
+    EMQX: Declared(
+        emqx_settings.SETTINGS, emqx_settings.OPTIONS, emqx_commands.DECLARED, emqx_commands.REFUSALS
+    ),
 }

@@ -25,7 +25,8 @@ class Objection(NamedTuple):
 class Command:
     """`one_of` are arguments of which exactly one must be given.
 
-    `check` is asked when every argument is right by itself.
+    `check` is asked when every argument is right by itself. `refusals` are the codes with which a running
+    system can refuse the command; `simulator.protocols.declared` has their meaning.
     """
 
     name: str
@@ -34,3 +35,4 @@ class Command:
     one_of: tuple[str, ...] = ()
     protocol: str = ""  # the protocol that has it; "" is all
     check: Callable[[Mapping[str, Any]], Objection | None] | None = None
+    refusals: tuple[str, ...] = ()

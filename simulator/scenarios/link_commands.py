@@ -7,9 +7,14 @@ from simulator.scenarios.shape import Key
 
 _LINK = Key("link", "link", "which link: a -> b one way, a <-> b both", required=True)
 
+REFUSALS: dict[str, str] = {
+    "already-cut": "the link is cut already",
+    "not-broken": "the link works as declared",
+}
+
 LINKS: tuple[Command, ...] = (
-    Command("link.cut", "let nothing pass a link", (_LINK,)),
-    Command("link.heal", "let a cut or slowed link work as declared", (_LINK,)),
+    Command("link.cut", "let nothing pass a link", (_LINK,), refusals=("already-cut",)),
+    Command("link.heal", "let a cut or slowed link work as declared", (_LINK,), refusals=("not-broken",)),
     Command(
         "link.slow",
         "change a link's latency",

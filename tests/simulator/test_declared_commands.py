@@ -1,8 +1,15 @@
-"""Every declared command has an effect, and every effect a declaration, subject by subject."""
+"""Every declared command has an effect, and every effect a declaration, subject by subject.
+
+The codes with which a command can be refused are read from the source of its effect: those in `CommandError`
+of its function and of the functions that it calls, in the protocol's folder.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib
+import inspect
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -12,6 +19,8 @@ from simulator.protocols.pulsar.commands import declared, effects
 from simulator.scenarios.command import Command
 from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.link_commands import LINKS
+
+HANDLERS_OF = {PULSAR: effects.HANDLERS, EMQX: EMQX_HANDLERS}
 
 SUBJECTS = (
     "clients",
@@ -27,7 +36,7 @@ SUBJECTS = (
 )
 
 
-@pytest.mark.parametrize(("protocol", "handlers"), [(PULSAR, effects.HANDLERS), (EMQX, EMQX_HANDLERS)])
+@pytest.mark.parametrize(("protocol", "handlers"), list(HANDLERS_OF.items()))
 def test_every_declared_command_has_an_effect_and_every_effect_a_declaration(protocol, handlers):
     assert sorted(handlers) == sorted(command.name for command in DECLARED[protocol].commands)
 
@@ -46,3 +55,50 @@ def test_the_two_modules_of_a_subject_name_the_same_commands(subject):
     tuples = [one for one in declarations if isinstance(one, tuple) and one and isinstance(one[0], Command)]
     handlers = importlib.import_module(f"simulator.protocols.pulsar.commands.{subject}").HANDLERS
     assert sorted(command.name for group in tuples for command in group) == sorted(handlers)
+
+
+@pytest.mark.parametrize("protocol", sorted(DECLARED))
+def test_every_refusal_has_a_meaning_and_is_that_of_a_command(protocol):
+    declared_codes = {code for command in DECLARED[protocol].commands for code in command.refusals}
+    assert sorted(DECLARED[protocol].refusals) == sorted(declared_codes)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "command"),
+    [(protocol, command) for protocol in sorted(DECLARED) for command in DECLARED[protocol].commands],
+    ids=lambda one: getattr(one, "name", one),
+)
+def test_a_command_declares_the_codes_that_its_effect_refuses_with(protocol, command):
+    module = importlib.import_module(HANDLERS_OF[protocol][command.name].__module__)
+    effect = getattr(module, HANDLERS_OF[protocol][command.name].__qualname__.split(".")[0])
+    assert list(command.refusals) == sorted(_codes(effect, set()))
+
+
+def _codes(function: Callable, seen: set[Callable]) -> set[str]:
+    """The codes of `CommandError` in a function and in the functions of protocols that it calls."""
+    seen.add(function)
+    known = vars(importlib.import_module(function.__module__))
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(inspect.getsource(function))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "CommandError":
+            found |= set(_code(node.args[0], known))
+        called = None
+        if isinstance(node, ast.Name):
+            called = known.get(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            owner = known.get(node.value.id)
+            called = getattr(owner, node.attr, None) if inspect.ismodule(owner) else None
+        if inspect.isfunction(called) and called not in seen:
+            if called.__module__.startswith(("simulator.protocols.", "simulator.system.")):
+                found |= _codes(called, seen)
+    return found
+
+
+def _code(argument: ast.expr, known: dict) -> Iterator[str]:
+    if isinstance(argument, ast.Constant):
+        yield argument.value
+    elif isinstance(argument, ast.Name):
+        yield known[argument.id]
+    else:
+        assert ast.unparse(argument) == "*nowhere"
+        yield from ("404", "412")  # policies.not_here

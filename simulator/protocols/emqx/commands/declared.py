@@ -10,6 +10,7 @@ from simulator.scenarios.command import Command
 from simulator.scenarios.families import EMQX
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.link_commands import LINKS
+from simulator.scenarios.link_commands import REFUSALS as LINK_REFUSALS
 from simulator.scenarios.shape import Key
 
 PROTOCOL_MESSAGES = (
@@ -39,6 +40,26 @@ LIVE_SETTINGS = (
 """What EMQX's configuration holds under `durable_queues`; the commit interval and the claim's life are
 constants of its code.
 """
+
+REFUSALS: dict[str, str] = {
+    **LINK_REFUSALS,
+    "already-declared": "the group is declared already",
+    "already-paused": "it is paused already",
+    "bad-topic": "this is not a topic filter or shared subscription",
+    "no-change": "the setting has this value already",
+    "no-leader": "the group has no leader",
+    "node-down": "the node is down",
+    "not-connected": "the client is not connected",
+    "not-declared": "the group is not declared",
+    "not-down": "the node is up",
+    "not-durable": "a session kept in memory cannot join a group",
+    "not-paused": "it is not paused",
+    "not-subscribed": "the session has no such subscription",
+    "not-up": "the node is down",
+    "too-many": "more shards than are possible",
+    "unknown-name": "there is no such group",
+}
+"""The codes with which a running EMQX refuses commands, and what each means."""
 
 _SESSION = Key("session", "session", "which session", required=True)
 _GROUP = Key("group", "text", "which group", required=True)
@@ -73,22 +94,50 @@ DECLARED: tuple[Command, ...] = (
                 default=False,
             ),
         ),
+        refusals=("node-down",),
     ),
     _command(
         "session.disconnect",
         "end a client's connection, or lose it; its session reports its progress to the leaders",
         (_SESSION,),
-    ),
-    _command("session.kill", "kill a session's process: leaders get no message", (_SESSION,)),
-    _command("session.subscribe", "let a client subscribe", (_SESSION, _TOPIC)),
-    _command("session.unsubscribe", "let a client unsubscribe", (_SESSION, _TOPIC)),
-    _command("session.pause-acks", "let a client acknowledge nothing for now", (_SESSION,)),
-    _command("session.resume-acks", "let it go on", (_SESSION,)),
-    _command(
-        "leader.crash", "let a group's leader die hard: nothing is committed, its claim stays", (_GROUP,)
+        refusals=("not-connected",),
     ),
     _command(
-        "leader.stop", "let a group's leader end in order: it commits and gives its claim back", (_GROUP,)
+        "session.kill",
+        "kill a session's process: leaders get no message",
+        (_SESSION,),
+        refusals=("not-connected",),
+    ),
+    _command(
+        "session.subscribe",
+        "let a client subscribe",
+        (_SESSION, _TOPIC),
+        refusals=("bad-topic", "not-connected", "not-durable"),
+    ),
+    _command(
+        "session.unsubscribe",
+        "let a client unsubscribe",
+        (_SESSION, _TOPIC),
+        refusals=("bad-topic", "not-connected", "not-subscribed"),
+    ),
+    _command(
+        "session.pause-acks",
+        "let a client acknowledge nothing for now",
+        (_SESSION,),
+        refusals=("already-paused",),
+    ),
+    _command("session.resume-acks", "let it go on", (_SESSION,), refusals=("not-paused",)),
+    _command(
+        "leader.crash",
+        "let a group's leader die hard: nothing is committed, its claim stays",
+        (_GROUP,),
+        refusals=("no-leader", "unknown-name"),
+    ),
+    _command(
+        "leader.stop",
+        "let a group's leader end in order: it commits and gives its claim back",
+        (_GROUP,),
+        refusals=("no-leader", "unknown-name"),
     ),
     _command(
         "group.declare",
@@ -99,11 +148,15 @@ DECLARED: tuple[Command, ...] = (
                 "startTime", "duration", "it reads what was stored from this instant on; without it from now"
             ),
         ),
+        refusals=("already-declared", "unknown-name"),
     ),
     _command(
-        "group.destroy", "destroy a group with its progress; nothing is kept for it any more", (_GROUP,)
+        "group.destroy",
+        "destroy a group with its progress; nothing is kept for it any more",
+        (_GROUP,),
+        refusals=("not-declared", "unknown-name"),
     ),
-    _command("node.crash", "let every process of a node die hard", (_NODE,)),
+    _command("node.crash", "let every process of a node die hard", (_NODE,), refusals=("not-up",)),
     _command(
         "node.stop",
         "stop a node in order: its leaders commit and give their claims back, its connections close",
@@ -116,13 +169,15 @@ DECLARED: tuple[Command, ...] = (
                 default=False,
             ),
         ),
+        refusals=("not-up",),
     ),
-    _command("node.restart", "start a crashed or stopped node, empty", (_NODE,)),
+    _command("node.restart", "start a crashed or stopped node, empty", (_NODE,), refusals=("not-down",)),
     _command("storage.close-generation", "close the streams of all shards and begin a generation", ()),
     _command(
         "storage.add-shards",
         "deal clients over more shards from now on",
         (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),),
+        refusals=("too-many",),
     ),
     _command(
         "store.fail",
@@ -146,6 +201,7 @@ DECLARED: tuple[Command, ...] = (
             Key("setting", "choice", "which", required=True, choices=LIVE_SETTINGS),
             Key("value", "duration", "its new value", required=True, minimum=1),
         ),
+        refusals=("no-change",),
     ),
     _command("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
     _command(
@@ -166,6 +222,11 @@ DECLARED: tuple[Command, ...] = (
             Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX),
         ),
     ),
-    _command("publisher.pause", "let a publisher publish nothing for now", (_PUBLISHER,)),
-    _command("publisher.resume", "let a paused publisher go on", (_PUBLISHER,)),
+    _command(
+        "publisher.pause",
+        "let a publisher publish nothing for now",
+        (_PUBLISHER,),
+        refusals=("already-paused",),
+    ),
+    _command("publisher.resume", "let a paused publisher go on", (_PUBLISHER,), refusals=("not-paused",)),
 )

@@ -25,11 +25,21 @@ CLIENTS: tuple[Command, ...] = (
             PRODUCER,
             Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX),
         ),
+        refusals=("wrong-state",),
     ),
-    command("producer.start", "connect a producer and let it publish", (PRODUCER,)),
-    command("producer.stop", "close a producer after what it has sent is receipted", (PRODUCER,)),
-    command("producer.pause", "let a producer publish nothing for now", (PRODUCER,)),
-    command("producer.resume", "let a paused producer go on", (PRODUCER,)),
+    command(
+        "producer.start", "connect a producer and let it publish", (PRODUCER,), refusals=("wrong-state",)
+    ),
+    command(
+        "producer.stop",
+        "close a producer after what it has sent is receipted",
+        (PRODUCER,),
+        refusals=("wrong-state",),
+    ),
+    command(
+        "producer.pause", "let a producer publish nothing for now", (PRODUCER,), refusals=("wrong-state",)
+    ),
+    command("producer.resume", "let a paused producer go on", (PRODUCER,), refusals=("wrong-state",)),
     command(
         "producer.slow",
         "change a producer's interval",
@@ -38,17 +48,32 @@ CLIENTS: tuple[Command, ...] = (
             Key("every", "duration", "one message each", required=True, minimum=1, maximum=LONGEST_MEAN_US),
         ),
     ),
-    command("consumer.start", "let a consumer subscribe", (CONSUMER,)),
-    command("consumer.stop", "let a consumer finish what it holds, send its acks and close", (CONSUMER,)),
-    command("consumer.pause", "let a consumer take nothing for now; it stays connected", (CONSUMER,)),
-    command("consumer.resume", "let a paused consumer go on", (CONSUMER,)),
+    command("consumer.start", "let a consumer subscribe", (CONSUMER,), refusals=("wrong-state",)),
+    command(
+        "consumer.stop",
+        "let a consumer finish what it holds, send its acks and close",
+        (CONSUMER,),
+        refusals=("wrong-state",),
+    ),
+    command(
+        "consumer.pause",
+        "let a consumer take nothing for now; it stays connected",
+        (CONSUMER,),
+        refusals=("wrong-state",),
+    ),
+    command("consumer.resume", "let a paused consumer go on", (CONSUMER,), refusals=("wrong-state",)),
     command(
         "consumer.slow",
         "change how long a consumer takes for a message",
         (CONSUMER, Key("processing", "distribution", "from delivery to acknowledgement", required=True)),
     ),
-    command("client.kill", "kill a producer or consumer: what it has not sent is gone", (CLIENT,)),
-    command("client.close", "close a producer or consumer cleanly", (CLIENT,)),
+    command(
+        "client.kill",
+        "kill a producer or consumer: what it has not sent is gone",
+        (CLIENT,),
+        refusals=("wrong-state",),
+    ),
+    command("client.close", "close a producer or consumer cleanly", (CLIENT,), refusals=("wrong-state",)),
     command(
         "consumer.hold",
         "keep messages unacknowledged that a consumer gets from now on",
@@ -64,11 +89,13 @@ CLIENTS: tuple[Command, ...] = (
         "consumer.release",
         "acknowledge what a consumer holds",
         (CONSUMER, Key("messages", "messages", "only these; without it all")),
+        refusals=("not-held",),
     ),
     command(
         "consumer.negative-acknowledge",
         "negatively acknowledge messages that are delivered and not acked",
         (CONSUMER, Key("messages", "messages", "which messages", required=True)),
+        refusals=("not-in-hand",),
     ),
 )
 SEND: tuple[Command, ...] = (
@@ -84,6 +111,14 @@ SEND: tuple[Command, ...] = (
             ),
             Key("partition", "integer", "to this partition", minimum=0, maximum=255),
         ),
+        refusals=(
+            "NotAllowed",
+            "NotAuthorized",
+            "TopicTerminated",
+            "cluster-down",
+            "no-topic",
+            "wrong-state",
+        ),
     ),
 )
 USE_SCHEMA: tuple[Command, ...] = (
@@ -94,5 +129,6 @@ USE_SCHEMA: tuple[Command, ...] = (
             Key("producer", "producer", "which producer", required=True),
             Key("schema", "schema", "which declared schema; without it none"),
         ),
+        refusals=("no-schemas", "wrong-state"),
     ),
 )

@@ -25,9 +25,15 @@ LIVES: tuple[Command, ...] = (
                 default=True,
             ),
         ),
+        refusals=("not-up",),
     ),
-    command("cluster.restart", "start a crashed cluster from what it had persisted", (CLUSTER,)),
-    command("cluster.lose", "lose a cluster and its data for good", (CLUSTER,)),
+    command(
+        "cluster.restart",
+        "start a crashed cluster from what it had persisted",
+        (CLUSTER,),
+        refusals=("not-down",),
+    ),
+    command("cluster.lose", "lose a cluster and its data for good", (CLUSTER,), refusals=("not-up",)),
 )
 MARKERS: tuple[Command, ...] = (
     command(

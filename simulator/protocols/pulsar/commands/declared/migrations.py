@@ -53,14 +53,35 @@ _MIGRATE = (
 )
 
 MIGRATIONS: tuple[Command, ...] = (
-    command("migration.start", "begin to move a tenant to another cluster", _MIGRATE),
-    command("migration.pause", "let a migration rest where it is", (_TENANT,)),
-    command("migration.resume", "let a paused or failed migration go on", (_TENANT,)),
-    command("migration.advance", "begin the next step of a migration", (_TENANT,)),
+    command(
+        "migration.start",
+        "begin to move a tenant to another cluster",
+        _MIGRATE,
+        refusals=("bad-value", "cluster-down", "same-cluster", "shadow-topics", "third-cluster", "under-way"),
+    ),
+    command(
+        "migration.pause",
+        "let a migration rest where it is",
+        (_TENANT,),
+        refusals=("ended", "no-migration", "wrong-state"),
+    ),
+    command(
+        "migration.resume",
+        "let a paused or failed migration go on",
+        (_TENANT,),
+        refusals=("ended", "no-migration", "wrong-state"),
+    ),
+    command(
+        "migration.advance",
+        "begin the next step of a migration",
+        (_TENANT,),
+        refusals=("ended", "no-migration", "not-ready", "wrong-state"),
+    ),
     command(
         "migration.switch",
         "begin step 4: send the tenant's clients to the new cluster",
         (_TENANT, Key("force", "boolean", "also when it is not safe yet", default=False)),
+        refusals=("ended", "no-migration", "not-ready", "nothing-there", "wrong-state"),
     ),
     command(
         "migration.clean-up",
@@ -69,14 +90,16 @@ MIGRATIONS: tuple[Command, ...] = (
             _TENANT,
             Key("force", "boolean", "even if messages or acknowledgements are only there", default=False),
         ),
+        refusals=("ended", "has-clients", "no-migration", "not-ready", "wrong-state"),
     ),
     command(
         "migration.roll-back",
         "take a migration back: clients return to the old cluster, the new one is cleaned",
         (_TENANT,),
+        refusals=("ended", "no-migration", "no-way-back", "wrong-state"),
     ),
-    command("lookup.stop", "stop the LookupService: no request is answered", ()),
-    command("lookup.start", "let the LookupService answer again", ()),
+    command("lookup.stop", "stop the LookupService: no request is answered", (), refusals=("not-up",)),
+    command("lookup.start", "let the LookupService answer again", (), refusals=("not-down",)),
     command(
         "cluster.migrate",
         "mark a cluster as migrated, or not (PIP-188)",
@@ -86,6 +109,7 @@ MIGRATIONS: tuple[Command, ...] = (
             Key("to", "cluster", "the green cluster; needed where it is marked migrated"),
         ),
         check=_to_another,
+        refusals=("400",),
     ),
     command(
         "namespace.migrate",
@@ -95,5 +119,6 @@ MIGRATIONS: tuple[Command, ...] = (
             Key("namespace", "namespace", "which namespace", required=True),
             Key("migrated", "boolean", "its topics are migrated", default=True),
         ),
+        refusals=("400", "404"),
     ),
 )

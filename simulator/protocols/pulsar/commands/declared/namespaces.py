@@ -11,7 +11,12 @@ _NAMESPACE = Key("namespace", "namespace", "which namespace", required=True)
 _LISTED = Key("clusters", "names", "the whole new list", required=True)
 
 NAMESPACES: tuple[Command, ...] = (
-    command("namespace.create", "create a namespace in one cluster", (ADMIN_CLUSTER, _NAMESPACE)),
+    command(
+        "namespace.create",
+        "create a namespace in one cluster",
+        (ADMIN_CLUSTER, _NAMESPACE),
+        refusals=("409", "cluster-down"),
+    ),
     command(
         "namespace.set-clusters",
         "set a namespace's replication clusters, as one cluster has them",
@@ -30,6 +35,7 @@ NAMESPACES: tuple[Command, ...] = (
                 default=True,
             ),
         ),
+        refusals=("400", "403", "404", "409", "412", "500", "cluster-down"),
     ),
     command(
         "namespace.set-auto-topic-creation",
@@ -52,11 +58,13 @@ NAMESPACES: tuple[Command, ...] = (
                 maximum=PARTITIONS_MOST,
             ),
         ),
+        refusals=("404", "412", "cluster-down"),
     ),
     command(
         "namespace.remove-auto-topic-creation",
         "let the broker's settings count again",
         (ADMIN_CLUSTER, _NAMESPACE),
+        refusals=("404", "cluster-down"),
     ),
     command(
         "namespace.set-schema-compatibility-strategy",
@@ -66,6 +74,7 @@ NAMESPACES: tuple[Command, ...] = (
             _NAMESPACE,
             Key("strategy", "choice", "the strategy", required=True, choices=SCHEMA_STRATEGIES),
         ),
+        refusals=("404", "cluster-down"),
     ),
     command(
         "namespace.set-is-allow-auto-update-schema",
@@ -76,5 +85,6 @@ NAMESPACES: tuple[Command, ...] = (
             Key("enabled", "boolean", "clients may", required=True),
             Key("enableForReplicator", "boolean", "replicators may; without it as before"),
         ),
+        refusals=("400", "404", "cluster-down"),
     ),
 )

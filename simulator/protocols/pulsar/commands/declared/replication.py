@@ -13,11 +13,13 @@ CLUSTERS: tuple[Command, ...] = (
         "replication.remove-cluster",
         "take a cluster off a topic's replication list; the cursors towards it go with it",
         (TOPIC, CLUSTER),
+        refusals=("namespace-replication", "not-listed"),
     ),
     command(
         "replication.add-cluster",
         "put a cluster on a topic's replication list; cursors towards it begin at replicationStartAt",
         (TOPIC, CLUSTER),
+        refusals=("listed", "namespace-replication", "no-topic"),
     ),
 )
 LISTS: tuple[Command, ...] = (
@@ -35,10 +37,12 @@ LISTS: tuple[Command, ...] = (
                 default=False,
             ),
         ),
+        refusals=("403", "404", "409", "412", "500", "cluster-down"),
     ),
     command(
         "topic.remove-replication-clusters",
         "let the namespace's list count again",
         (ADMIN_CLUSTER, TOPIC, Key("global", "boolean", "the global policy, in all clusters", default=False)),
+        refusals=("404", "cluster-down"),
     ),
 )

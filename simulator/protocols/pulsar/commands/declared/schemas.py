@@ -15,12 +15,19 @@ READ: tuple[Command, ...] = (
             TOPIC,
             Key("version", "integer", "which; without it the newest", minimum=0, maximum=1_000_000),
         ),
+        refusals=("404", "cluster-down"),
     ),
-    command("schema.list", "ask for all schemas of a topic (getAllSchemas)", (CLUSTER, TOPIC)),
+    command(
+        "schema.list",
+        "ask for all schemas of a topic (getAllSchemas)",
+        (CLUSTER, TOPIC),
+        refusals=("404", "cluster-down"),
+    ),
     command(
         "schema.version",
         "ask which version a schema has in a topic (getVersionBySchema)",
         (CLUSTER, TOPIC, Key("schema", "schema", "which declared schema", required=True)),
+        refusals=("404", "cluster-down"),
     ),
 )
 WRITE: tuple[Command, ...] = (
@@ -28,6 +35,12 @@ WRITE: tuple[Command, ...] = (
         "schema.upload",
         "register a schema as a person, whatever clients may",
         (ADMIN_CLUSTER, TOPIC, Key("schema", "schema", "which declared schema", required=True)),
+        refusals=("404", "409", "NotAllowed", "cluster-down"),
     ),
-    command("schema.delete", "delete all schemas of a topic", (ADMIN_CLUSTER, TOPIC)),
+    command(
+        "schema.delete",
+        "delete all schemas of a topic",
+        (ADMIN_CLUSTER, TOPIC),
+        refusals=("404", "NotAllowed", "cluster-down"),
+    ),
 )

@@ -18,6 +18,7 @@ SHADOWS: tuple[Command, ...] = (
             Key("source", "address", "its source", required=True),
             ROLE,
         ),
+        refusals=("403", "404", "409", "412", "cluster-down", "not-declared"),
     ),
     command(
         "shadow.delete",
@@ -28,25 +29,30 @@ SHADOWS: tuple[Command, ...] = (
             Key("force", "boolean", "even if it is still in use", default=False),
             ROLE,
         ),
+        refusals=("403", "404", "412", "cluster-down"),
     ),
     command(
         "shadow.source",
         "ask which topic a shadow topic reads",
         (CLUSTER, Key("topic", "address", "the shadow topic", required=True)),
+        refusals=("403", "404", "cluster-down"),
     ),
     command(
         "shadow.set",
         "set a topic's list of shadow topics, which feeds those that are on it (PUT …/shadowTopics)",
         (CLUSTER, _SHADOW_SOURCE, Key("shadows", "addresses", "the shadow topics", required=True), ROLE),
+        refusals=("403", "404", "405", "409", "412", "cluster-down"),
     ),
     command(
         "shadow.list",
         "ask for a topic's list of shadow topics (GET …/shadowTopics)",
         (CLUSTER, _SHADOW_SOURCE, ROLE),
+        refusals=("403", "404", "405", "412", "cluster-down"),
     ),
     command(
         "shadow.remove",
         "remove a topic's list of shadow topics (DELETE …/shadowTopics)",
         (CLUSTER, _SHADOW_SOURCE, ROLE),
+        refusals=("403", "404", "405", "409", "412", "cluster-down"),
     ),
 )

@@ -54,6 +54,7 @@ CURSORS: tuple[Command, ...] = (
             Key("time", "duration", "deliver again what was published from this instant on"),
         ),
         one_of=("position", "time"),
+        refusals=("cluster-down", "no-subscription", "no-topic"),
     ),
     command(
         "subscription.sync-acknowledgements",
@@ -63,9 +64,20 @@ CURSORS: tuple[Command, ...] = (
             Key("from", "cluster", "cluster that sends it", required=True),
             Key("to", "cluster", "cluster that receives it", required=True),
         ),
+        refusals=("cluster-down", "no-subscription", "no-sync", "no-topic", "not-reachable"),
     ),
-    command("subscription.skip", "move a cursor over the next messages", (SUBSCRIPTION, CLUSTER, _COUNT)),
-    command("subscription.clear", "move a cursor to the end of its log", (SUBSCRIPTION, CLUSTER)),
+    command(
+        "subscription.skip",
+        "move a cursor over the next messages",
+        (SUBSCRIPTION, CLUSTER, _COUNT),
+        refusals=("cluster-down", "no-subscription", "no-topic"),
+    ),
+    command(
+        "subscription.clear",
+        "move a cursor to the end of its log",
+        (SUBSCRIPTION, CLUSTER),
+        refusals=("cluster-down", "no-subscription", "no-topic"),
+    ),
     command(
         "subscription.create",
         "create a subscription",
@@ -81,8 +93,14 @@ CURSORS: tuple[Command, ...] = (
             ),
             Key("replicated", "boolean", "with replicated state", default=False),
         ),
+        refusals=("cluster-down", "exists", "no-topic"),
     ),
-    command("subscription.delete", "delete a subscription with its cursor", (SUBSCRIPTION, CLUSTER)),
+    command(
+        "subscription.delete",
+        "delete a subscription with its cursor",
+        (SUBSCRIPTION, CLUSTER),
+        refusals=("cluster-down", "has-consumers", "no-subscription", "no-topic"),
+    ),
     command(
         "subscription.replicate",
         "switch a subscription's replication on or off in one cluster",
@@ -92,6 +110,7 @@ CURSORS: tuple[Command, ...] = (
             Key("enabled", "boolean", "on or off", required=True),
             Key("topic", "topic-or-partition", "only this partition; without it all"),
         ),
+        refusals=("cluster-down", "feature-off", "no-subscription", "no-topic"),
     ),
 )
 FAIL_OVER: tuple[Command, ...] = (
@@ -100,5 +119,6 @@ FAIL_OVER: tuple[Command, ...] = (
         "move a subscription's consumers from one cluster to another",
         _FAIL_OVER,
         check=_leaves,
+        refusals=("looks-up", "no-consumers", "no-topic", "source-down"),
     ),
 )

@@ -20,6 +20,7 @@ GROW: tuple[Command, ...] = (
             TOPIC,
             Key("partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=256),
         ),
+        refusals=("not-more", "not-partitioned", "too-many"),
     ),
 )
 SHAPES: tuple[Command, ...] = (
@@ -42,15 +43,18 @@ SHAPES: tuple[Command, ...] = (
                 "createLocalTopicOnly", "boolean", "do not copy the request to other clusters", default=False
             ),
         ),
+        refusals=("404", "409", "412", "cluster-down"),
     ),
     command(
         "topic.delete",
         "delete a topic in one cluster",
         (ADMIN_CLUSTER, TOPIC, Key("force", "boolean", "even if it is still in use", default=False)),
+        refusals=("404", "412", "422", "cluster-down"),
     ),
     command(
         "topic.update-partitions",
         "give a partitioned topic more partitions in one cluster, and in those that it replicates to",
         (ADMIN_CLUSTER, TOPIC, _PARTITIONS),
+        refusals=("404", "409", "412", "422", "cluster-down"),
     ),
 )

@@ -23,6 +23,7 @@ UNLOAD: tuple[Command, ...] = (
                 ),
             ),
         ),
+        refusals=("cluster-down", "no-broker", "no-topic"),
     ),
 )
 STORAGE: tuple[Command, ...] = (
@@ -30,12 +31,19 @@ STORAGE: tuple[Command, ...] = (
         "topic.crash",
         "let the broker that holds a topic die; another takes the topic, with what was persisted",
         (CLUSTER, PARTITION, Key("downtime", "duration", "until the other broker has it", default="0s")),
+        refusals=("cluster-down", "no-topic", "not-loaded"),
     ),
-    command("topic.terminate", "let a topic take no more messages, for good", (CLUSTER, PARTITION)),
+    command(
+        "topic.terminate",
+        "let a topic take no more messages, for good",
+        (CLUSTER, PARTITION),
+        refusals=("NotAllowed", "cluster-down", "no-topic", "not-loaded", "replicates", "terminated"),
+    ),
     command(
         "topic.truncate",
         "clear the backlog of every cursor of a topic and delete all its ledgers but the open one",
         (CLUSTER, PARTITION),
+        refusals=("NotAllowed", "cluster-down", "no-topic", "not-loaded"),
     ),
     command(
         "topic.offload",
@@ -45,6 +53,7 @@ STORAGE: tuple[Command, ...] = (
             PARTITION,
             Key("deleteFromBookies", "boolean", "delete them from the bookies then", default=False),
         ),
+        refusals=("412", "NotAllowed", "cluster-down", "no-topic", "not-loaded"),
     ),
 )
 FINISH_SNAPSHOT: tuple[Command, ...] = (
@@ -52,5 +61,6 @@ FINISH_SNAPSHOT: tuple[Command, ...] = (
         "snapshot.finish-partial",
         "UNSAFE: finish the pending snapshots of a topic with the answers at hand",
         (CLUSTER, PARTITION),
+        refusals=("cluster-down", "no-topic", "nothing-pending"),
     ),
 )
