@@ -133,7 +133,9 @@ def test_it_works_without_scripts(browser: Browser, site: Site):
     expect(about.get_by_text("What to watch")).to_be_hidden()
     about.locator("summary").click()
     expect(about.get_by_text("What to watch")).to_be_visible()
-    assert about.locator("summary span").bounding_box()["height"] > short["height"], "clamped until it is opened"
+    assert about.locator("summary span").bounding_box()["height"] > short["height"], (
+        "clamped until it is opened"
+    )
     page.get_by_role("button", name="Three regions: each snapshot takes two rounds", exact=True).click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     context.close()
