@@ -52,7 +52,7 @@ def run_once(which: str, messages: int) -> dict[str, float]:
         assert group.waiting == group.lost == 0 and group.delivered >= messages, (
             f"{group.waiting} not read, {group.lost} lost"
         )
-        assert bool(duplicates) == (which == "troubled"), f"{which}: {duplicates} came twice"
+        assert bool(duplicates) == (which == "troubled"), f"{which}: {duplicates} duplicates"
     assert world.limit_reached is None and not world.violations, world.limit_reached or world.violations[0]
     each = {f"{what}_us": spent * 1e6 / messages for what, spent in seconds.items()}
     return {
@@ -109,7 +109,7 @@ def measure() -> list[Figure]:
                 of("moved", "count_us"),
             )
         )
-    figures.append(Figure("groups", "troubled, came twice", of("troubled", "duplicates"), "deliveries"))
+    figures.append(Figure("groups", "troubled, duplicates", of("troubled", "duplicates"), "deliveries"))
     figures.append(
         Figure(
             "groups",
