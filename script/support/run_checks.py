@@ -17,6 +17,7 @@ from script.support.environment import ENVIRONMENT, REPORTS, SITE, TESTS, ensure
 from script.support.processes import Supervisor, say
 
 RUFF = str(ENVIRONMENT / "bin" / "ruff")
+MYPY = str(ENVIRONMENT / "bin" / "mypy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Outcome(Enum):
 CHECKS = (
     Check("ruff check", (RUFF, "check", "."), remedy=".venv/bin/ruff check --fix ."),
     Check("ruff format", (RUFF, "format", "--check", "."), remedy=".venv/bin/ruff format ."),
+    Check("mypy", (MYPY,)),
     Check("eslint", (*page_tools.ESLINT, "static/js", "tests/js"), needs_page_tools=True),
     Check("tsc", (*page_tools.TSC, "--project", str(page_tools.FOLDER)), needs_page_tools=True),
 )

@@ -18,7 +18,9 @@ class _Arrays:
     __slots__ = ("by_name", "capacity", "used")
 
     def __init__(self, types: dict[str, type], capacity: int) -> None:
-        self.by_name = {name: np.empty(capacity, dtype=kind) for name, kind in types.items()}
+        self.by_name: dict[str, np.ndarray] = {
+            name: np.empty(capacity, dtype=kind) for name, kind in types.items()
+        }
         self.capacity = capacity
         self.used = 0
 

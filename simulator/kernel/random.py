@@ -110,7 +110,7 @@ class Shares:
         return self._shares  # the block is a cache
 
     def __setstate__(self, state: tuple[tuple[int, int], ...]) -> None:
-        self.__init__(*state)
+        type(self).__init__(self, *state)
 
 
 def uuid_text(key: int, index: int) -> str:

@@ -140,6 +140,7 @@ class TopicLog:
     def append_many(self, records: np.ndarray, size_bytes: int) -> None:
         """Adds entries, `size_bytes` all together, to the open ledger."""
         ledger = self.current
+        assert ledger is not None, "a ledger is open while the topic is loaded"
         if not ledger.entries:
             self._name(ledger)
         self.records.extend_at(self.length, records)

@@ -7,7 +7,7 @@ behind the end of its branch counts rows without writing them again. What only e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Clock
@@ -129,7 +129,7 @@ class System(Clock):
         self.write_to(self.trace, seq + 1)
         return seq
 
-    def emit_rows(self, count: int, parts: Iterable[RowColumns]) -> None:
+    def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
         """Write so many rows at once, as `Trace.append_rows` takes them."""
         assert not self._aside, "rows that are put aside are written one by one"
         seq = self.seq
@@ -143,11 +143,13 @@ class System(Clock):
         trace, before, rows = self.trace, (self._counted, self.emit, self.trace.length), []
 
         def put_aside(row: tuple[int, ...]) -> int:
+            assert self._counted is not None
             rows.append(row)
-            self._counted += 1
+            written = self._counted
+            self._counted = written + 1
             # new names are known from the row on that is written next
-            trace.length = max(before[2], self._counted)
-            return self._counted - 1
+            trace.length = max(before[2], written + 1)
+            return written
 
         self._counted, self.emit, trace.length, self._aside = seq, put_aside, max(before[2], seq), True
         act()

@@ -28,6 +28,11 @@ def _width_of(low: int, high: int) -> np.dtype:
     return _WIDTHS[-1]
 
 
+def _narrowed(values: np.ndarray | int, low: int, high: int) -> np.ndarray:
+    assert isinstance(values, np.ndarray), "one value for all has no two extremes"
+    return values.astype(_width_of(low, high))
+
+
 def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     """Columns of all rows.
 
@@ -39,15 +44,18 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []
     for code, where, fields in rows.by_field():
         for name, values in zip(ROW_COLUMNS[code][1:], fields):
-            places, one = where, not isinstance(values, np.ndarray)
-            low, high = (values, values) if one else (int(values.min()), int(values.max()))
+            places = where
+            if not isinstance(values, np.ndarray):
+                low = high = values
+            else:
+                low, high = int(values.min()), int(values.max())
             if high == NULL:  # it lies below every value
                 continue
-            if low == NULL:
+            if low == NULL and isinstance(values, np.ndarray):
                 known = values != NULL
                 places, values = where[known], values[known]
                 low = int(values.min())
-            parts.append((name, places, low if low == high else values.astype(_width_of(low, high))))
+            parts.append((name, places, low if low == high else _narrowed(values, low, high)))
             least, most = extremes.get(name, (low, high))
             extremes[name] = min(low, least), max(high, most)
     packed = {"type": codes.astype(_width_of(int(codes.min()), int(codes.max())))}

@@ -95,7 +95,7 @@ class OpenRows:
             rows = np.ascontiguousarray(
                 np.frombuffer(pack(f"{len(recent)}q", *recent), dtype=np.int64).reshape(-1, width).T
             )
-            yield RowColumns(code, places[of_type[before:]] + self.first_seq, rows[1:])
+            yield RowColumns(code, places[of_type[before:]] + self.first_seq, list(rows[1:]))
 
     def clear(self, first_seq: int) -> None:
         """Forget all rows; the next one has that seq."""
@@ -103,8 +103,10 @@ class OpenRows:
         self.codes.clear()
         self._spans.clear()
         self._recent_from = 0
-        for several in (*self.parts, *self.recent):
-            several.clear()
+        for parts in self.parts:
+            parts.clear()
+        for recent in self.recent:
+            recent.clear()
 
     def row(self, index: int) -> tuple[int, ...]:
         """The row as it was added."""
@@ -164,11 +166,11 @@ class OpenRows:
         """Rows `first` to `last - 1` in lots of one type: its code, where the rows are (from `first`), and
         by field, without the type, a column. What is alike in all rows of a part is so in its lot.
         """
-        lots: dict[tuple[int | None, ...], list[RowColumns]] = {}
+        lots: dict[tuple[int, tuple[int | None, ...]], list[RowColumns]] = {}
         for part in self._parts_between(first, len(self.codes) if last is None else last):
-            alike = (part.code, *(None if isinstance(field, np.ndarray) else field for field in part.fields))
-            lots.setdefault(alike, []).append(part)
-        for (code, *alike), parts in lots.items():
+            alike = tuple(None if isinstance(field, np.ndarray) else field for field in part.fields)
+            lots.setdefault((part.code, alike), []).append(part)
+        for (code, alike), parts in lots.items():
             where = np.concatenate([part.seqs for part in parts]) - (first + self.first_seq)
             columns = zip(alike, zip(*(part.fields for part in parts)))
             yield code, where, [np.concatenate(several) if one is None else one for one, several in columns]

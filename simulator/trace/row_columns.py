@@ -39,7 +39,7 @@ def rows_by_column(rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[RowColum
     for seq, row in rows:
         by_type.setdefault(row[0], []).append((seq, *row[1:]))
     columns = [(code, np.array(several, dtype=np.int64).T) for code, several in by_type.items()]
-    return [RowColumns(code, values[0], values[1:]) for code, values in columns]
+    return [RowColumns(code, values[0], list(values[1:])) for code, values in columns]
 
 
 def alike(values: np.ndarray) -> Column:

@@ -99,7 +99,7 @@ class Trace:
             min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS - self._open.recent_count) - 1
         )
 
-    def append_rows(self, count: int, parts: Iterable[RowColumns], first: int = 0) -> None:
+    def append_rows(self, count: int, parts: Sequence[RowColumns], first: int = 0) -> None:
         """Add so many rows, the same as `append` for each of them.
 
         Each is in one of the parts. The rows before `first` are there already and are passed over.

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from visualizer.questions.tiles import CELLS, TileCache, tile
+from visualizer.questions.tile_cache import TileCache
+from visualizer.questions.tiles import CELLS, tile
 
 LENGTH = 3000
 

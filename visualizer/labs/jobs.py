@@ -56,7 +56,7 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
                 f"when it "
                 f"was given and is {_outcome(result.ok)} in the replay"
             )
-        yield from session.curves.settle()
+        yield from session.risk_curves.settle()
         yield None
     yield from _stand_in(session, stored.branch)
     yield from _run_to(session, stored.furthest_us)
@@ -69,7 +69,7 @@ def _outcome(ok: bool) -> str:
 
 
 def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
-    """Go to the end of an instant, or of a row's instant."""
+    """Go to the end of an instant, or of a row's instant; one of the two is given."""
     world = session.world
     farthest_us = max(FARTHEST_FACTOR * session.until_us, FARTHEST_US)
     if seq is not None:
@@ -80,6 +80,7 @@ def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
                 f"Rows so far are 0 to {len(world.trace) - 1}.",
             )
         at_us = world.trace.at_us(seq)
+    assert at_us is not None
     if at_us > farthest_us:
         raise Refused(
             "too-far",
@@ -170,11 +171,11 @@ def _passing_after(session: Session, which: Any) -> Work:
         yield from _go_to(session, world.furthest_us)
         if world.now_us >= end_us or world.limit_reached:
             return None
-        session.curves.advance(end_us, 1)
+        session.risk_curves.advance(end_us, 1)
         while not world.whole:
             if world.advance(world.now_us, INSTANT_EVENTS):
                 yield None
-        yield from session.curves.settle()
+        yield from session.risk_curves.settle()
         if turn % SEARCH_INSTANTS == 0:
             yield None
 
@@ -248,7 +249,7 @@ def carry_out(
     world = session.world
     if apart and world.now_us == world.furthest_us:
         here_us = world.now_us
-        while session.curves.advance(here_us + 1, session.slice_events()):
+        while session.risk_curves.advance(here_us + 1, session.slice_events()):
             yield None
         yield from _go_to(session, here_us)
     number = yield Wait(
@@ -258,7 +259,7 @@ def carry_out(
         raise number
     branch = world.branch
     result = yield from _apply(session, command)
-    yield from session.curves.settle()
+    yield from session.risk_curves.settle()
     if world.branch != branch:
         session.new_epoch()
     session.looking.want()

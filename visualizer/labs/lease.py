@@ -98,14 +98,14 @@ class RedisLeases:
             return False
 
     async def holder(self, lab_id: str) -> str | None:
-        return await self._redis.get(_key(lab_id))
+        return _text(await self._redis.get(_key(lab_id)))
 
     async def take(self, lab_id: str) -> str:
         key = _key(lab_id)
         while True:
             if await self._redis.set(key, self.channel, nx=True, px=LEASE_MS):
                 return self.channel
-            holder = await self._redis.get(key)
+            holder = _text(await self._redis.get(key))
             if holder is not None:  # else it ran out between the two questions: try again
                 return holder
 
@@ -117,6 +117,10 @@ class RedisLeases:
 
     async def close(self) -> None:
         await self._redis.aclose()
+
+
+def _text(value: bytes | str | None) -> str | None:
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _key(lab_id: str) -> str:

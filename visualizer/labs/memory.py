@@ -101,18 +101,19 @@ class Memory:
 
     async def _free(self, watched: bool) -> None:
         """Close labs, `watched` ones too, until so much is free that another may begin."""
-        for room in self._in_order():
+        for room, runner in self._in_order():
             if self.used_bytes() * 100 <= self.limit_bytes * FREED_TO_PERCENT:
                 return
-            if watched or not room.part.watched():
+            if watched or not runner.watched():
                 logger.warning(
                     "Lab %s is closed: the labs use more than %d MB", room.lab.pk, self.limit_bytes // 2**20
                 )
                 await self._hub.put_away(room, EVICTED)
 
-    def _in_order(self) -> list[Room]:
+    def _in_order(self) -> list[tuple[Room, Runner]]:
         """Labs that may be closed: unwatched ones first, each kind the least recently used first."""
-        rooms = [
-            room for room in self._hub.rooms.values() if isinstance(room.part, Runner) and room.part.evictable
-        ]
-        return sorted(rooms, key=lambda room: (room.part.watched(), -room.idle_ticks, room.used_tick))
+        rooms = [(room, room.part) for room in self._hub.rooms.values() if isinstance(room.part, Runner)]
+        return sorted(
+            ((room, runner) for room, runner in rooms if runner.evictable),
+            key=lambda pair: (pair[1].watched(), -pair[0].idle_ticks, pair[0].used_tick),
+        )

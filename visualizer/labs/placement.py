@@ -10,8 +10,8 @@ is decided by the database.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Iterable
+from typing import TYPE_CHECKING, Any
 
 from django import db
 from django.conf import settings
@@ -58,7 +58,7 @@ class Casting:
         self.exchange: Exchange | None = None
         self.leases: Leases = OnlyProcess()
 
-    async def start(self) -> list[tuple[object, str]]:
+    async def start(self) -> list[tuple[Coroutine[Any, Any, Any], str]]:
         """What runs for ever, with words for the log."""
         if not settings.REDIS_URL:
             return []

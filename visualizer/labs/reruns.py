@@ -90,8 +90,8 @@ class Study:
             self.blocked_on = in_thread(
                 lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
             ).until
-        elif not self._rerun.step(self._size.take()):
-            self.blocked_on = in_thread(lambda: self._told(self._rerun)).until
+        elif not (rerun := self._rerun).step(self._size.take()):
+            self.blocked_on = in_thread(lambda: self._told(rerun)).until
         return True
 
     def due_s(self, now_s: float) -> float | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import db
 
@@ -21,6 +21,7 @@ from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
 from visualizer.labs.reruns import Reruns
 from visualizer.labs.rooms import Reply, Room
+from visualizer.labs.runner_host import RunnerHost
 from visualizer.labs.session import Session
 from visualizer.labs.trouble import AWAY, bad_value, is_bad_value
 from visualizer.labs.work import Job
@@ -28,9 +29,6 @@ from visualizer.live.frames import Frame
 from visualizer.live.wire import Refused
 from visualizer.pages.pictures import picture_at
 from visualizer.questions.queries import COUNTED, answer
-
-if TYPE_CHECKING:
-    from visualizer.labs.hub import Hub
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +51,7 @@ POSITION_S = 1.0
 class Runner:
     """Listens to its session (`visualizer.labs.session.Listener`) and is its room's part."""
 
-    def __init__(self, hub: Hub, room: Room, stored: store.StoredLab) -> None:
+    def __init__(self, hub: RunnerHost, room: Room, stored: store.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
         self.session = Session(stored.lab_id, stored.run_number * EPOCHS_PER_RUN, self)
         self.session.reruns = self.reruns = Reruns(stored.lab_id, hub.pump, hub.admit_rerun)
@@ -434,14 +432,16 @@ class Runner:
             self.stored.seed,
             exc_info=error,
         )
+        hint = (
+            "Nothing that you did is wrong. The replay link makes a new lab that runs to the same "
+            "instant; please report it."
+        )
+        words = f"Internal error, this lab has stopped: {type(error).__name__}: {error}"[:600]
         failure = {
             "type": "error",
             "code": "engine-bug",
-            "error": f"Internal error, this lab has stopped: {type(error).__name__}: {error}"[:600],
-            "hint": (
-                "Nothing that you did is wrong. The replay link makes a new lab that runs to the same "
-                "instant; please report it."
-            ),
+            "error": words,
+            "hint": hint,
             "seed": self.stored.seed,
             "at_us": None if world is None else world.now_us,
             "engine_version": ENGINE_VERSION,
@@ -449,7 +449,7 @@ class Runner:
         }
         self.room.fail(failure)
         self._notify(failure, failure=True)
-        self.session.give_up(Refused("engine-bug", failure["error"], failure["hint"]))
+        self.session.give_up(Refused("engine-bug", words, hint))
         self._put(partial(store.keep_failure, self.stored, failure))
 
 

@@ -19,6 +19,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -245,7 +246,7 @@ class Saver:
             if older.replaceable and not (place == 0 and line.busy):
                 del line.writes[place]
                 newer.since_s = older.since_s
-                newer.done.add_done_callback(lambda _, done=older.done: done.done() or done.set_result(None))
+                newer.done.add_done_callback(partial(_settle, older.done))
                 return
 
     def _undo_instead(self, line: Line, write: Write) -> None:
@@ -337,3 +338,8 @@ def _looked_at(done: asyncio.Future[Any]) -> None:
     """Its caller may not wait for it: then its error is not an unhandled one."""
     if not done.cancelled():
         done.exception()
+
+
+def _settle(waiter: asyncio.Future[Any], _done: asyncio.Future[Any]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -21,7 +21,7 @@ from visualizer.live.frame_scheduler import CHECK_ROWS, Listener, Looking
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import RiskCurves
 from visualizer.questions.printouts import Printouts
-from visualizer.questions.tiles import TileCache
+from visualizer.questions.tile_cache import TileCache
 
 BUSY_AFTER_S = 0.2
 """A job that takes longer says so on the page."""
@@ -67,6 +67,12 @@ class Session:
     def set_speed(self, speed: float) -> None:
         self.playback.set_speed(speed)
         self.looking.want()
+
+    @property
+    def risk_curves(self) -> RiskCurves:
+        """The curves of the lab's branches; there are some once the lab is built."""
+        assert self.curves is not None
+        return self.curves
 
     def give_up(self, why: Refused) -> None:
         """The lab ends here: everyone who waits is told."""
@@ -154,8 +160,7 @@ class Session:
         if world.unchecked_rows >= CHECK_ROWS:
             world.check_on(CHECK_ROWS)
             return True
-        assert self.curves is not None
-        return self.curves.advance(until_us, self.slice_events())
+        return self.risk_curves.advance(until_us, self.slice_events())
 
     @property
     def _within_instant(self) -> bool:

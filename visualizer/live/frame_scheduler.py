@@ -8,11 +8,10 @@ the wall clock come in as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol
 
 from visualizer.labs.playback import FRAME_S, Playback
-from visualizer.labs.work import Job
+from visualizer.labs.work import Job, Work
 from visualizer.live.frames import Frame, FrameMaker, Playing
 from visualizer.questions.curve import RiskCurves
 
@@ -47,7 +46,7 @@ class Looking:
         self._playback = playback
         self._epoch = first_epoch
         self._snapshot_wanted = False
-        self._making: Iterator[None] | None = None  # a frame
+        self._making: Work | None = None  # a frame
         self._failed = False  # to make the last frame
 
     def begin(self, world: Any, curves: RiskCurves) -> None:
@@ -93,7 +92,7 @@ class Looking:
             self._making = None
         return True
 
-    def _frame(self, now_s: float) -> Iterator[None]:
+    def _frame(self, now_s: float) -> Work:
         """The next frame. The world keeps a forecast while it stands, so the view finds them made."""
         self.wanted = False
         on_beat_s = self.next_frame_s + FRAME_S

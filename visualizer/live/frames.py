@@ -10,10 +10,10 @@ frames, so that no page lacks what another one holds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from visualizer.labs.work import Work
 from visualizer.live import thinning
 from visualizer.live.changes import changes
 from visualizer.live.kept import KeptRows
@@ -89,7 +89,7 @@ class FrameMaker:
         self.epoch, self.number = epoch, 0
         self._kept = None
 
-    def prepare(self) -> Iterator[None]:
+    def prepare(self) -> Work:
         """What the next frame needs of the rows before it, in slices; nothing while frames follow each
         other.
         """
@@ -109,8 +109,9 @@ class FrameMaker:
             self.world.now_us // JUDGED_EVERY_US * JUDGED_EVERY_US if playing.playing else None
         )
         head = self._heading(view, playing)
-        kept = self._kept.add(self.world.trace, self._seq, self.world.seq)
+        kept = self.kept_rows.add(self.world.trace, self._seq, self.world.seq)
         flights, totals = self.world.flights(MOVING_THINGS)
+        snapshot: Frame | None
         if self.number == 1 or (self._left_out and not playing.playing):
             shown, self._level, self._left_out = view, 0, False
             frame = snapshot = self._snapshot(head, shown, flights, totals)
@@ -124,6 +125,12 @@ class FrameMaker:
         self._shown_us = view["at_us"]
         self._head, self._view = head, shown
         return frame, snapshot
+
+    @property
+    def kept_rows(self) -> KeptRows:
+        """Rows that every page holds; found by `prepare`."""
+        assert self._kept is not None
+        return self._kept
 
     @property
     def behind(self) -> bool:
@@ -201,7 +208,7 @@ class FrameMaker:
                 **_flying(flights, totals),
                 "rows": table(rows),
                 "rows_from": rows_from,
-                "kept": table([row for row in self._kept.all() if row["seq"] < rows_from]),
+                "kept": table([row for row in self.kept_rows.all() if row["seq"] < rows_from]),
                 "forecast": packed_points(points),
                 "forecast_from_us": points_from_us,
                 "branches": self.world.branches,
@@ -284,7 +291,8 @@ class FrameMaker:
 
     def _newest_control_rows(self, first: int, most: int) -> list[dict[str, Any]]:
         """The newest `most` control rows from seq `first` on, found in stretches that grow backwards."""
-        end, span, found = self.world.seq, 1024, []
+        found: list[dict[str, Any]] = []
+        end, span = self.world.seq, 1024
         start = end
         while start > first and len(found) < most:
             start, stop = max(first, start - span), start
@@ -315,7 +323,7 @@ def _flying(flights: list[dict[str, Any]], totals: dict[str, int]) -> dict[str, 
         }
         for flight in flights
     ]
-    links = [
+    links: list[dict[str, int | str | None]] = [
         {"from": link.split(" -> ")[0], "to": link.split(" -> ")[1], "count": count}
         for link, count in totals.items()
         if count

@@ -49,7 +49,7 @@ def latest(session: Session, group: str, client: str, stream: str, after: int) -
     for begin in range(max(0, after), world.seq, PIECE_ROWS):
         columns = world.trace.columns(begin, min(world.seq, begin + PIECE_ROWS), names=_COLUMNS)
         here = columns["topic"] == numbers[2]
-        places = np.flatnonzero(_wanted(columns, *numbers[:2], here))
+        places = np.flatnonzero(_wanted(columns, numbers[0], numbers[1], here))
         for place, code, reason, of_it in zip(
             places.tolist(),
             columns["type"][places].tolist(),

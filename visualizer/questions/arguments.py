@@ -72,9 +72,9 @@ class Argument:
     def _fits(self, value: Any) -> bool:
         if type(value) is not self.kind:
             return False
-        if self.kind is int:
-            return self.low <= value <= self.high
-        return self.kind is bool or (len(value) <= LONGEST_TEXT and is_text(value))
+        if isinstance(value, str):
+            return len(value) <= LONGEST_TEXT and is_text(value)
+        return isinstance(value, bool) or (isinstance(value, int) and self.low <= value <= self.high)
 
 
 SEQ = Argument(int)

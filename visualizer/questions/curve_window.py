@@ -20,7 +20,7 @@ def curve(session: Session, from_us: int, to_us: int) -> Work:
     instant <= to_us, `count` of them before thinning.
     """
     world = session.world
-    found = session.curves.between(from_us, min(to_us, world.now_us))
+    found = session.risk_curves.between(from_us, min(to_us, world.now_us))
     yield None
     return {
         "branch": world.branch,

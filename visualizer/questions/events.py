@@ -34,13 +34,15 @@ def events(session: Session) -> Work:
 
 def _around(world: Any) -> Work:
     trace, seq = world.trace, world.seq
-    first, oldest, before = seq, max(0, seq - LOOKED_AT_ROWS), []
+    before: list[int] = []
+    first, oldest = seq, max(0, seq - LOOKED_AT_ROWS)
     while first > oldest and len(before) < EVENTS_BEFORE:
         first, last = max(oldest, first - SEARCHED_ROWS), first
         before = trace.seqs(first, last, control_only=True) + before
         yield None
     rows_from = before[-EVENTS_BEFORE] if len(before) > EVENTS_BEFORE else first
-    after, last = [], seq
+    after: list[int] = []
+    last = seq
     while last < min(len(trace), seq + LOOKED_AT_ROWS) and len(after) < EVENTS_AFTER:
         first, last = last, min(len(trace), last + SEARCHED_ROWS)
         after += trace.seqs(first, last, control_only=True, limit=EVENTS_AFTER - len(after))

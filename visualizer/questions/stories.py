@@ -99,7 +99,8 @@ def story(
         _require_shared_kind(kind)
         name, group = counted
         listed = group.duplicates_list
-        place = shared_place_of(group, producer, number) if place is None else place
+        if place is None and producer is not None and number is not None:
+            place = shared_place_of(group, producer, number)
     else:
         listed = _require_kind(counted, kind)
         if place is None:
@@ -196,7 +197,7 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
         "at_us": world.now_us,
         "branch": world.branch,
         "now": now,
-        "curve": session.curves.columns(subscription, after_us),
+        "curve": session.risk_curves.columns(subscription, after_us),
         "rules": rules,
     }
 
@@ -206,6 +207,7 @@ def what_if(session: Session) -> Work:
     is.
     """
     yield None
+    assert session.reruns is not None, "the hub gives each session its reruns"
     found = session.reruns.of(session.world)
     scenario = session.world.scenario
     told = {**looks(scenario), "variants": beside(scenario, found.outcomes)}

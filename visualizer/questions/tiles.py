@@ -7,10 +7,11 @@ four tiles below, one piece of the log per slice. Kinds are as `docs/front-door.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from visualizer.labs.work import Work
+from visualizer.questions.tile_cache import Counts
 
 if TYPE_CHECKING:
     from visualizer.labs.session import Session
@@ -20,32 +21,6 @@ CELLS = 512
 
 PARTS = 4
 """Cells of one level that one cell of the next stands for."""
-
-TILES_KEPT = 4096
-"""Full tiles of the counting levels kept per lab, about 40 MB at most; the least recently used goes first."""
-
-Counts = dict[int, list[int]]
-"""Kind to its count per cell."""
-
-Key = tuple[int, str, str, int, int]
-
-
-class TileCache:
-    """Full tiles of levels 1 and up."""
-
-    def __init__(self) -> None:
-        self._tiles: OrderedDict[Key, Counts] = OrderedDict()
-
-    def get(self, key: Key) -> Counts | None:
-        counts = self._tiles.get(key)
-        if counts is not None:
-            self._tiles.move_to_end(key)
-        return counts
-
-    def put(self, key: Key, counts: Counts) -> None:
-        self._tiles[key] = counts
-        if len(self._tiles) > TILES_KEPT:
-            self._tiles.popitem(last=False)
 
 
 def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> Work:

@@ -7,8 +7,9 @@ more choice, so that nothing is lost.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -36,8 +37,8 @@ class Shown:
 
     field: Field
     value: str
-    problems: list[dict[str, Any]] = field(default_factory=list)
-    choices: list[tuple[str, str]] = field(default_factory=list)
+    problems: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    choices: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
 
 GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (

@@ -85,13 +85,17 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
 def _answer(reading: Reading) -> dict[str, Any]:
     """Problems, or what the scenario is and which failure can be asked about."""
     failure = reading.failure
-    asked = failure and {
-        "from": failure.source,
-        "to": failure.target,
-        "mode": failure.mode,
-        "at": format_duration(failure.at_us),
-        "period_us": period_us(reading.scenario, failure.source),
-    }
+    asked = (
+        failure
+        and reading.scenario
+        and {
+            "from": failure.source,
+            "to": failure.target,
+            "mode": failure.mode,
+            "at": format_duration(failure.at_us),
+            "period_us": period_us(reading.scenario, failure.source),
+        }
+    )
     missing = NO_FAILURE if reading.scenario is not None and failure is None else ""
     return {
         "problems": reading.problems,
