@@ -13,7 +13,7 @@ const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (
 const answerOf = (...runs) => [asked, ...runs].reduce(foldAnswer, noAnswer());
 
 test("the sentence says median and range, and grows with the runs", () => {
-  assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: what comes twice in b?");
+  assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
   assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 twice, 2 not replicated (unread), 3 not replicated (already processed), outage 5 s.");
   assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 twice (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), outage 5 s.");
 });

@@ -70,11 +70,11 @@ export function spreadOf(runs, name) {
  */
 export function sentenceOf(answer, failure) {
   const from = answer.asked?.from ?? failure?.from;
-  if (!from) return ["What comes twice?"];
+  if (!from) return ["How many duplicates?"];
   const to = answer.asked?.to ?? failure.to;
   const mode = answer.asked?.mode ?? failure.mode;
   const begins = mode === "crash" ? `If ${from} goes down` : `If consumers move from ${from} to ${to} (${mode})`;
-  if (!answer.runs.length) return [mode === "crash" ? `${begins}: what comes twice in ${to}?` : `${begins}: what comes twice?`];
+  if (!answer.runs.length) return [mode === "crash" ? `${begins}: how many duplicates in ${to}?` : `${begins}: how many duplicates?`];
   /** @type {import("./format.js").TextPart[]} */
   const parts = [`${begins}: `];
   for (const figure of inSentence(answer.runs)) {

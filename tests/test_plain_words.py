@@ -1,0 +1,70 @@
+"""User-visible text has none of the old private wording; the list with replacements is `tests/plain_words.py`.
+
+Rules: a file joins by its place (scenarios, templates, documents). A file that is not rewritten yet is in `NOT_YET` with
+the number of old phrases that it has: it may have fewer, never more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.plain_words import banned_in, text_of_html, text_of_markdown, text_of_yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+
+READERS: dict[str, Callable[[str], str]] = {
+    "simulator/scenarios/library/*.yaml": text_of_yaml,
+    "docs/scenario-example.yaml": text_of_yaml,
+    "templates/**/*.html": text_of_html,
+    "docs/*.md": text_of_markdown,
+    "README.md": text_of_markdown,
+    "CONTRIBUTING.md": text_of_markdown,
+}
+"""Where user-visible text is, and how it is read."""
+
+NOT_YET = {
+    "templates/visualizer/lab.html": 4,
+    "docs/checks.md": 16,
+    "docs/evidence.md": 8,
+    "docs/scenarios.md": 5,
+    "docs/trace.md": 8,
+}
+"""Files whose wording is not rewritten yet, and how many of the old phrases they still have."""
+
+
+def files() -> list[tuple[str, Callable[[str], str]]]:
+    return [
+        (str(path.relative_to(ROOT)), reader)
+        for pattern, reader in READERS.items()
+        for path in sorted(ROOT.glob(pattern))
+    ]
+
+
+@pytest.mark.parametrize("name, reader", files(), ids=[name for name, _ in files()])
+def test_text_uses_plain_words(name: str, reader: Callable[[str], str]):
+    found = banned_in(reader((ROOT / name).read_text()))
+    words = "\n".join(f"{name}:{line}: {phrase!r}: {instead}" for line, phrase, instead in found)
+    assert len(found) <= NOT_YET.get(name, 0), words
+
+
+def test_old_wording_is_noticed_with_its_line():
+    assert [
+        (one.line, one.phrase) for one in banned_in("The broker is\ntold of a message\nthat comes\ntwice.")
+    ] == [
+        (2, "told"),
+        (3, "comes twice"),
+    ]
+    assert banned_in("Delivered, not acked: 7 duplicates.") == []
+
+
+def test_only_what_is_read_counts():
+    assert (
+        banned_in(text_of_yaml("title: A title\nname: told\nexpect:\n  told: 1  # thrice\n"))[0].phrase
+        == "thrice"
+    )
+    assert banned_in(text_of_markdown("A `told` field.\n```\ntold\n```\n[here](told.md)")) == []
+    page = '<p data-part="told" title="thrice">{{ told }}<code>told</code> mended</p>'
+    assert [one.phrase for one in banned_in(text_of_html(page))] == ["mended", "thrice"]
