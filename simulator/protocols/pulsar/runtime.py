@@ -7,7 +7,7 @@ Rules: one Runtime per world. Trace, messages, markers and the scenario are shar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.protocols.pulsar.broadcast.fan_out import FanOut
 from simulator.protocols.pulsar.creation.policies import PolicyBook
@@ -23,15 +23,65 @@ from simulator.trace.trace import Trace
 if TYPE_CHECKING:
     from simulator.kernel.links import Link
     from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.producer import Producer
-    from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
-    from simulator.protocols.pulsar.creation.replicator_start import Told
-    from simulator.protocols.pulsar.failover.failover import Failover
-    from simulator.protocols.pulsar.failover.window import FailoverWindow
-    from simulator.protocols.pulsar.migration.migration import Migration
-    from simulator.protocols.pulsar.shadow.source import ShadowList
+    from simulator.protocols.pulsar.creation.start_check import Told
+    from simulator.protocols.pulsar.migration.run import Run
+    from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
     from simulator.scenarios.model import Scenario
+
+
+class WindowOfFailover(Protocol):
+    """What the data plane reports to the window of a failover (`failover.window.FailoverWindow`)."""
+
+    target: str
+
+    def delivered(self, message: int, topic: str, index: int) -> None:
+        """A message is about to be delivered at the target."""
+
+    def settled(self, message: int) -> None:
+        """A message was acknowledged."""
+
+    def look_again(self) -> None:
+        """Messages were removed from a log of the target, or a cursor was opened there."""
+
+    def cursor_reset(self, topic: Topic) -> None:
+        """The subscription's cursor in a topic of the target was set back by an administrator."""
+
+    def cursor_went_back(self, topic: Topic) -> None:
+        """The subscription's cursor in a topic of the target covers less than before."""
+
+    def topic_deleted(self, topic: Topic) -> None:
+        """A topic of the target is about to be deleted."""
+
+
+class FailoverOfSubscription(Protocol):
+    """What the data plane needs of a failover (`failover.failover.Failover`) or of a migration's switch."""
+
+    target: str
+
+    @property
+    def window(self) -> WindowOfFailover:
+        """Its live figures."""
+
+
+class MigrationOfTenant(Protocol):
+    """What the data plane needs of a migration (`migration.migration.Migration`)."""
+
+    run: Run
+
+    def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
+        """A consumer of the subscription is sent from the blue to the green cluster (PIP-188)."""
+
+
+class RequestsToPeers(Protocol):
+    """Sends administrative requests to other clusters (`creation.remote_admin.RemoteAdmin`)."""
+
+    def send(
+        self, method: str, source: str, target: str, base: str, what: int | tuple[str, ...] | None, cause: int
+    ) -> None:
+        """Send a request; `method` names what the target does with it."""
 
 
 class Runtime(System):
@@ -81,11 +131,11 @@ class Runtime(System):
         self.consumers: dict[str, Consumer] = {}
         self.markers = MarkerTable()
         self.marker_count = 0
-        self.failovers: list[Failover] = []
-        self.windows: dict[str, FailoverWindow] = {}  # subscription -> the window of its latest failover
+        self.failovers: list[FailoverOfSubscription] = []
+        self.windows: dict[str, WindowOfFailover] = {}  # subscription -> the window of its latest failover
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
         self.policies = PolicyBook(scenario)
-        self.remote_admin: RemoteAdmin | None = None  # put here when the system is built
+        self.remote_admin: RequestsToPeers | None = None  # put here when the system is built
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
         # (row that asked for the start, from, to, log) -> what the check came to last
         self.start_checks: dict[tuple[int, str, str, str], Told] = {}
@@ -99,7 +149,7 @@ class Runtime(System):
         self.settled: dict[str, Any] = {}  # subscription -> BitMap of message numbers expired or skipped
         self.subscriptions: dict[str, Any] = dict(scenario.subscriptions)
         self.lookup = LookupService(self)
-        self.migrations: list[Migration] = []  # in the order in which they were started
+        self.migrations: list[MigrationOfTenant] = []  # in the order in which they were started
         self.blue_green = BlueGreen(self)
         self.directory = directory_of(self)
         # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
@@ -168,7 +218,7 @@ class Runtime(System):
             if window.target == cluster:
                 window.look_again()
 
-    def window_into(self, cluster: str, subscription: str) -> FailoverWindow | None:
+    def window_into(self, cluster: str, subscription: str) -> WindowOfFailover | None:
         """The window of the subscription's latest failover when its target is this cluster."""
         window = self.windows.get(subscription)
         return window if window is not None and window.target == cluster else None

@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.creation import enforcement, policies
 from simulator.protocols.pulsar.creation.catalogue import partition_names
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.runtime import Runtime
-from simulator.protocols.pulsar.shadow.source import NO_SHADOWS, ShadowList
+from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers

@@ -265,14 +265,3 @@ class SingleActiveDispatcher(Dispatcher):
     def released_many(self, indices: np.ndarray) -> None:
         """`release` of these entries of one message each."""
         self.unacked -= len(indices)
-
-
-def dispatcher_for(subscription: Subscription) -> Dispatcher:
-    """The dispatcher of the subscription's type."""
-    from simulator.protocols.pulsar.broker.dispatch_shared import KeySharedDispatcher, SharedDispatcher
-
-    if subscription.type == "Shared":
-        return SharedDispatcher(subscription)
-    if subscription.type == "Key_Shared":
-        return KeySharedDispatcher(subscription)
-    return SingleActiveDispatcher(subscription)

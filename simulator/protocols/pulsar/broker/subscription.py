@@ -16,7 +16,7 @@ from simulator.log.border import Border
 from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
 from simulator.protocols.pulsar.ack_sync.sync import sender_for
-from simulator.protocols.pulsar.broker.dispatch import dispatcher_for
+from simulator.protocols.pulsar.broker.dispatchers import dispatcher_for
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
 from simulator.protocols.pulsar.storage import retention as upkeep

@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.commands.topic_shapes import refuse_in_use
 from simulator.protocols.pulsar.creation import catalogue
 from simulator.protocols.pulsar.shadow import addresses
 from simulator.protocols.pulsar.shadow.authorisation import SHADOW_TOPIC, refusal
-from simulator.protocols.pulsar.shadow.source import NO_SHADOWS, ShadowList
+from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Handler
 

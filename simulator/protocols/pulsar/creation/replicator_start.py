@@ -34,9 +34,6 @@ CONFLICT = "409 This topic already exists"
 FOUND, MISSING, DONE = "200", "404", "204"
 _OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
 
-Told = tuple[Outcome, str | None]
-"""What a start check came to, and in words why a replicator does not start."""
-
 
 def passes(replicator: Replicator) -> bool:
     """Whether the replicator may connect now; otherwise what follows from the verdict is under way."""

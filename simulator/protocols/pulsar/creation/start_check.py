@@ -39,6 +39,10 @@ class Outcome:
     remote: int | None
 
 
+Told = tuple[Outcome, str | None]
+"""What a start check came to, and in words why a replicator does not start."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sides:
     """What a replicator of `name` (a partition of `base`, or `base` itself) knows when it starts."""

@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.migration.run import BLUE_GREEN, PROGRESS, SWITC
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 DELETE_EVERY_US = 10_000
 """An administrative request within the cluster."""
@@ -26,7 +26,7 @@ DELETE_EVERY_US = 10_000
 class CleanUp(Work):
     """`planned` is how many resources the source had when the step began first."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.planned = 0
         self.number = 0

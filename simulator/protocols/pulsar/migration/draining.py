@@ -16,13 +16,13 @@ from simulator.protocols.pulsar.migration.switching import BLUE_GREEN_MODE, Move
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 
 class Draining(Work):
     """`moves` are those of the subscriptions that have begun to move."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.moves: dict[str, Move] = {}
 

@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.migration import resources
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 
 class Request(NamedTuple):
@@ -26,7 +26,7 @@ class Request(NamedTuple):
 class Metadata(Work):
     """`created` is what this migration made, in order."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.created: list[resources.Resource] = []
         self.requests = 0

@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 PERIODS_FRESH = 2
 """What the target was told counts as fresh for so many periods."""
@@ -96,7 +96,7 @@ class _Telling(Nothing):
 class AcknowledgementSync(_Telling):
     """`begun_us` is when it was switched on last."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.begun_us = 0
 
@@ -191,7 +191,7 @@ class AcknowledgementSync(_Telling):
 class Snapshots(_Telling):
     """`switched` are the subscriptions whose flag this migration set: (cluster, topic, subscription)."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.begun_us = 0
         self.switched: list[tuple[str, str, str]] = []

@@ -24,8 +24,7 @@ from simulator.protocols.pulsar.migration.run import (
 from simulator.protocols.pulsar.migration.work import Condition
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.migration import Migration
-    from simulator.protocols.pulsar.migration.work import Work
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
 
 LAG_MAX_US = 1_000_000
 """What waits longer to be copied says that copying does not keep up."""
@@ -52,7 +51,7 @@ def to_switch(work: Work) -> list[Condition]:
     ]
 
 
-def steps_before(migration: Migration) -> list[Condition]:
+def steps_before(migration: MigrationOfStep) -> list[Condition]:
     """Whether the steps before the switch are through."""
     found = []
     for name in STEPS[: STEPS.index(SWITCH)]:
@@ -69,7 +68,7 @@ def steps_before(migration: Migration) -> list[Condition]:
     return found
 
 
-def _connected(migration: Migration) -> Condition:
+def _connected(migration: MigrationOfStep) -> Condition:
     connected, wanted = migration.works[TOPIC_DATA].connected()
     return Condition(connected == wanted, f"{connected} of {wanted} replicators are connected, both ways")
 
@@ -95,7 +94,7 @@ def _copied(work: Work) -> Condition:
     return Condition(lag_us <= LAG_MAX_US, words)
 
 
-def _needed(migration: Migration) -> Condition:
+def _needed(migration: MigrationOfStep) -> Condition:
     """Whether replication will bring everything that is still needed."""
     needed = migration.works[CLEAN_UP].needed_here_alone(but_coming=True)
     words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
@@ -107,12 +106,12 @@ def _needed(migration: Migration) -> Condition:
     )
 
 
-def _told(migration: Migration) -> Condition:
+def _told(migration: MigrationOfStep) -> Condition:
     stale = migration.works[PROGRESS].stale()
     return Condition(not stale, "; ".join(stale) if stale else "what is acknowledged was told lately")
 
 
-def only_forced(migration: Migration) -> str | None:
+def only_forced(migration: MigrationOfStep) -> str | None:
     """Why not even force helps: clients would find nothing in the target. None when they would."""
     progress = migration.works[METADATA].progress()
     target = migration.runtime.clusters[migration.run.target]
@@ -132,7 +131,7 @@ def only_forced(migration: Migration) -> str | None:
 
 
 def cost_now(
-    migration: Migration, forecast: Callable[[str, str], dict[str, dict[str, int]]]
+    migration: MigrationOfStep, forecast: Callable[[str, str], dict[str, dict[str, int]]]
 ) -> dict[str, Any]:
     """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`;
     `forecast` tells it of a subscription and the cluster that would fail.

@@ -6,7 +6,7 @@ goes backwards. A subscription is created before the first entry that is kept, i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from simulator.protocols.pulsar.creation import catalogue, policies
 from simulator.protocols.pulsar.storage import retention as upkeep
@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.storage import retention as upkeep
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.work import Work
+    from simulator.protocols.pulsar.migration.run import Run
     from simulator.protocols.pulsar.runtime import Runtime
 
 TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "topic", "subscription"
@@ -27,6 +27,32 @@ class Resource(NamedTuple):
     name: str
     topic: str | None = None
     subscription: str | None = None
+
+
+class MigrationOfResources(Protocol):
+    """What a list of resources needs of the migration."""
+
+    bases: list[str]
+    """The tenant's topics, without shadows."""
+
+
+class WorkOnResources(Protocol):
+    """What creating and deleting needs of the work of a step (`migration.work.Work`)."""
+
+    runtime: Runtime
+    run: Run
+
+    @property
+    def migration(self) -> MigrationOfResources:
+        """The migration whose step it is."""
+
+    @property
+    def source(self) -> Cluster:
+        """The cluster that the tenant leaves."""
+
+    @property
+    def target(self) -> Cluster:
+        """The cluster that the tenant moves to."""
 
 
 def directory_of(runtime: Runtime) -> dict[str, dict[tuple[str, str], None]]:
@@ -50,7 +76,7 @@ def directory_of(runtime: Runtime) -> dict[str, dict[tuple[str, str], None]]:
     return found
 
 
-def of_tenant(work: Work) -> list[Resource]:
+def of_tenant(work: WorkOnResources) -> list[Resource]:
     """Everything of the tenant in the source now."""
     runtime, tenant, source = work.runtime, work.run.tenant, work.source
     bases = [base for base in work.migration.bases if source.shape(base) is not None]
@@ -80,14 +106,14 @@ def present(cluster: Cluster, resource: Resource) -> bool:
     return any(subscription in part.subscriptions for part in cluster.parts(topic))
 
 
-def copied(work: Work, resource: Resource) -> bool:
+def copied(work: WorkOnResources, resource: Resource) -> bool:
     """Whether the target has it as the source does."""
     if resource.subscription is None:
         return present(work.target, resource)
     return all(resource.subscription in there.subscriptions for _here, there in _parts(work, resource))
 
 
-def _parts(work: Work, resource: Resource) -> list[tuple[Topic, Topic]]:
+def _parts(work: WorkOnResources, resource: Resource) -> list[tuple[Topic, Topic]]:
     """The partitions in the source that have the subscription, each with its copy in the target, where
     there is one.
     """
@@ -95,7 +121,7 @@ def _parts(work: Work, resource: Resource) -> list[tuple[Topic, Topic]]:
     return [(part, work.target.topics[part.name]) for part in here if part.name in work.target.topics]
 
 
-def create(work: Work, resource: Resource, cause: int) -> int:
+def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
     """Create it in the target as the source has it; returns the row's seq."""
     runtime, source, target = work.runtime, work.source, work.target
     kind, name, topic, subscription = resource
@@ -122,7 +148,7 @@ def create(work: Work, resource: Resource, cause: int) -> int:
     return seq
 
 
-def delete(work: Work, cluster: Cluster, resource: Resource, cause: int) -> int:
+def delete(work: WorkOnResources, cluster: Cluster, resource: Resource, cause: int) -> int:
     """Delete it; a topic with all that is in it. Returns the row's seq."""
     runtime = work.runtime
     kind, name, topic, subscription = resource

@@ -23,13 +23,12 @@ from simulator.protocols.pulsar.migration.run import (
 from simulator.protocols.pulsar.migration.switching import Switching
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.migration.migration import Migration
-    from simulator.protocols.pulsar.migration.work import Work
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
 
 _TOLD = {ACKNOWLEDGEMENT_SYNC: AcknowledgementSync, SNAPSHOTS: Snapshots, NONE: Nothing, BLUE_GREEN: Nothing}
 
 
-def works(migration: Migration) -> dict[str, Work]:
+def works(migration: MigrationOfStep) -> dict[str, Work]:
     """The work of every step, by its name."""
     strategy = migration.run.strategy
     return {

@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.work import MigrationOfStep
     from simulator.protocols.pulsar.runtime import Runtime
 
 UNLOAD_EVERY_US = 100_000
@@ -62,7 +62,7 @@ class Move:
 class Switching(Work):
     """`leaving` and `arriving` are the clusters of the switch that is going on; its undo swaps them."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.leaving = self.arriving = ""
         self.moving: list[str] = []  # clients that were in the cluster being left

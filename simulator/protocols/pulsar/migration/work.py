@@ -7,12 +7,14 @@ elsewhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.migration.migration import Migration
+    from simulator.protocols.pulsar.migration.run import Run
+    from simulator.protocols.pulsar.runtime import Runtime
 
 
 def connected(names: list[str], cluster: str) -> str:
@@ -40,10 +42,38 @@ class Progress(NamedTuple):
     unit: str
 
 
+class MigrationOfStep(Protocol):
+    """What the work of a step needs of its migration (`migration.migration.Migration`)."""
+
+    runtime: Runtime
+    run: Run
+    bases: list[str]
+    """The tenant's topics, without shadows."""
+    start_at: str
+    """Where replication begins: "earliest" or "latest"."""
+
+    @property
+    def works(self) -> Mapping[str, Work]:
+        """The work of every step, by step."""
+
+    @property
+    def subscriptions(self) -> list[str]:
+        """The tenant's subscriptions in source or target, sorted."""
+
+    def clients_in(self, cluster: str) -> list[str]:
+        """The tenant's clients that are connected there, sorted."""
+
+    def followers(self) -> list[str]:
+        """The tenant's living clients that go where the LookupService says, sorted."""
+
+    def later(self, target: Any, after_us: int, method: str, argument: Any = None) -> None:
+        """Call a method of `target` after a span of time."""
+
+
 class Work:
     """The work of one step of one migration."""
 
-    def __init__(self, migration: Migration) -> None:
+    def __init__(self, migration: MigrationOfStep) -> None:
         self.migration = migration
         self.runtime = migration.runtime
         self.run = migration.run

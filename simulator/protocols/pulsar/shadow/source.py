@@ -9,9 +9,10 @@ a shadow hears of it a little later and reads the newest then, so a change that 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS
 from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.trace.registry import NULL
 
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 
 _SECOND_US = 1_000_000
-
-
-class ShadowList(NamedTuple):
-    """A topic's policy: names of its shadow topics, and until when the last change of it is being written."""
-
-    names: tuple[str, ...] = ()
-    busy_until_us: int = 0
-
-
-NO_SHADOWS = ShadowList()
 
 
 class ShadowSource:
