@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.creation.start_check import Told
     from simulator.protocols.pulsar.migration.run import Run
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
+    from simulator.protocols.pulsar.storage.roles import TopicOfLog
     from simulator.scenarios.model import Scenario
 
 
@@ -49,7 +50,7 @@ class WindowOfFailover(Protocol):
     def cursor_reset(self, topic: Topic) -> None:
         """The subscription's cursor in a topic of the target was set back by an administrator."""
 
-    def cursor_went_back(self, topic: Topic) -> None:
+    def cursor_went_back(self, topic: TopicOfLog) -> None:
         """The subscription's cursor in a topic of the target covers less than before."""
 
     def topic_deleted(self, topic: Topic) -> None:

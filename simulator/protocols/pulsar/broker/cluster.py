@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.broadcast.audience import add_audiences
 from simulator.protocols.pulsar.broadcast.broker import Broker, broker_for
-from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+from simulator.protocols.pulsar.broker.hot_settings import HotSettings, TopicWithPolicies
 from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.settings import SETTINGS
@@ -52,7 +52,7 @@ class Cluster:
     def _first_ledger(self) -> int:
         return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
 
-    def setting(self, name: str, topic: Topic | None = None) -> Any:
+    def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
         """A broker setting in force: the topic's policy, the cluster's, the scenario's, or Pulsar's
         default.
         """

@@ -7,12 +7,30 @@ Pulsar's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
+from typing import Any, Protocol
 
 _SECOND_US = 1_000_000
+
+
+class TopicWithPolicies(Protocol):
+    """A topic with policies of its own, which count before its cluster's settings."""
+
+    policies: dict[str, Any]
+
+
+class ClusterOfSettings(Protocol):
+    """A cluster that knows its brokers' settings."""
+
+    def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
+        """A broker setting in force."""
+
+
+class TopicOfSettings(TopicWithPolicies, Protocol):
+    """A topic whose settings are looked up."""
+
+    @property
+    def cluster(self) -> ClusterOfSettings:
+        """The cluster that it is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +49,7 @@ class HotSettings:
     persist_interval_us: int
 
     @classmethod
-    def of(cls, topic: Topic) -> HotSettings:
+    def of(cls, topic: TopicOfSettings) -> HotSettings:
         """Read a topic's settings."""
 
         def setting(name: str):

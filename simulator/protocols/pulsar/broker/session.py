@@ -16,8 +16,8 @@ from simulator.trace.registry import CODE, NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Dispatch
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.client.acknowledging import About
     from simulator.protocols.pulsar.client.consumer import Consumer, Item
+    from simulator.protocols.pulsar.client.deliveries import About
 
 _DISPATCHED = CODE["message.dispatched"]
 

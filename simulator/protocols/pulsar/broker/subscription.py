@@ -27,7 +27,7 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.client.acknowledging import Ack
+    from simulator.protocols.pulsar.client.deliveries import Ack
     from simulator.protocols.pulsar.client.waiting_acks import AckColumns
 
 _REGISTERED = CODE["message.registered"]

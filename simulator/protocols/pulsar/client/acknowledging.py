@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.kernel.random import Shares, stream_key
+from simulator.protocols.pulsar.client.deliveries import About, Ack, Key, Place
 from simulator.protocols.pulsar.client.redelivery import GivesBack
 from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
 from simulator.trace.registry import CODE, NULL
@@ -26,24 +27,10 @@ _HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
 ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
 _WHOLE_ENTRY = 1 << 62  # after every batch index
 
-Place = tuple[str, str]
-"""(cluster, topic): a client that looks up its broker may hold messages of one topic from two clusters."""
-
-Key = tuple[Place, int, int]
-"""(place, index, batch_index or NULL)"""
-
-About = tuple[int, int, int, int, int, int, int, int, int]
-"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id,
-ledger, entry, batch_index
-"""
-
 Handed = tuple["Item", int, Key, About]
 """A message in the application's hands: (as it lay in the receiver queue, seq of its `message.delivered`
 row, key, what its rows say)
 """
-
-Ack = tuple[int, int, int, int, About]
-"""(index, batch_index or NULL, seq of the ack's row, message number, what its rows say)"""
 
 EVERY_MESSAGE = range(1 << 62)
 """Where messages are selected by name, each is looked at."""

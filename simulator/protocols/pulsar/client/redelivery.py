@@ -17,7 +17,8 @@ from pyroaring import BitMap
 from simulator.trace.registry import CODE
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.acknowledging import Handed, Key, Place
+    from simulator.protocols.pulsar.client.acknowledging import Handed
+    from simulator.protocols.pulsar.client.deliveries import Key, Place
 
 _NEGATIVE = CODE["message.negatively-acknowledged"]
 _ROUNDS_IN_A_DELAY = 3

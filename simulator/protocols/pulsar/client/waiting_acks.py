@@ -17,7 +17,7 @@ from simulator.trace.registry import NULL
 from simulator.trace.row_columns import Column, Which, chosen, joined
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.acknowledging import About, Ack, Key, Place
+    from simulator.protocols.pulsar.client.deliveries import About, Ack, Key, Place
 
 TOGETHER_MIN = 32
 """Fewer acks take less time one by one."""

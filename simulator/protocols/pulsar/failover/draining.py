@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
 
 class Draining:
@@ -37,13 +37,13 @@ class Draining:
             self._advance(topic)
         self._end_if_drained()
 
-    def look(self, topic: Topic) -> None:
+    def look(self, topic: TopicOfLog) -> None:
         """The cursor covers more, was opened, or the log lost ledgers."""
         if not self.over and self.next.get(topic.name, 0) < self.end.get(topic.name, 0):
             self._advance(topic)
             self._end_if_drained()
 
-    def look_back(self, topic: Topic) -> None:
+    def look_back(self, topic: TopicOfLog) -> None:
         """The cursor was reset, recovered or deleted: what it covered may be uncovered again."""
         if not self.over and topic.name in self.end:
             self.next[topic.name] = max(self.first[topic.name], topic.log.first_kept)
@@ -54,7 +54,7 @@ class Draining:
         """The window is over: what is not drained now stays so."""
         self.over = True
 
-    def _advance(self, topic: Topic) -> None:
+    def _advance(self, topic: TopicOfLog) -> None:
         """Go on to the first message entry that the cursor does not cover."""
         log, end, place = topic.log, self.end[topic.name], self.next[topic.name]
         found = topic.subscriptions.get(self.subscription)

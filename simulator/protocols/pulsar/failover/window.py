@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.failover.draining import Draining
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
 
 MARKED_RANGES_MAX = 200
@@ -113,7 +114,7 @@ class FailoverWindow:
             elif self.caught_up_us is None:
                 self._note_caught_up()
 
-    def cursor_went_back(self, topic: Topic) -> None:
+    def cursor_went_back(self, topic: TopicOfLog) -> None:
         """The subscription was deleted in the target, or its cursor was recovered after a crash or unload."""
         self.draining.look_back(topic)
 

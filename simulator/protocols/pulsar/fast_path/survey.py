@@ -15,7 +15,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.client.acknowledging import Key
+    from simulator.protocols.pulsar.client.deliveries import Key
     from simulator.protocols.pulsar.fast_path.lane import Lane
 
 PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED = "processed", "flush_timer", "hold_over", "nack_over"

@@ -11,18 +11,40 @@ minute (dispatcherReadFailureBackoff…).
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from simulator.protocols.pulsar.storage.roles import TopicInCluster
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.log.columns import SharedColumn
+    from simulator.protocols.pulsar.shadow.storage import Storage
 
 _MILLISECOND_US = 1_000
 RETRY_FIRST_US, RETRY_MAX_US = 15_000_000, 60_000_000
 
 
-def entry_bytes(topic: Topic, index: int) -> int:
+class SourceOfReads(Protocol):
+    """The side of a topic that knows where its ledgers are stored (`shadow.source.ShadowSource`)."""
+
+    storage: Storage
+
+
+class TopicOfReads(TopicInCluster, Protocol):
+    """A topic whose broker's reads are counted."""
+
+    loaded_us: int
+    stored_seqs: SharedColumn
+
+    @property
+    def shadows(self) -> SourceOfReads:
+        """Where its ledgers are."""
+
+    def wake_dispatchers(self, cause: int) -> None:
+        """Read on for every subscription."""
+
+
+def entry_bytes(topic: TopicInCluster, index: int) -> int:
     """Bytes of an entry of the topic that writes it."""
     runtime, record = topic.runtime, topic.log.records[index]
     if record < 0:
@@ -33,7 +55,7 @@ def entry_bytes(topic: Topic, index: int) -> int:
 class Reads:
     """Counts of entries read by one topic's broker since the run began, and its cache."""
 
-    def __init__(self, topic: Topic, owner: Topic) -> None:
+    def __init__(self, topic: TopicOfReads, owner: TopicOfReads) -> None:
         self.topic = topic
         self.owner = owner  # the topic that writes the ledgers: itself, or a shadow's source
         self.from_cache = self.from_bookies = self.from_offload = 0

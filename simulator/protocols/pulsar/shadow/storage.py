@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simulator.log.ledgers import Ledger
-    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.storage.roles import TopicInCluster
 
 NO_DRIVER, OFFLOADER = "none", "offloader"
 DRIVER = "managedLedgerOffloadDriver"
 
 
-def driver_of(topic: Topic) -> str:
+def driver_of(topic: TopicInCluster) -> str:
     """The offload driver that a topic's broker uses for it."""
     return topic.cluster.setting(DRIVER, topic)
 
@@ -25,12 +25,12 @@ def driver_of(topic: Topic) -> str:
 class Storage:
     """The ledgers of one topic by id."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: TopicInCluster) -> None:
         self.topic = topic
         self.offloaded: dict[int, str] = {}  # ledger -> driver that wrote the copy
         self.gone_from_bookies: dict[int, str] = {}  # ledger -> why
 
-    def place_of(self, index: int, reader: Topic) -> str:
+    def place_of(self, index: int, reader: TopicInCluster) -> str:
         """ "bookies" or "offload" for an entry that `reader` can read, otherwise why it cannot."""
         if index < self.topic.log.first_kept:
             return "ledger-deleted"

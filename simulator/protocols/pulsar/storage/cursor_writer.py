@@ -12,7 +12,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
-    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.storage.roles import SubscriptionOfLog
 
 _SECOND_US = 1_000_000
 
@@ -23,7 +23,7 @@ class CursorWriter:
     `ledger` is the cursor's own, -1 before its first write; `flush_due` says that the timer runs.
     """
 
-    def __init__(self, subscription: Subscription) -> None:
+    def __init__(self, subscription: SubscriptionOfLog) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime

@@ -17,9 +17,7 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.log.ledgers import Ledger
-    from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, SubscriptionOfLog, TopicOfLog
 
 _REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
@@ -29,7 +27,7 @@ TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
 """
 
 
-def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: int) -> None:
+def trim_if_switched(topic: TopicOfLog, ledger: int, before: int, after: int, cause: int) -> None:
     """A cursor that stood in `ledger` was moved from index `before` to `after`: trim when it is in another
     ledger now and alone was the slowest.
 
@@ -40,7 +38,7 @@ def trim_if_switched(topic: Topic, ledger: int, before: int, after: int, cause: 
         trim(topic, cause)
 
 
-def switches_ledger(topic: Topic, ledger: int, after: int) -> bool:
+def switches_ledger(topic: TopicOfLog, ledger: int, after: int) -> bool:
     """Whether index `after`, which may be yet to be appended, is in another ledger than `ledger`, and
     there is one to be deleted.
     """
@@ -50,7 +48,7 @@ def switches_ledger(topic: Topic, ledger: int, after: int) -> bool:
     )
 
 
-def passed_border(topic: Topic, index: int, cause: int) -> None:
+def passed_border(topic: TopicOfLog, index: int, cause: int) -> None:
     """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind
     it.
     """
@@ -58,7 +56,7 @@ def passed_border(topic: Topic, index: int, cause: int) -> None:
         trim(topic, cause)
 
 
-def cursor_deleted(topic: Topic, cause: int) -> None:
+def cursor_deleted(topic: TopicOfLog, cause: int) -> None:
     """A subscription or a replication cursor is gone, and holds nothing any more
     (`ManagedLedgerImpl.asyncDeleteCursor`).
     """
@@ -66,7 +64,7 @@ def cursor_deleted(topic: Topic, cause: int) -> None:
         trim(topic, cause)
 
 
-def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
+def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
     """A load moved cursors from the end of a closed ledger into the next: trim when the slowest is among
     them (`onCursorMarkDeletePositionUpdated`).
     """
@@ -75,13 +73,13 @@ def trim_if_slowest_moved(topic: Topic, cause: int) -> None:
         trim(topic, cause)
 
 
-def subscription_deleted(topic: Topic, name: str) -> None:
+def subscription_deleted(topic: TopicOfLog, name: str) -> None:
     """Tell a failover that waits for this subscription's cursor that it covers nothing any more."""
     if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
         window.cursor_went_back(topic)
 
 
-def trim(topic: Topic, cause: int) -> None:
+def trim(topic: TopicOfLog, cause: int) -> None:
     """Delete the ledgers that nobody needs any more; a shadow's are its source's to delete."""
     if topic.source is not None:
         topic.trim_shared(cause)
@@ -89,7 +87,7 @@ def trim(topic: Topic, cause: int) -> None:
     delete_ledgers(topic, let_go(topic), cause)
 
 
-def let_go(topic: Topic) -> list[Ledger]:
+def let_go(topic: TopicOfLog) -> list[Ledger]:
     """The closed ledgers that every durable cursor has passed and that retention lets go, oldest first."""
     slowest = _slowest(topic)
     passed = topic.log.length - 1 if slowest is None else slowest
@@ -99,7 +97,7 @@ def let_go(topic: Topic) -> list[Ledger]:
     )
 
 
-def _slowest(topic: Topic) -> int | None:
+def _slowest(topic: TopicOfLog) -> int | None:
     """The mark-delete index of the slowest durable cursor, replicators' and audiences' included; None
     without any.
     """
@@ -114,7 +112,7 @@ def _slowest(topic: Topic) -> int | None:
     return min(cursors, default=None)
 
 
-def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
+def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None:
     """Delete the oldest ledgers of a topic, with their messages; those who read them are told."""
     if not ledgers:
         return
@@ -130,7 +128,7 @@ def delete_ledgers(topic: Topic, ledgers: list[Ledger], cause: int) -> None:
     topic.runtime.look_again(topic.cluster.name)
 
 
-def drop_everything(topic: Topic, cause: int) -> None:
+def drop_everything(topic: TopicOfLog, cause: int) -> None:
     """The topic is deleted: all its ledgers go, whoever still needed them; a shadow has none."""
     if topic.source is not None:
         topic.forget(cause)
@@ -150,7 +148,7 @@ def drop_everything(topic: Topic, cause: int) -> None:
     topic.terminated, topic.refuses = False, None  # a topic that is made again under this name is a new one
 
 
-def _without_retained(topic: Topic, ledgers: list) -> list:
+def _without_retained(topic: TopicOfLog, ledgers: list) -> list:
     """Those at the front whose retention time is over, or without which the size quota is still filled (PR
     20898 quotes the rule).
     """
@@ -170,7 +168,7 @@ def _without_retained(topic: Topic, ledgers: list) -> list:
     return let_go
 
 
-def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
+def _note_removed(topic: TopicOfLog, first: int, last: int, cause: int) -> None:
     """One row per message of the deleted entries, which are all of one ledger: as columns, for a ledger
     may hold many.
     """
@@ -198,7 +196,7 @@ def _note_removed(topic: Topic, first: int, last: int, cause: int) -> None:
     runtime.emit_rows(len(numbers), [RowColumns(_REMOVED, runtime.seq + np.arange(len(numbers)), fields)])
 
 
-def messages_between(topic: Topic, first: int, last: int):
+def messages_between(topic: TopicOfLog, first: int, last: int):
     """(index, message number, batch_index or NULL) of every message in entries `first` to `last - 1`."""
     for index in range(max(first, topic.log.first_kept), last):
         record = topic.log.records[index]
@@ -215,7 +213,9 @@ PORTION_ENTRIES = 500
 """Entries that a cursor is moved over in one event: two or three milliseconds."""
 
 
-def pass_over(subscription: Subscription, last: int, event: str, cause: int, *more: str) -> Iterator[int]:
+def pass_over(
+    subscription: SubscriptionOfLog, last: int, event: str, cause: int, *more: str
+) -> Iterator[int]:
     """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`, in
     portions of the clock's.
     """
@@ -232,9 +232,9 @@ def pass_over(subscription: Subscription, last: int, event: str, cause: int, *mo
 
 
 def _pass_over(
-    topic: Topic,
+    topic: TopicOfLog,
     cursor: Cursor,
-    subscription: Subscription,
+    subscription: SubscriptionOfLog,
     first: int,
     end: int,
     event: str,
@@ -260,7 +260,7 @@ def _pass_over(
             topic.runtime.settled[subscription.name].add(message)
 
 
-def expire(topic: Topic) -> Iterator[int]:
+def expire(topic: TopicOfLog) -> Iterator[int]:
     """TTL: each cursor moves over its oldest entries as long as they are older, in portions; no Update is
     triggered.
     """
@@ -283,7 +283,7 @@ def expire(topic: Topic) -> Iterator[int]:
         _expire_for(replicator, limit_us)
 
 
-def _nearly_caught_up(topic: Topic, cursor: Cursor) -> bool:
+def _nearly_caught_up(topic: TopicOfLog, cursor: Cursor) -> bool:
     """Whether a cursor in use is left alone: a small backlog, and the oldest entry is not past 1.5 times
     the TTL, in whole seconds.
     """
@@ -293,7 +293,7 @@ def _nearly_caught_up(topic: Topic, cursor: Cursor) -> bool:
     )
 
 
-def _expire_for(replicator: Replicator, limit_us: int) -> None:
+def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
     """A replication cursor's own expiry (replicateEntries): it passes its oldest entries once they are older
     than TTL.
     """
@@ -313,7 +313,7 @@ def _expire_for(replicator: Replicator, limit_us: int) -> None:
         replicator.read_index = max(replicator.read_index, last + 1)
 
 
-def clear_replication(replicator: Replicator, cause: int) -> None:
+def clear_replication(replicator: ReplicatorOfLog, cause: int) -> None:
     """A replication cursor's backlog is cleared: what is in the log now and not on its way is never sent."""
     replicator.settle()
     topic, cursor, runtime = replicator.topic, replicator.cursor, replicator.runtime
@@ -334,7 +334,7 @@ def clear_replication(replicator: Replicator, cause: int) -> None:
         replicator.read_index = max(replicator.read_index, last + 1)
 
 
-def published_us(topic: Topic, index: int) -> int:
+def published_us(topic: TopicOfLog, index: int) -> int:
     """When the entry's producer published it; TTL counts from there, in every cluster."""
     record = topic.log.records[index]
     return (

@@ -1,0 +1,17 @@
+"""How a delivered message and its ack are named between client and broker."""
+
+from __future__ import annotations
+
+Place = tuple[str, str]
+"""(cluster, topic): a client that looks up its broker may hold messages of one topic from two clusters."""
+
+Key = tuple[Place, int, int]
+"""(place, index, batch_index or NULL)"""
+
+About = tuple[int, int, int, int, int, int, int, int, int]
+"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id,
+ledger, entry, batch_index
+"""
+
+Ack = tuple[int, int, int, int, About]
+"""(index, batch_index or NULL, seq of the ack's row, message number, what its rows say)"""
