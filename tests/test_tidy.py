@@ -40,7 +40,7 @@ DECLARATIONS = re.compile(
 """What protocols declare for scenario files: the loader reads it, so it must not import an engine."""
 
 KNOWN_CYCLES: dict[tuple[str, ...], int] = {
-    ("simulator.protocols.pulsar.",): 51,
+    ("simulator.protocols.pulsar.",): 46,
     ("simulator.protocols.emqx.",): 7,
     (
         "simulator.instants",

@@ -7,18 +7,38 @@ cluster replicates nothing. A namespace that no scenario declares exists everywh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from simulator.scenarios import shape
 from simulator.scenarios.model import NamespaceSpec, Scenario, TopicSpec
 
-if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
-
 FIELDS = tuple(key.field for key in shape.POLICIES)
 LOCAL, GLOBAL = "local", "global"
 """Scopes of a topic's own list, in the order in which they count."""
+
+
+class RuntimeOfPolicies(Protocol):
+    """What policies need of the simulated system (`runtime.Runtime`)."""
+
+    scenario: Scenario
+    policies: PolicyBook
+    cluster_names: list[str]
+
+    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
+        """Write a row; returns its seq."""
+
+
+class ClusterOfPolicies(Protocol):
+    """What policies need of a cluster (`broker.cluster.Cluster`)."""
+
+    name: str
+
+    @property
+    def runtime(self) -> RuntimeOfPolicies:
+        """The system that it is in."""
+
+    def setting(self, name: str) -> Any:
+        """A broker setting in force."""
 
 
 class PolicyBook:
@@ -82,23 +102,23 @@ def declared_pairs(topic: TopicSpec) -> list[tuple[str, str]]:
 # --- what is in force
 
 
-def of_namespace(runtime: Runtime, cluster: str, namespace: str) -> dict[str, Any] | None:
+def of_namespace(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> dict[str, Any] | None:
     """A namespace's policies in a cluster, None where it does not exist."""
     return runtime.policies.namespaces.get((cluster, namespace))
 
 
-def of_topic(runtime: Runtime, cluster: str, base: str) -> dict[str, Any] | None:
+def of_topic(runtime: RuntimeOfPolicies, cluster: str, base: str) -> dict[str, Any] | None:
     """The policies of a topic's namespace in a cluster, None where that does not exist."""
     return of_namespace(runtime, cluster, runtime.scenario.topics[base].namespace)
 
 
-def in_force(cluster: Cluster, policies: dict[str, Any], policy: str, setting: str) -> Any:
+def in_force(cluster: ClusterOfPolicies, policies: dict[str, Any], policy: str, setting: str) -> Any:
     """A namespace's policy, else the broker's setting."""
     value = policies[policy]
     return cluster.setting(setting) if value is None else value
 
 
-def auto_creation(cluster: Cluster, namespace: str) -> tuple[bool, str, int] | None:
+def auto_creation(cluster: ClusterOfPolicies, namespace: str) -> tuple[bool, str, int] | None:
     """(allowed, type, partitions) for topics that clients create here; None where the namespace does not
     exist.
 
@@ -114,7 +134,7 @@ def auto_creation(cluster: Cluster, namespace: str) -> tuple[bool, str, int] | N
     )
 
 
-def namespace_list(runtime: Runtime, cluster: str, namespace: str) -> tuple[str, ...]:
+def namespace_list(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> tuple[str, ...]:
     """A namespace's replication clusters as one cluster has them; itself alone when nothing is said, ()
     where it does not exist.
     """
@@ -124,7 +144,7 @@ def namespace_list(runtime: Runtime, cluster: str, namespace: str) -> tuple[str,
     return policies["replication_clusters"] or (cluster,)
 
 
-def replication_list(runtime: Runtime, cluster: str, base: str) -> tuple[str, ...]:
+def replication_list(runtime: RuntimeOfPolicies, cluster: str, base: str) -> tuple[str, ...]:
     """The replication list in force for a topic in one cluster."""
     own = runtime.policies.own_list(cluster, base)
     return (
@@ -132,7 +152,7 @@ def replication_list(runtime: Runtime, cluster: str, base: str) -> tuple[str, ..
     )
 
 
-def remotes(runtime: Runtime, cluster: str, base: str) -> list[str]:
+def remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
     """Clusters to which a topic replicates from here, sorted: also from a cluster that is only among the
     allowed ones, but not by a list of one.
     """
@@ -144,7 +164,7 @@ def remotes(runtime: Runtime, cluster: str, base: str) -> list[str]:
     )
 
 
-def kept_out(runtime: Runtime, cluster: str, base: str) -> bool:
+def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
     """Whether a topic may not live in a cluster: it is neither in the list in force nor among the allowed
     clusters (PersistentTopic).
     """
@@ -153,7 +173,7 @@ def kept_out(runtime: Runtime, cluster: str, base: str) -> bool:
     return bool(listed) and cluster not in listed and cluster not in allowed
 
 
-def not_here(cluster: Cluster, base: str) -> tuple[str, str] | None:
+def not_here(cluster: ClusterOfPolicies, base: str) -> tuple[str, str] | None:
     """(status, sentence) why a topic can not be created in a cluster by anybody, None when it can."""
     runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
     if of_namespace(runtime, cluster.name, namespace) is None:
@@ -167,7 +187,7 @@ def not_here(cluster: Cluster, base: str) -> tuple[str, str] | None:
     return None
 
 
-def pairs(runtime: Runtime, base: str) -> list[tuple[str, str]]:
+def pairs(runtime: RuntimeOfPolicies, base: str) -> list[tuple[str, str]]:
     """The ordered pairs of clusters that replicate a topic now."""
     return [
         (cluster, remote) for cluster in runtime.cluster_names for remote in remotes(runtime, cluster, base)
@@ -177,7 +197,7 @@ def pairs(runtime: Runtime, base: str) -> list[tuple[str, str]]:
 # --- changes
 
 
-def change(runtime: Runtime, cluster: str, namespace: str, cause: int, **values: Any) -> int:
+def change(runtime: RuntimeOfPolicies, cluster: str, namespace: str, cause: int, **values: Any) -> int:
     """Set policies of a namespace in one cluster; returns the seq of the last row."""
     book = runtime.policies.namespaces
     seq = cause
@@ -189,7 +209,7 @@ def change(runtime: Runtime, cluster: str, namespace: str, cause: int, **values:
     return seq
 
 
-def copy_namespace(runtime: Runtime, source: str, target: str, namespace: str) -> None:
+def copy_namespace(runtime: RuntimeOfPolicies, source: str, target: str, namespace: str) -> None:
     """The namespace is in another cluster as it is in one, but for its replication list, which speaks of
     those around the first.
     """
@@ -200,7 +220,12 @@ def copy_namespace(runtime: Runtime, source: str, target: str, namespace: str) -
 
 
 def change_list(
-    runtime: Runtime, cluster: str, base: str, scope: str, listed: tuple[str, ...] | None, cause: int
+    runtime: RuntimeOfPolicies,
+    cluster: str,
+    base: str,
+    scope: str,
+    listed: tuple[str, ...] | None,
+    cause: int,
 ) -> int:
     """Set or remove a topic's own list in one cluster; returns the row's seq."""
     lists = runtime.policies.lists
@@ -213,7 +238,7 @@ def change_list(
     )
 
 
-def forget_lists(runtime: Runtime, cluster: str, base: str, cause: int) -> int:
+def forget_lists(runtime: RuntimeOfPolicies, cluster: str, base: str, cause: int) -> int:
     """The topic is deleted in a cluster, and its policies there with it, global ones too; returns the seq
     of the last row.
 

@@ -9,13 +9,12 @@ flag; a person: always) and must be compatible under the strategy in force.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.protocols.pulsar.creation import policies
 from simulator.protocols.pulsar.creation.schema_compatibility import same, why_incompatible, why_unreadable_by
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.scenarios.model import Scenario, SchemaSpec
 
 UPDATES_DISABLED = "Schema not found and schema auto updating is disabled."
@@ -24,6 +23,25 @@ WITHOUT_SCHEMA = (
     "SchemaValidationEnforced is enabled"
 )
 PRODUCER, CONSUMER, REPLICATOR, PERSON = "producer", "consumer", "replicator", "command"
+
+
+class RuntimeOfSchemas(policies.RuntimeOfPolicies, Protocol):
+    """What schemas need of the simulated system (`runtime.Runtime`)."""
+
+    schemas: SchemaBook | None
+
+    def option(self, name: str) -> Any:
+        """A lab option in force."""
+
+
+class ClusterOfSchemas(policies.ClusterOfPolicies, Protocol):
+    """What schemas need of a cluster (`broker.cluster.Cluster`)."""
+
+    number: int
+
+    @property
+    def runtime(self) -> RuntimeOfSchemas:
+        """The system that it is in."""
 
 
 class SchemaBook:
@@ -53,12 +71,12 @@ class SchemaBook:
         return schemas[place - 1] if place else None
 
 
-def owner(cluster: Cluster, base: str) -> str:
+def owner(cluster: ClusterOfSchemas, base: str) -> str:
     """The topic under whose name the schemas are kept: a shadow topic has its source's (PIP-180)."""
     return cluster.runtime.scenario.topics[base].shadow_of or base
 
 
-def versions(cluster: Cluster, base: str) -> list[SchemaSpec]:
+def versions(cluster: ClusterOfSchemas, base: str) -> list[SchemaSpec]:
     """The topic's schemas in a cluster, oldest first."""
     book = cluster.runtime.schemas
     return (
@@ -68,23 +86,23 @@ def versions(cluster: Cluster, base: str) -> list[SchemaSpec]:
     )
 
 
-def forget(cluster: Cluster, base: str) -> None:
+def forget(cluster: ClusterOfSchemas, base: str) -> None:
     """The topic is deleted, and its schemas with it, if it has any of its own."""
     if cluster.runtime.schemas is not None and owner(cluster, base) == base:
         cluster.runtime.schemas.versions.pop((cluster.name, base), None)
 
 
-def strategy(cluster: Cluster, base: str) -> str:
+def strategy(cluster: ClusterOfSchemas, base: str) -> str:
     """The compatibility strategy in force."""
     return _in_force(cluster, base, "schema_compatibility_strategy", "schemaCompatibilityStrategy")
 
 
-def _in_force(cluster: Cluster, base: str, policy: str, setting: str):
+def _in_force(cluster: ClusterOfSchemas, base: str, policy: str, setting: str):
     found = policies.of_topic(cluster.runtime, cluster.name, base)
     return cluster.setting(setting) if found is None else policies.in_force(cluster, found, policy, setting)
 
 
-def may_register(cluster: Cluster, base: str, who: str) -> bool:
+def may_register(cluster: ClusterOfSchemas, base: str, who: str) -> bool:
     """Whether `who` may add a schema that is not there."""
     if who == PERSON or _in_force(
         cluster, base, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
@@ -96,7 +114,7 @@ def may_register(cluster: Cluster, base: str, who: str) -> bool:
     return found is not None and found["is_allow_auto_update_schema_with_replicator"]
 
 
-def why_refused(cluster: Cluster, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
+def why_refused(cluster: ClusterOfSchemas, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
     """(a word, a sentence) why `who` may not bring a schema here; None when it may, or the topic has it."""
     present = versions(cluster, base)
     if any(same(new, version) for version in present):
@@ -108,7 +126,7 @@ def why_refused(cluster: Cluster, base: str, new: SchemaSpec, who: str) -> tuple
 
 
 def offer(
-    cluster: Cluster,
+    cluster: ClusterOfSchemas,
     base: str,
     schema: str,
     who: str,
@@ -134,7 +152,7 @@ def offer(
     return None
 
 
-def admit_consumer(cluster: Cluster, base: str, schema: str, cause: int, client: int) -> str | None:
+def admit_consumer(cluster: ClusterOfSchemas, base: str, schema: str, cause: int, client: int) -> str | None:
     """A consumer subscribes with a schema: registered where the topic has none, else it must read what is
     there.
     """
@@ -144,7 +162,7 @@ def admit_consumer(cluster: Cluster, base: str, schema: str, cause: int, client:
     return why_unreadable_by(strategy(cluster, base), cluster.runtime.schemas.declared[schema], present)
 
 
-def admit_without_schema(cluster: Cluster, base: str) -> str | None:
+def admit_without_schema(cluster: ClusterOfSchemas, base: str) -> str | None:
     """A producer without a schema connects: refused where schemas are enforced and the topic has one."""
     if versions(cluster, base) and _in_force(
         cluster, base, "schema_validation_enforced", "isSchemaValidationEnforced"

@@ -8,18 +8,18 @@ again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA
-
-if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA, RuntimeOfLookups
 
 
 class Client(Protocol):
     """A producer or consumer as the resolver sees it."""
 
-    runtime: Runtime
+    @property
+    def runtime(self) -> RuntimeOfLookups:
+        """The system that it is in."""
+
     number: int
     rank: int
     retries: int

@@ -8,22 +8,65 @@ takes the other half. Down, it answers nobody; who is connected stays so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.scenarios.model import Scenario
 
 PARTITION_METADATA, LOOKUP, SCHEMA = "partition-metadata", "lookup", "schema"
 REQUESTS = (PARTITION_METADATA, SCHEMA, LOOKUP)
 """What goes through it, in the order in which a client asks."""
 
 
+class TopicOfLookups(Protocol):
+    """A topic that a client may ask for (`broker.topic.Topic`)."""
+
+    base: str
+
+
+class ClusterOfLookups(Protocol):
+    """A cluster that answers for its topics (`broker.cluster.Cluster`)."""
+
+    @property
+    def up(self) -> bool:
+        """Whether its brokers run."""
+
+    @property
+    def topics(self) -> Mapping[str, TopicOfLookups]:
+        """Its topics by name."""
+
+
+class RuntimeOfLookups(Protocol):
+    """What the LookupService needs of the simulated system (`runtime.Runtime`)."""
+
+    scenario: Scenario
+    now_us: int
+
+    @property
+    def lookup(self) -> LookupService:
+        """The service itself, for those who ask it."""
+
+    @property
+    def clusters(self) -> Mapping[str, ClusterOfLookups]:
+        """The clusters by name."""
+
+    def option(self, name: str) -> Any:
+        """A lab option in force."""
+
+    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
+        """Write a row; returns its seq."""
+
+    def schedule(self, at_us: int, rank: int, target: Any, method: str, argument: Any = None) -> None:
+        """Call a method of `target` at an instant."""
+
+
 class LookupService:
     """`tenants` is the map; `moved_seq` the row that last changed it, by tenant."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: RuntimeOfLookups) -> None:
         self.runtime = runtime
         self.up = True
         self.tenants = {name: spec.cluster for name, spec in sorted(runtime.scenario.tenants.items())}

@@ -19,9 +19,9 @@ from simulator.protocols.pulsar.ranks import CONTROLLER, rank
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.snapshots.cache import CachedSnapshot
+    from simulator.protocols.pulsar.snapshots.lookup import SubscriptionOfSnapshots
+    from simulator.protocols.pulsar.snapshots.roles import SubscriptionOfController, TopicOfController
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Builder:
 class SnapshotController:
     """Periodic snapshots of one topic, and the markers of its replicated subscriptions."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: TopicOfController) -> None:
         self.topic = topic
         self.runtime = topic.runtime
         self.rank = rank(CONTROLLER, topic.rank >> 16 & 0xFFFF, topic.rank & 0xFFFF)
@@ -266,7 +266,9 @@ class SnapshotController:
         )
         self.topic.wake(written)
 
-    def write_update(self, subscription: Subscription, snapshot: CachedSnapshot, cause: int) -> None:
+    def write_update(
+        self, subscription: SubscriptionOfSnapshots, snapshot: CachedSnapshot, cause: int
+    ) -> None:
         """One Update for the newest usable snapshot; travels to every remote."""
         if self.topic.terminated:
             return
@@ -327,7 +329,7 @@ class SnapshotController:
         subscription.last_applied_us = runtime.now_us
         subscription.acknowledge_up_to(index, "update", seq)
 
-    def _create_missing(self, name: str, cause: int) -> tuple[Subscription, int]:
+    def _create_missing(self, name: str, cause: int) -> tuple[SubscriptionOfController, int]:
         """A missing subscription is made, replicated, at earliest (#20767), or at latest in older
         releases.
         """
@@ -339,7 +341,7 @@ class SnapshotController:
         return subscription, self.runtime.seq - 1
 
 
-def _update_refusal(subscription: Subscription, index: int) -> str | None:
+def _update_refusal(subscription: SubscriptionOfController, index: int) -> str | None:
     if index == subscription.cursor.mark_delete:
         return "equal"
     gone = index < subscription.topic.log.first_kept  # a recovered cursor stands before the first ledger kept

@@ -1,0 +1,76 @@
+"""What a snapshot controller needs of the topic that it works for, as protocols by role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from simulator.protocols.pulsar.storage.roles import RuntimeOfLog, TopicInCluster
+
+if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
+    from simulator.protocols.pulsar.markers.entries import Marker
+    from simulator.scenarios.model import SubscriptionSpec
+
+
+class RuntimeOfController(RuntimeOfLog, Protocol):
+    """What a controller needs of the simulated system (`runtime.Runtime`)."""
+
+    seed: int
+    marker_count: int
+    snapshot_count: int
+    subscriptions: dict[str, SubscriptionSpec]
+
+
+class ReplicatorOfController(Protocol):
+    """A way to another cluster (`replication.replicator.Replicator`)."""
+
+    @property
+    def connected(self) -> bool:
+        """Whether its producer is connected."""
+
+
+class SubscriptionOfController(Protocol):
+    """A replicated subscription (`broker.subscription.Subscription`)."""
+
+    name: str
+    number: int
+    cursor: Cursor
+    last_applied_us: int | None
+
+    @property
+    def topic(self) -> TopicInCluster:
+        """The topic that it reads."""
+
+    def acknowledge_up_to(self, index: int, reason: str, cause: int) -> None:
+        """Move the mark-delete to `index`."""
+
+
+class TopicOfController(TopicInCluster, Protocol):
+    """The topic whose snapshots a controller takes (`broker.topic.Topic`)."""
+
+    terminated: bool
+    data_timestamp_ms: int
+
+    @property
+    def runtime(self) -> RuntimeOfController:
+        """Clock, trace and counters."""
+
+    @property
+    def replicators(self) -> Mapping[str, ReplicatorOfController]:
+        """Its replicators by peer."""
+
+    @property
+    def subscriptions(self) -> Mapping[str, SubscriptionOfController]:
+        """Its subscriptions by name."""
+
+    def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
+        """Append a marker; returns its row's seq."""
+
+    def wake(self, cause: int) -> None:
+        """Something was appended: replicators and dispatchers read on."""
+
+    def add_subscription(
+        self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int
+    ) -> SubscriptionOfController:
+        """Open a cursor with this mark-delete index."""
