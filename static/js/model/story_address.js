@@ -12,7 +12,7 @@
 const WHOLE = /^\d{1,15}$/;
 
 /** @param {StoryPlace} place @returns {string} "#failover=0&kind=duplicates&producer=shop&number=53&beat=4" */
-export const fragmentOf = ({ failover, kind, producer, number, beat }) => `#${new URLSearchParams({ failover, kind, producer, number, beat })}`;
+export const fragmentOf = ({ failover, kind, producer, number, beat }) => `#${new URLSearchParams({ failover: String(failover), kind, producer, number: String(number), beat: String(beat) })}`;
 
 /** @returns {StoryPlace | null} null when the fragment names no story */
 export function placeOf(fragment) {
@@ -25,7 +25,7 @@ export function placeOf(fragment) {
 
 /** @returns {string} path that answers the story of a message @param {{place?: number, producer?: string, number?: number}} which */
 export function storyPath(base, failover, kind, which) {
-  const query = which.place === undefined ? new URLSearchParams({ producer: which.producer, number: which.number }) : new URLSearchParams({ place: which.place });
+  const query = which.place === undefined ? new URLSearchParams({ producer: which.producer, number: String(which.number) }) : new URLSearchParams({ place: String(which.place) });
   return `${base}failovers/${failover}/${encodeURIComponent(kind)}/story.json?${query}`;
 }
 

@@ -2,11 +2,18 @@
 
 import { branchesNow, branchTree } from "../model/branches.js";
 import { seconds } from "../model/format.js";
-import { element, required, setText } from "../render/dom.js";
+import { element, found, required, setText } from "../render/dom.js";
 
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} root
+ * @param {{link: ReturnType<import("../transport/lab_link.js").makeLabLink>, getState: () => import("../model/state.js").LabState, say: (notice: object) => void}} parts
+ */
 export function makeBranches(document, root, { link, getState, say }) {
-  const button = required(root, "[data-act=branches]");
-  const dialog = required(root, "[data-part=branches-dialog]");
+  const button = required(root, "button[data-act=branches]");
+  const dialog = required(root, "dialog[data-part=branches-dialog]");
   const list = required(dialog, "[data-part=branches]");
   let written = "";
   required(dialog, "[data-act=branches-close]").addEventListener("click", () => dialog.close());
@@ -23,37 +30,18 @@ export function makeBranches(document, root, { link, getState, say }) {
     }
     dialog.showModal();
     write(getState());
-    list.querySelector("[aria-current]")?.focus();
+    found(list, "button[aria-current]")?.focus();
   }
 
   function write(state) {
     const all = branchesNow(state);
     const end_us = Math.max(1, ...all.map((one) => one.furthest_us));
-    list.replaceChildren(...branchTree(all, state.view.branch).map((node) => lineOf(node, state, end_us)));
+    list.replaceChildren(...branchTree(all, state.view.branch).map((node) => lineOf(document, node, state, end_us, () => choose(node.number))));
   }
 
-  function lineOf(node, state, end_us) {
-    const current = node.number === state.view.branch;
-    const [from, to] = [node.at_us, Math.max(node.furthest_us, node.at_us)].map((us) => (us / end_us) * 100);
-    const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    for (const [name, value] of Object.entries({ viewBox: "0 0 100 12", preserveAspectRatio: "none", class: "branch-bar", "aria-hidden": "true" })) bar.setAttribute(name, value);
-    for (const [kind, box] of [
-      ["past", [0, 5.5, from, 1]],
-      ["own", [from, 4, Math.max(0.8, to - from), 4]],
-      ["now", [Math.min(99.2, (state.at_us / end_us) * 100), 0, 0.8, current ? 12 : 0]],
-    ]) {
-      const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      ["x", "y", "width", "height"].forEach((name, at) => rect.setAttribute(name, String(box[at])));
-      rect.setAttribute("class", kind);
-      bar.append(rect);
-    }
-    const choose = () => {
-      dialog.close();
-      if (!current) link.branch(node.number);
-    };
-    const words = element(document, "span.branch-words", {}, [`${"\u2003".repeat(node.depth)}${node.depth ? "└ " : ""}`, element(document, "b", { text: node.words })]);
-    const note = element(document, "small", { text: `${current ? "shown now · " : ""}run to ${seconds(node.furthest_us, 1)} s` });
-    return element(document, "li", {}, [element(document, `button.branch${node.on_way ? ".on-way" : ""}`, { type: "button", "aria-current": current ? "true" : null, onclick: choose }, [words, note, bar])]);
+  function choose(number) {
+    dialog.close();
+    if (number !== getState().view.branch) link.branch(number);
   }
 
   /** The run without the last command: the branch before, at the same instant; a command that began no branch is only gone back before. */
@@ -80,4 +68,31 @@ export function makeBranches(document, root, { link, getState, say }) {
       if (dialog.open) write(state);
     },
   };
+}
+
+/** A branch as a line of the list: a button with its words, and the part of the run that is its own. */
+function lineOf(document, node, state, end_us, choose) {
+  const current = node.number === state.view.branch;
+  const words = element(document, "span.branch-words", {}, [`${"\u2003".repeat(node.depth)}${node.depth ? "└ " : ""}`, element(document, "b", { text: node.words })]);
+  const note = element(document, "small", { text: `${current ? "shown now · " : ""}run to ${seconds(node.furthest_us, 1)} s` });
+  const bar = barOf(document, node, end_us, (state.at_us / end_us) * 100, current);
+  return element(document, "li", {}, [element(document, `button.branch${node.on_way ? ".on-way" : ""}`, { type: "button", "aria-current": current ? "true" : null, onclick: choose }, [words, note, bar])]);
+}
+
+function barOf(document, node, end_us, now_percent, current) {
+  const [from, to] = [node.at_us, Math.max(node.furthest_us, node.at_us)].map((us) => (us / end_us) * 100);
+  const bar = document.createElementNS(SVG, "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 100 12", preserveAspectRatio: "none", class: "branch-bar", "aria-hidden": "true" })) bar.setAttribute(name, value);
+  const boxes = {
+    past: [0, 5.5, from, 1],
+    own: [from, 4, Math.max(0.8, to - from), 4],
+    now: [Math.min(99.2, now_percent), 0, 0.8, current ? 12 : 0],
+  };
+  for (const [kind, box] of Object.entries(boxes)) {
+    const rect = document.createElementNS(SVG, "rect");
+    ["x", "y", "width", "height"].forEach((name, at) => rect.setAttribute(name, String(box[at])));
+    rect.setAttribute("class", kind);
+    bar.append(rect);
+  }
+  return bar;
 }

@@ -15,7 +15,8 @@ const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 /** @type {import("./panel_list.js").Panel} */
 export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: ["peers", "groups"], make };
 
-function make(section, { document, requests, base, getState, getWatched, say, wake, story }) {
+function make(section, parts) {
+  const { document, requests, base, getState, getWatched, say, wake } = parts;
   section.classList.add("why");
   let answer = null;
   let chosen = null; // number of the failover that a person chose
@@ -44,7 +45,7 @@ function make(section, { document, requests, base, getState, getWatched, say, wa
       const named = chosen === null ? shared.findIndex(({ group }) => group === getWatched().group) : chosen;
       const group = shared[Math.max(0, named)];
       const chooser = caseChooser(document, "group", shared.map((one) => one.group), shared.indexOf(group), (next) => ((chosen = next), write()));
-      section.replaceChildren(...chooser, sharedHeadline(group), ...groupsOf(group));
+      section.replaceChildren(...chooser, sharedHeadline(document, group), ...groupsOf(parts, group));
       return;
     }
     if (failovers.length === 0) {
@@ -54,59 +55,7 @@ function make(section, { document, requests, base, getState, getWatched, say, wa
     const failover = failovers[chosenCase(failovers, chosen, getState())];
     const labels = failovers.map((one) => `${seconds(one.at_us)} s: ${one.subscription} from ${one.from} to ${one.to}`);
     const chooser = caseChooser(document, "failover", labels, failover.number, (next) => ((chosen = next), write()));
-    section.replaceChildren(...chooser, headline(failover), ...groupsOf(failover));
-  }
-
-  function headline(failover) {
-    const twice = failover.duplicates ? `${counted(failover.duplicates, "message")} came twice` : "nothing came twice";
-    const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
-    const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} ${lost === 1 ? "is" : "are"} lost` })] : [];
-    return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ...losses, ". Choose a message to be told its story."]);
-  }
-
-  function sharedHeadline(group) {
-    if (group.duplicates === 0) return element(document, "p.lead-in", {}, [`So far nothing came twice in ${group.group}.`]);
-    return element(document, "p.lead-in", {}, [`In ${group.group} `, element(document, "b.harm-text", { text: counted(group.duplicates, "delivery", "deliveries") }), " came after somebody had acknowledged the message. Choose one to be told its story."]);
-  }
-
-  function groupsOf(failover) {
-    if (failover.groups.length === 0 && failover.group !== undefined) return [];
-    if (failover.groups.length === 0) return [element(document, "p", { text: "Every message was delivered once, and none is missing." })];
-    const ordered = [...failover.groups].sort((a, b) => KIND_ORDER.indexOf(a.kind) - KIND_ORDER.indexOf(b.kind) || b.count - a.count);
-    return ordered.map((group, place) => groupOf(failover, group, place === 0));
-  }
-
-  function groupOf(failover, group, open) {
-    const list = element(document, "ul.messages", {});
-    const more = element(document, "button.plain", { type: "button", hidden: true });
-    const summary = element(document, "summary", {}, [
-      element(document, "b.amount", { text: whole(group.count) }),
-      element(document, "span", {}, [element(document, "b", { text: group.heading }), element(document, "span.says", { text: group.says })]),
-    ]);
-    const box = element(document, `details.group.${group.kind}`, { open }, [summary, list, more]);
-    let shown = 0;
-    async function fetchMore() {
-      try {
-        const query = new URLSearchParams({ cause: group.cause, first: shown, limit: PAGE });
-        const page = await requests.get(`${base}failovers/${failover.number}/${group.kind}.json?${query}`);
-        list.append(...page.messages.map((message) => element(document, "li", {}, [messageButton(failover, group, message)])));
-        shown += page.messages.length;
-        more.hidden = shown >= page.total;
-        more.textContent = `${whole(shown)} of ${whole(page.total)} shown: show ${whole(Math.min(PAGE, page.total - shown))} more`;
-      } catch (reason) {
-        say({ error: reason.message, hint: reason.hint });
-      }
-    }
-    more.addEventListener("click", fetchMore);
-    box.addEventListener("toggle", () => box.open && shown === 0 && fetchMore());
-    return box;
-  }
-
-  function messageButton(failover, group, message) {
-    const name = `${message.producer}/${message.sequence_id}`;
-    const when = message.at_us === undefined ? "" : `, delivered at ${seconds(message.at_us)} s`;
-    const after = message.returned || message.recovered ? ", came after all" : message.returned === false ? ", never came" : "";
-    return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: tell its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
+    section.replaceChildren(...chooser, headline(document, failover), ...groupsOf(parts, failover));
   }
 
   section.replaceChildren(element(document, "p.quiet", { text: "Counting…" }));
@@ -119,4 +68,57 @@ function make(section, { document, requests, base, getState, getWatched, say, wa
       if (!moving) ask(wanted, wall_ms);
     },
   };
+}
+
+function headline(document, failover) {
+  const twice = failover.duplicates ? `${counted(failover.duplicates, "message")} came twice` : "nothing came twice";
+  const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
+  const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} ${lost === 1 ? "is" : "are"} lost` })] : [];
+  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ...losses, ". Choose a message to be told its story."]);
+}
+
+function sharedHeadline(document, group) {
+  if (group.duplicates === 0) return element(document, "p.lead-in", {}, [`So far nothing came twice in ${group.group}.`]);
+  return element(document, "p.lead-in", {}, [`In ${group.group} `, element(document, "b.harm-text", { text: counted(group.duplicates, "delivery", "deliveries") }), " came after somebody had acknowledged the message. Choose one to be told its story."]);
+}
+
+function groupsOf(parts, failover) {
+  if (failover.groups.length === 0 && failover.group !== undefined) return [];
+  if (failover.groups.length === 0) return [element(parts.document, "p", { text: "Every message was delivered once, and none is missing." })];
+  const ordered = [...failover.groups].sort((a, b) => KIND_ORDER.indexOf(a.kind) - KIND_ORDER.indexOf(b.kind) || b.count - a.count);
+  return ordered.map((group, place) => groupOf(parts, failover, group, place === 0));
+}
+
+function groupOf(parts, failover, group, open) {
+  const { document, requests, base, say } = parts;
+  const list = element(document, "ul.messages", {});
+  const more = element(document, "button.plain", { type: "button", hidden: true });
+  const summary = element(document, "summary", {}, [
+    element(document, "b.amount", { text: whole(group.count) }),
+    element(document, "span", {}, [element(document, "b", { text: group.heading }), element(document, "span.says", { text: group.says })]),
+  ]);
+  const box = element(document, `details.group.${group.kind}`, { open }, [summary, list, more]);
+  let shown = 0;
+  async function fetchMore() {
+    try {
+      const query = new URLSearchParams({ cause: group.cause, first: String(shown), limit: String(PAGE) });
+      const page = await requests.get(`${base}failovers/${failover.number}/${group.kind}.json?${query}`);
+      list.append(...page.messages.map((message) => element(document, "li", {}, [messageButton(parts, failover, group, message)])));
+      shown += page.messages.length;
+      more.hidden = shown >= page.total;
+      more.textContent = `${whole(shown)} of ${whole(page.total)} shown: show ${whole(Math.min(PAGE, page.total - shown))} more`;
+    } catch (reason) {
+      say({ error: reason.message, hint: reason.hint });
+    }
+  }
+  more.addEventListener("click", fetchMore);
+  box.addEventListener("toggle", () => box.open && shown === 0 && fetchMore());
+  return box;
+}
+
+function messageButton({ document, story }, failover, group, message) {
+  const name = `${message.producer}/${message.sequence_id}`;
+  const when = message.at_us === undefined ? "" : `, delivered at ${seconds(message.at_us)} s`;
+  const after = message.returned || message.recovered ? ", came after all" : message.returned === false ? ", never came" : "";
+  return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: tell its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
 }

@@ -3,170 +3,204 @@
  * itself until somebody steps; the address always names the beat, so it can be passed on.
  */
 
-import { seconds } from "../model/format.js";
 import { fragmentOf, placeOf, readingTime, storyPath } from "../model/story_address.js";
-import { element, required, setText } from "../render/dom.js";
-
-const NOUNS = { duplicates: "seen twice", redeliveries: "delivered again", stranded: "stranded", lost: "lost" };
+import { required } from "../render/dom.js";
+import { makeStoryBar } from "./story_bar.js";
 
 /**
- * @param {object} parts of the page (see lab_page.js), and
- * @param {(notice: object) => void} parts.say
- * @param {(told: {row: object, message: {producer: string, number: number} | null} | null) => void} parts.light lights a beat's row, or the message that it is about; null puts the light out
- * @param {() => void} parts.onRoom the bar came or went: heights have changed
+ * @param {StoryParts} parts
+ *
+ * @typedef {object} StoryParts parts of the page (see lab_page.js), and
+ * @property {Document} document
+ * @property {HTMLElement} root
+ * @property {import("../render/dom.js").PageWindow} window
+ * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link
+ * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
+ * @property {string} base path of the lab, ending in "/"
+ * @property {() => import("../model/state.js").LabState} getState
+ * @property {(notice: object) => void} say
+ * @property {(told: {row: any, message: {producer: string, number: number} | null} | null) => void} light lights a beat's row, or the message that it is about; null puts the light out
+ * @property {() => void} onRoom the bar came or went: heights have changed
  */
-export function makeStoryPlayer({ document, root, window, link, requests, base, getState, say, light, onRoom }) {
+export function makeStoryPlayer(parts) {
+  const { document, root, window } = parts;
   const bar = required(root, "[data-part=story-bar]");
-  const parts = Object.fromEntries(["name", "count", "time", "words", "pips"].map((name) => [name, required(bar, `[data-part=story-${name}]`)]));
-  const play_button = required(bar, "[data-act=story-play]");
-  let story = null;
-  let at = 0;
-  let timer = null;
-  let asked = 0;
-  let unlit = null; // the beat to light once the lab has come to it
-
-  const acts = { nextBeat: () => step(1), previousBeat: () => step(-1), closeStory: close };
-  for (const [act, run] of Object.entries({ "story-next": acts.nextBeat, "story-previous": acts.previousBeat, "story-close": close, "story-play": togglePlay, "story-share": share })) {
-    required(bar, `[data-act=${act}]`).addEventListener("click", run);
-  }
+  const view = makeStoryBar(document, bar, (number) => goBy(number - steps.at()));
+  const steps = makeSteps(parts, view);
+  const timer = makeTimer(window, view.showPlaying);
+  const fetchStory = newestOf(parts);
+  const acts = { nextBeat: () => goBy(1), previousBeat: () => goBy(-1), closeStory: close };
+  const buttons = { next: acts.nextBeat, previous: acts.previousBeat, close, play: togglePlay, share: () => shareAddress(parts, steps.address()) };
+  for (const [act, run] of Object.entries(buttons)) required(bar, `[data-act=story-${act}]`).addEventListener("click", run);
 
   /** @param {{failover: number, kind: string, place?: number, producer?: string, number?: number}} which */
   async function open(which, beat = 1, playing = true) {
-    const mine = ++asked;
-    try {
-      const found = await requests.get(storyPath(base, which.failover, which.kind, which));
-      if (mine !== asked) return;
-      story = found;
-      writePips();
-      const was_hidden = bar.hidden;
-      bar.hidden = false;
-      root.classList.add("telling");
-      if (was_hidden) onRoom();
-      window.scrollTo({ top: 0, behavior: "instant" });
-      show(Math.min(beat, story.beats.length) - 1);
-      if (playing) togglePlay();
-    } catch (reason) {
-      if (mine === asked) say({ error: reason.message, hint: reason.hint });
-    }
+    const story = await fetchStory(which);
+    if (!story) return;
+    showBar(parts, bar);
+    steps.begin(story, beat - 1);
+    if (playing) togglePlay();
   }
 
-  function show(next) {
-    at = Math.max(0, Math.min(story.beats.length - 1, next));
-    const beat = story.beats[at];
-    setText(parts.name, `${story.producer}/${story.sequence_id}, ${NOUNS[story.kind]}`);
-    setText(parts.count, `${at + 1} of ${story.beats.length}`);
-    setText(parts.time, `${seconds(beat.at_us)} s`);
-    setText(parts.words, beat.words);
-    bar.dataset.beat = beat.kind;
-    [...parts.pips.children].forEach((pip, number) => {
-      pip.classList.toggle("past", number < at);
-      if (number === at) pip.firstChild.setAttribute("aria-current", "step");
-      else pip.firstChild.removeAttribute("aria-current");
-    });
-    const state = getState();
-    if (state.welcome?.owner) {
-      if (state.playing) link.pause();
-      link.seekSeq(beat.seq);
-    }
-    unlit = beat;
-    window.history.replaceState(null, "", window.location.pathname + window.location.search + addressOf());
-  }
-
-  /** Whether a beat is best seen at the message itself: not before it was there, nor while something else is spoken of. */
-  function aboutMessage({ row, seq }) {
-    const there = story.beats.some((beat) => beat.kind === "published" && beat.seq <= seq);
-    const other = row.marker !== undefined || row.snapshot !== undefined || (row.producer !== undefined && (row.producer !== story.producer || row.sequence_id !== story.sequence_id));
-    return there && !other;
-  }
-
-  const addressOf = () => fragmentOf({ failover: story.failover, kind: story.kind, producer: story.producer, number: story.sequence_id, beat: at + 1 });
-
-  function step(by) {
-    if (!story) return false;
-    stop();
-    show(at + by);
+  function goBy(by) {
+    if (!steps.isOpen()) return false;
+    timer.stop();
+    steps.show(steps.at() + by);
     return true;
   }
 
   function togglePlay() {
-    if (timer !== null) {
-      stop();
-      return;
-    }
-    if (at === story.beats.length - 1) show(0);
-    wait();
-    sayPlaying();
+    if (timer.isRunning()) return timer.stop();
+    if (steps.isLast()) steps.show(0);
+    return timer.run(steps.readingTime, steps.advance);
   }
 
-  function wait() {
-    timer = window.setTimeout(() => {
-      if (at === story.beats.length - 1) {
-        stop();
-        return;
-      }
-      show(at + 1);
-      wait();
-    }, readingTime(story.beats[at].words));
+  function close() {
+    if (!steps.isOpen()) return false;
+    fetchStory.forget();
+    timer.stop();
+    steps.end();
+    hideBar(parts, bar);
+    return true;
   }
+
+  /** The address names a story: it is opened once the lab is there. */
+  function openFromAddress() {
+    const place = placeOf(window.location.hash);
+    if (place) open(place, place.beat, false);
+  }
+
+  return { acts, open, close, isOpen: steps.isOpen, update: steps.lightWhenThere, openFromAddress };
+}
+
+/** The story that is open, and at which of its beats it is: the lab goes there, and the address names it. @param {StoryParts} parts */
+function makeSteps(parts, view) {
+  let story = null;
+  let at = 0;
+  let unlit = null; // the beat to light once the lab has come to it
+  const isLast = () => at === story.beats.length - 1;
+  const address = () => fragmentOf({ failover: story.failover, kind: story.kind, producer: story.producer, number: story.sequence_id, beat: at + 1 });
+
+  function show(next) {
+    at = Math.max(0, Math.min(story.beats.length - 1, next));
+    unlit = story.beats[at];
+    view.show(story, at);
+    seekTo(parts, unlit);
+    writeAddress(parts.window, address());
+  }
+
+  return {
+    begin(next, place) {
+      story = next;
+      view.begin(story);
+      show(place);
+    },
+    end() {
+      story = unlit = null;
+    },
+    show,
+    isOpen: () => story !== null,
+    at: () => at,
+    isLast,
+    address,
+    readingTime: () => readingTime(story.beats[at].words),
+    /** @returns {boolean} whether there was a beat to go to */
+    advance() {
+      if (isLast()) return false;
+      show(at + 1);
+      return true;
+    },
+    lightWhenThere(state) {
+      if (unlit === null || state.view.seq <= unlit.seq) return;
+      parts.light({ row: unlit.row, message: isAboutMessage(story, unlit) ? { producer: story.producer, number: story.sequence_id } : null });
+      unlit = null;
+    },
+  };
+}
+
+/** @param {StoryParts} parts */
+function showBar({ root, window, onRoom }, bar) {
+  const was_hidden = bar.hidden;
+  bar.hidden = false;
+  root.classList.add("telling");
+  if (was_hidden) onRoom();
+  window.scrollTo({ top: 0, behavior: "instant" });
+}
+
+/** @param {StoryParts} parts */
+function hideBar({ root, window, light, onRoom }, bar) {
+  bar.hidden = true;
+  root.classList.remove("telling");
+  writeAddress(window, "");
+  light(null);
+  onRoom();
+}
+
+/** The owner's lab goes to a beat, and stands still there. @param {StoryParts} parts */
+function seekTo({ link, getState }, beat) {
+  const state = getState();
+  if (!state.welcome?.owner) return;
+  if (state.playing) link.pause();
+  link.seekSeq(beat.seq);
+}
+
+const writeAddress = (window, fragment) => window.history.replaceState(null, "", window.location.pathname + window.location.search + fragment);
+
+/** Whether a beat is best seen at the message itself: not before it was there, nor while it is about something else. */
+function isAboutMessage(story, { row, seq }) {
+  const there = story.beats.some((beat) => beat.kind === "published" && beat.seq <= seq);
+  const other = row.marker !== undefined || row.snapshot !== undefined || (row.producer !== undefined && (row.producer !== story.producer || row.sequence_id !== story.sequence_id));
+  return there && !other;
+}
+
+/** Fetches stories: null when another was asked for meanwhile or the request failed, which is then said. @param {StoryParts} parts */
+function newestOf({ requests, base, say }) {
+  let asked = 0;
+  async function fetchStory(which) {
+    const mine = ++asked;
+    try {
+      const story = await requests.get(storyPath(base, which.failover, which.kind, which));
+      return mine === asked ? story : null;
+    } catch (reason) {
+      if (mine === asked) say({ error: reason.message, hint: reason.hint });
+      return null;
+    }
+  }
+  fetchStory.forget = () => (asked += 1);
+  return fetchStory;
+}
+
+/** Goes on by itself: after each pause `advance` is called, until it answers false. */
+function makeTimer(window, showPlaying) {
+  let timer = null;
 
   function stop() {
     window.clearTimeout(timer);
     timer = null;
-    sayPlaying();
+    showPlaying(false);
   }
 
-  function sayPlaying() {
-    play_button.setAttribute("aria-pressed", String(timer !== null));
-    setText(play_button, timer === null ? "Tell it" : "Pause");
-  }
-
-  function close() {
-    if (!story) return false;
-    asked += 1;
-    stop();
-    story = unlit = null;
-    bar.hidden = true;
-    root.classList.remove("telling");
-    window.history.replaceState(null, "", window.location.pathname + window.location.search);
-    light(null);
-    onRoom();
-    return true;
-  }
-
-  async function share() {
-    const address = window.location.origin + window.location.pathname + addressOf();
-    try {
-      await window.navigator.clipboard.writeText(address);
-      say({ error: "The link to this sentence is copied.", hint: "Whoever opens it sees this lab at this step of the story.", tone: "plain" });
-    } catch {
-      say({ error: "This is the link to this sentence:", hint: address, tone: "plain" });
-    }
-  }
-
-  function writePips() {
-    parts.pips.replaceChildren(
-      ...story.beats.map((beat, number) =>
-        element(document, `li.${beat.kind}`, {}, [
-          element(document, "button", { type: "button", "aria-label": `Step ${number + 1}, ${seconds(beat.at_us)} s: ${beat.words}`, title: beat.words, onclick: () => step(number - at) }),
-        ]),
-      ),
-    );
+  function wait(pauseMs, advance) {
+    timer = window.setTimeout(() => (advance() ? wait(pauseMs, advance) : stop()), pauseMs());
   }
 
   return {
-    acts,
-    open,
-    close,
-    isOpen: () => story !== null,
-    update(state) {
-      if (unlit === null || state.view.seq <= unlit.seq) return;
-      light({ row: unlit.row, message: aboutMessage(unlit) ? { producer: story.producer, number: story.sequence_id } : null });
-      unlit = null;
-    },
-    /** The address names a story: told once the lab is there. */
-    openFromAddress() {
-      const place = placeOf(window.location.hash);
-      if (place) open(place, place.beat, false);
+    stop,
+    isRunning: () => timer !== null,
+    run(pauseMs, advance) {
+      wait(pauseMs, advance);
+      showPlaying(true);
     },
   };
+}
+
+/** @param {StoryParts} parts */
+async function shareAddress({ window, say }, fragment) {
+  const address = window.location.origin + window.location.pathname + fragment;
+  try {
+    await window.navigator.clipboard.writeText(address);
+    say({ error: "The link to this sentence is copied.", hint: "Whoever opens it sees this lab at this step of the story.", tone: "plain" });
+  } catch {
+    say({ error: "This is the link to this sentence:", hint: address, tone: "plain" });
+  }
 }

@@ -52,60 +52,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     const number = chosenCase(cases, chosen, getState());
     const lines = inOrder(answer, number);
     const labels = cases.map(({ at_us, label }) => `${seconds(at_us)} s: ${label}`);
-    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), headline(lines), table(lines));
-  }
-
-  function headline(lines) {
-    const best = mostHelpful(lines);
-    const [{ name: first, title }] = answer.columns;
-    const was = `${title}: ${whole(lines.real.figures[first])}`;
-    const words = best
-      ? ["The same run and the same failure, with one thing changed at a time. What helps most: ", element(document, "b", { text: best.name }), `. ${best.difference}.`]
-      : [answer.state === "running" ? `The same run and the same failure, with one thing changed at a time. As it was, ${was}.` : `With one thing changed at a time, nothing helps. As it was, ${was}.`];
-    return element(document, "p.lead-in", {}, words);
-  }
-
-  function table({ real, changed, same, assumed }) {
-    const first = answer.columns[0].name;
-    const most = Math.max(1, ...[real, ...changed, ...assumed].map((line) => line.figures?.[first] ?? 0));
-    const titles = [element(document, "th", { scope: "col", text: "changed" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
-    const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col", text: "as a lab" })]);
-    const rows = [rowOf(real, real, most, "real"), ...changed.map((line) => rowOf(line, real, most, "")), ...same.map((line) => rowOf(line, real, most, "same")), ...assumed.map((line) => rowOf(line, real, most, "assumed"))];
-    return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
-  }
-
-  function rowOf(line, real, most, kind) {
-    const cells = answer.columns.map(({ name, unit }, at) => figureCell(line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
-    const words = kind === "real" ? "what happened" : line.difference;
-    return element(document, `tr${kind ? `.${kind}` : ""}`, {}, [
-      element(document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(document, "span.quiet", { text: ` (${line.assumes})` })] : [])]),
-      ...cells,
-      element(document, "td.words", { text: words }),
-      element(document, "td", {}, [opener(line, real)]),
-    ]);
-  }
-
-  /** `most` is what a whole bar stands for; none is drawn with 0. */
-  function figureCell(value, was, unit, most) {
-    const kind = most ? "" : ".detail";
-    if (value === null) return element(document, `td${kind}`, { text: "–" });
-    const changed = was === null || value === was ? "" : value > was ? ".more" : ".fewer";
-    const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "no time" });
-    if (most) {
-      const bar = element(document, "span.share", { "aria-hidden": "true" });
-      bar.style.width = `${(100 * value) / most}%`;
-      cell.append(element(document, "span.track", { "aria-hidden": "true" }, [bar]));
-    }
-    return cell;
-  }
-
-  /** A plain form: it works without scripts, and opens beside this lab. */
-  function opener(line, real) {
-    const fields = { key: line.key, at_us: real.at_us };
-    return element(document, "form", { method: "post", action: `${base}variants/`, target: "_blank" }, [
-      ...Object.entries(fields).map(([name, value]) => element(document, "input", { type: "hidden", name, value })),
-      element(document, "button.plain", { type: "submit", "aria-label": `Open the run with ${line.name} as a lab of your own`, text: "open" }),
-    ]);
+    content.replaceChildren(...caseChooser(document, answer.noun, labels, number, (next) => ((chosen = next), write())), headline(document, answer, lines), table({ document, base }, answer, lines));
   }
 
   status.textContent = "Running it again…";
@@ -117,4 +64,58 @@ function make(section, { document, window, requests, base, getState, say, wake }
       ask();
     },
   };
+}
+
+function headline(document, answer, lines) {
+  const best = mostHelpful(lines);
+  const [{ name: first, title }] = answer.columns;
+  const was = `${title}: ${whole(lines.real.figures[first])}`;
+  const words = best
+    ? ["The same run and the same failure, with one thing changed at a time. What helps most: ", element(document, "b", { text: best.name }), `. ${best.difference}.`]
+    : [answer.state === "running" ? `The same run and the same failure, with one thing changed at a time. As it was, ${was}.` : `With one thing changed at a time, nothing helps. As it was, ${was}.`];
+  return element(document, "p.lead-in", {}, words);
+}
+
+function table(page, answer, { real, changed, same, assumed }) {
+  const { document } = page;
+  const first = answer.columns[0].name;
+  const most = Math.max(1, ...[real, ...changed, ...assumed].map((line) => line.figures?.[first] ?? 0));
+  const titles = [element(document, "th", { scope: "col", text: "changed" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
+  const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col", text: "as a lab" })]);
+  const rows = [rowOf(page, answer, real, real, most, "real"), ...changed.map((line) => rowOf(page, answer, line, real, most, "")), ...same.map((line) => rowOf(page, answer, line, real, most, "same")), ...assumed.map((line) => rowOf(page, answer, line, real, most, "assumed"))];
+  return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
+}
+
+function rowOf(page, answer, line, real, most, kind) {
+  const cells = answer.columns.map(({ name, unit }, at) => figureCell(page.document, line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
+  const words = kind === "real" ? "what happened" : line.difference;
+  return element(page.document, `tr${kind ? `.${kind}` : ""}`, {}, [
+    element(page.document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(page.document, "span.quiet", { text: ` (${line.assumes})` })] : [])]),
+    ...cells,
+    element(page.document, "td.words", { text: words }),
+    element(page.document, "td", {}, [opener(page, line, real)]),
+  ]);
+}
+
+/** `most` is what a whole bar stands for; none is drawn with 0. */
+function figureCell(document, value, was, unit, most) {
+  const kind = most ? "" : ".detail";
+  if (value === null) return element(document, `td${kind}`, { text: "–" });
+  const changed = was === null || value === was ? "" : value > was ? ".more" : ".fewer";
+  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "no time" });
+  if (most) {
+    const bar = element(document, "span.share", { "aria-hidden": "true" });
+    bar.style.width = `${(100 * value) / most}%`;
+    cell.append(element(document, "span.track", { "aria-hidden": "true" }, [bar]));
+  }
+  return cell;
+}
+
+/** A plain form: it works without scripts, and opens beside this lab. */
+function opener({ document, base }, line, real) {
+  const fields = { key: line.key, at_us: real.at_us };
+  return element(document, "form", { method: "post", action: `${base}variants/`, target: "_blank" }, [
+    ...Object.entries(fields).map(([name, value]) => element(document, "input", { type: "hidden", name, value })),
+    element(document, "button.plain", { type: "submit", "aria-label": `Open the run with ${line.name} as a lab of your own`, text: "open" }),
+  ]);
 }

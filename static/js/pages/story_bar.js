@@ -1,0 +1,42 @@
+/** The bar of a message's story at the foot of the page: its sentence, its instant, and one button for each step. */
+
+import { seconds } from "../model/format.js";
+import { element, required, setText } from "../render/dom.js";
+
+const NOUNS = { duplicates: "seen twice", redeliveries: "delivered again", stranded: "stranded", lost: "lost" };
+
+/**
+ * @param {Document} document
+ * @param {HTMLElement} bar
+ * @param {(at: number) => void} onStep a step was chosen
+ */
+export function makeStoryBar(document, bar, onStep) {
+  const [name, count, time, words, pips] = ["name", "count", "time", "words", "pips"].map((part) => required(bar, `[data-part=story-${part}]`));
+  const play_button = required(bar, "button[data-act=story-play]");
+
+  return {
+    /** A step's button for each sentence of a story. */
+    begin(story) {
+      const buttonOf = (beat, at) => element(document, "button", { type: "button", "aria-label": `Step ${at + 1}, ${seconds(beat.at_us)} s: ${beat.words}`, title: beat.words, onclick: () => onStep(at) });
+      pips.replaceChildren(...story.beats.map((beat, at) => element(document, `li.${beat.kind}`, {}, [buttonOf(beat, at)])));
+    },
+    show(story, at) {
+      const beat = story.beats[at];
+      setText(name, `${story.producer}/${story.sequence_id}, ${NOUNS[story.kind]}`);
+      setText(count, `${at + 1} of ${story.beats.length}`);
+      setText(time, `${seconds(beat.at_us)} s`);
+      setText(words, beat.words);
+      bar.dataset.beat = beat.kind;
+      [...pips.children].forEach((pip, number) => {
+        pip.classList.toggle("past", number < at);
+        const button = required(pip, "button");
+        if (number === at) button.setAttribute("aria-current", "step");
+        else button.removeAttribute("aria-current");
+      });
+    },
+    showPlaying(playing) {
+      play_button.setAttribute("aria-pressed", String(playing));
+      setText(play_button, playing ? "Pause" : "Tell it");
+    },
+  };
+}

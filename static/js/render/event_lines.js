@@ -1,0 +1,65 @@
+/** The lines of the list of events, one for each row, kept by seq so that only new rows make new ones. */
+
+import { seconds } from "../model/format.js";
+import { glyphOfRow, wordsOfRow } from "../model/row_words.js";
+import { element, putParts, required, setText } from "./dom.js";
+import { prepared } from "./canvas.js";
+import { glyph } from "./glyphs.js";
+
+/** px, both sides of a line's mark, and the radius of what is drawn in it */
+const MARK_PX = 13;
+const GLYPH_RADIUS_PX = 4;
+
+/**
+ * @param {Document} document
+ * @param {(row: object) => void} onChoose
+ */
+export function makeEventLines(document, onChoose) {
+  /** @type {Map<number, HTMLLIElement>} */
+  const lines = new Map();
+  /** @type {HTMLCanvasElement[]} marks of lines that have left: a canvas has memory of its own, which is freed late */
+  const spare_marks = [];
+
+  function lineOf(row, theme, ratio) {
+    const mark = spare_marks.pop() ?? element(document, "canvas.mark", { "aria-hidden": "true" });
+    const words = element(document, "span.words");
+    putParts(document, words, wordsOfRow(row));
+    words.append(element(document, "span.times.soft"));
+    const line = element(document, "button.event", { type: "button", "data-seq": row.seq, onclick: () => onChoose(row) }, [element(document, "time", { text: seconds(row.at_us) }), mark, words]);
+    const context = prepared(mark, MARK_PX, MARK_PX, ratio);
+    const kind = glyphOfRow(row);
+    glyph(context, kind, MARK_PX / 2, MARK_PX / 2, GLYPH_RADIUS_PX, kind === "cross" ? theme.ink.harm : theme.ink.proto, theme.ink.bg);
+    return element(document, "li", {}, [line]);
+  }
+
+  function forget(seq) {
+    spare_marks.push(required(lines.get(seq), "canvas.mark"));
+    lines.delete(seq);
+  }
+
+  return {
+    get: (seq) => lines.get(seq),
+    forgetAll: () => [...lines.keys()].forEach(forget),
+    /**
+     * The lines of these rows; those of others are dropped, but for the chosen one.
+     * @param {{row: any, times: number}[]} wanted newest first
+     * @param {number} ahead how many of them are beyond the instant
+     * @param {number | null} chosen_seq
+     */
+    of(wanted, ahead, chosen_seq, theme, ratio) {
+      const seqs = new Set(wanted.map(({ row }) => row.seq));
+      for (const seq of [...lines.keys()]) if (!seqs.has(seq) && seq !== chosen_seq) forget(seq);
+      return wanted.map(({ row, times }, at) => {
+        if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio));
+        const line = lines.get(row.seq);
+        setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the same row stands for more or fewer as the list's ends move
+        line.classList.toggle("ahead", at < ahead);
+        return line;
+      });
+    },
+    /** Marks the lines of these rows. @param {Set<number> | null} seqs */
+    light(seqs) {
+      for (const [seq, line] of lines) line.classList.toggle("lit", seqs?.has(seq) ?? false);
+    },
+  };
+}
