@@ -44,10 +44,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
       .flatMap((group) => [
         element(document, "p.menu-title", { text: group.title, role: "presentation" }),
         ...group.items.map((item) => {
-          const button = element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, "aria-describedby": "menu-says", onfocus: () => tell(item), onpointerenter: () => tell(item), onclick: (event) => choose(item, event.detail > 0) }, [
-            element(document, "span", { text: item.says }),
-            ...(item.key ? [element(document, "kbd", { text: item.key, "aria-hidden": "true" })] : []),
-          ]);
+          const button = itemButton(document, item, tell, choose);
           buttons.push([button, item]);
           return button;
         }),
@@ -74,6 +71,14 @@ export function makeMenu(document, home, onItem, wordsOf) {
     if (open && !open.contains(event.target)) close(false);
   });
   return { show, close, isOpen: () => open !== null };
+}
+
+function itemButton(document, item, tell, choose) {
+  const listeners = { onfocus: () => tell(item), onpointerenter: () => tell(item), onclick: (event) => choose(item, event.detail > 0) };
+  return element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, "aria-describedby": "menu-says", ...listeners }, [
+    element(document, "span", { text: item.says }),
+    ...(item.key ? [element(document, "kbd", { text: item.key, "aria-hidden": "true" })] : []),
+  ]);
 }
 
 /** Under the anchor where it fits, else beside it; never outside the page. */

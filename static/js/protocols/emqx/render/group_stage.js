@@ -26,13 +26,12 @@ const MAGNIFIED_MAX = 12;
  */
 export function makeGroupStage(document, root, on) {
   const stage = required(root, "[data-part=group-stage]");
-  const still = required(stage, "[data-part=group-still]");
-  const moving = required(stage, "[data-part=group-moving]");
+  const still = required(stage, "canvas[data-part=group-still]");
+  const moving = required(stage, "canvas[data-part=group-moving]");
   const by_button = required(root, "[data-act=fold-by]");
   const back_button = required(root, "[data-act=fold-back]");
+  const folds = makeFolds(change);
   const handles = makeGroupHandles(document, required(stage, "[data-part=group-handles]"), chosen);
-  let by = "shard";
-  let magnified = null;
   let scene = null;
   let drawn = null;
   let places = [];
@@ -41,92 +40,27 @@ export function makeGroupStage(document, root, on) {
     drawn = null;
     on.onChange();
   }
-  const acts = {
-    foldBy: () => {
-      by = by === "shard" ? "client" : "shard";
-      magnified = null;
-      change();
-    },
-    reduce: () => {
-      magnified = null;
-      change();
-    },
-    magnify: () => {
-      if (!scene?.laid.strips) return;
-      const keys = scene.laid.strips.map(({ fold }) => fold.key);
-      magnified = keys[(keys.indexOf(magnified) + 1) % keys.length];
-      change();
-    },
-    toLogs: () => stage.focus(),
-  };
+  const acts = { foldBy: folds.turn, reduce: folds.reduce, magnify: () => folds.magnifyNext(scene), toLogs: () => stage.focus() };
   by_button.addEventListener("click", acts.foldBy);
   back_button.addEventListener("click", acts.reduce);
-  moving.addEventListener("click", (event) => {
-    const thing = scene && groupThingAt(scene, places, event.offsetX, event.offsetY);
-    if (thing) chosen(thing, spotAt(moving, event.offsetX, event.offsetY));
-  });
-  moving.addEventListener("pointermove", (event) => {
-    const thing = scene && groupThingAt(scene, places, event.offsetX, event.offsetY);
-    moving.style.cursor = thing ? "pointer" : "default";
-    const words = thing ? on.say(thing) : "";
-    if (moving.title !== words) moving.title = words;
-  });
+  listenToThings(moving, { thingAt: (x, y) => scene && groupThingAt(scene, places, x, y), onThing: chosen, say: on.say });
 
   function chosen(thing, anchor) {
-    if (thing.kind === "fold") {
-      magnified = magnified === thing.key ? null : thing.key;
-      change();
-    } else on.onThing(thing, anchor);
-  }
-
-  function makeScene(state, watched, theme, width) {
-    const group = watched.group === null ? null : state.view.groups[watched.group];
-    const clients = group ? clientsOf(state, watched.group) : [];
-    const tapes = group ? tapesOf(state, watched.group) : [];
-    const leading = group ? leaderOf(group) : null;
-    const home = leading?.leader.node ?? group?.claim?.node ?? null;
-    const pairs = [...new Set(Object.keys(state.view.links).map((name) => name.split(" -> ").sort().join(" ")))].map((pair) => pair.split(" "));
-    const plane = makeGroupPlane({ width, scale: theme.scale, nodes: Object.keys(state.view.clusters), clients, home, pairs });
-    const made = { plane, watched, group, leading, counts: countsOf(tapes), tapes, clients: new Map(clients.map((one) => [one.name, one])), numbers: new Map(clients.map((one) => [one.name, one.number])), spans: state.view.spans_us };
-    return { ...made, ...layTable(made, tapes, theme) };
-  }
-
-  /** The leader's table: tapes, or strips with the tapes of the one that is magnified. */
-  function layTable({ plane }, tapes, theme) {
-    const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // a narrow page's heading takes two lines
-    const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top };
-    if (!foldsNeeded(tapes)) {
-      const rows = layTapes(tapes, given);
-      return { laid: rows, head_y: top - 26 * plane.scale, height: rows.foot + 8, folded: false };
-    }
-    const folds = foldsOf(tapes, by);
-    const strips = layStrips(folds, given);
-    const fold = folds.find(({ key }) => key === magnified);
-    const shown = fold ? worthALook(fold.tapes, MAGNIFIED_MAX) : [];
-    const rows = layTapes(shown, { ...given, top: strips.foot + 34 * plane.scale });
-    return { laid: { ...strips, ...(fold ? { rows: rows.rows, tall: rows.tall } : {}) }, fold, head_y: top - 26 * theme.scale, height: (fold ? rows.foot : strips.foot) + 8, folded: true };
-  }
-
-  function paint(state, theme, ratio) {
-    const { plane, laid, height } = scene;
-    const context = prepared(still, plane.width, height, ratio);
-    if (plane.nodes.length) paintNodes(context, scene, state, theme);
-    paintHead(context, scene, theme, by);
-    const given = { width: plane.width, height, scale: plane.scale, turned: plane.turned, numbers: scene.numbers, taken: headBoxes(scene, theme) };
-    if (laid.strips) paintStrips(context, laid, theme, { ...given, chosen: magnified });
-    if (laid.rows) paintTapes(context, laid, theme, given);
+    if (thing.kind === "fold") folds.magnify(thing.key);
+    else on.onThing(thing, anchor);
   }
 
   return {
     acts,
     update(state, watched, theme, ratio) {
       const width = stage.clientWidth;
+      const { by, magnified } = folds.choice();
       const key = [state.epoch, state.number, watched.group, width, theme.ink.bg, theme.scale, ratio, by, magnified].join("|");
       if (key === drawn) return;
       drawn = key;
-      scene = makeScene(state, watched, theme, width);
+      scene = makeScene(folds.choice(), state, watched, theme, width);
       stage.style.height = `${scene.height}px`;
-      paint(state, theme, ratio);
+      paint(still, scene, folds.choice(), state, theme, ratio);
       handles.update(scene, state);
       by_button.hidden = !scene.folded;
       back_button.hidden = !scene.folded || magnified === null;
@@ -199,3 +133,83 @@ const spotAt = (canvas, x, y) => ({
     return new DOMRect(box.left + x - 6, box.top + y - 6, 12, 12);
   },
 });
+
+/** The leader's table: tapes, or strips with the tapes of the one that is magnified. */
+function layTable(choice, { plane }, tapes, theme) {
+  const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // a narrow page's heading takes two lines
+  const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top };
+  if (!foldsNeeded(tapes)) {
+    const rows = layTapes(tapes, given);
+    return { laid: rows, head_y: top - 26 * plane.scale, height: rows.foot + 8, folded: false };
+  }
+  const folds = foldsOf(tapes, choice.by);
+  const strips = layStrips(folds, given);
+  const fold = folds.find(({ key }) => key === choice.magnified);
+  const shown = fold ? worthALook(fold.tapes, MAGNIFIED_MAX) : [];
+  const rows = layTapes(shown, { ...given, top: strips.foot + 34 * plane.scale });
+  return { laid: { ...strips, ...(fold ? { rows: rows.rows, tall: rows.tall } : {}) }, fold, head_y: top - 26 * theme.scale, height: (fold ? rows.foot : strips.foot) + 8, folded: true };
+}
+
+function makeScene(choice, state, watched, theme, width) {
+  const group = watched.group === null ? null : state.view.groups[watched.group];
+  const clients = group ? clientsOf(state, watched.group) : [];
+  const tapes = group ? tapesOf(state, watched.group) : [];
+  const leading = group ? leaderOf(group) : null;
+  const home = leading?.leader.node ?? group?.claim?.node ?? null;
+  const pairs = [...new Set(Object.keys(state.view.links).map((name) => name.split(" -> ").sort().join(" ")))].map((pair) => pair.split(" "));
+  const plane = makeGroupPlane({ width, scale: theme.scale, nodes: Object.keys(state.view.clusters), clients, home, pairs });
+  const made = { plane, watched, group, leading, counts: countsOf(tapes), tapes, clients: new Map(clients.map((one) => [one.name, one])), numbers: new Map(clients.map((one) => [one.name, one.number])), spans: state.view.spans_us };
+  return { ...made, ...layTable(choice, made, tapes, theme) };
+}
+
+function paint(still, scene, choice, state, theme, ratio) {
+  const { plane, laid, height } = scene;
+  const context = prepared(still, plane.width, height, ratio);
+  if (plane.nodes.length) paintNodes(context, scene, state, theme);
+  paintHead(context, scene, theme, choice.by);
+  const given = { width: plane.width, height, scale: plane.scale, turned: plane.turned, numbers: scene.numbers, taken: headBoxes(scene, theme) };
+  if (laid.strips) paintStrips(context, laid, theme, { ...given, chosen: choice.magnified });
+  if (laid.rows) paintTapes(context, laid, theme, given);
+}
+
+/** How the tapes are folded, and which fold is magnified. */
+function makeFolds(onChange) {
+  /** @type {"shard" | "client"} */
+  let by = "shard";
+  let magnified = null;
+
+  function set(next) {
+    magnified = next;
+    onChange();
+  }
+
+  return {
+    choice: () => ({ by, magnified }),
+    turn() {
+      by = by === "shard" ? "client" : "shard";
+      set(null);
+    },
+    reduce: () => set(null),
+    /** The fold, or none when it is magnified already. */
+    magnify: (key) => set(magnified === key ? null : key),
+    magnifyNext(scene) {
+      if (!scene?.laid.strips) return;
+      const keys = scene.laid.strips.map(({ fold }) => fold.key);
+      set(keys[(keys.indexOf(magnified) + 1) % keys.length]);
+    },
+  };
+}
+
+/** What is under the pointer: a click chooses it, and its words stand beside the pointer. */
+function listenToThings(moving, { thingAt, onThing, say }) {
+  moving.addEventListener("click", (event) => {
+    const thing = thingAt(event.offsetX, event.offsetY);
+    if (thing) onThing(thing, spotAt(moving, event.offsetX, event.offsetY));
+  });
+  moving.addEventListener("pointermove", (event) => {
+    const thing = thingAt(event.offsetX, event.offsetY);
+    moving.style.cursor = thing ? "pointer" : "default";
+    const words = thing ? say(thing) : "";
+    if (moving.title !== words) moving.title = words;
+  });
+}

@@ -23,30 +23,8 @@ const STALE_SHARE = 1 / 16;
  */
 export function makeTiles({ get, base, onTile }) {
   const tiles = new Map();
-  const asked = new Set();
-  const refused = new Set();
-  const queue = [];
+  const requests = makeRequestQueue(get, keep);
   let version = 0;
-
-  function want(key, path) {
-    if (asked.has(key) || refused.has(key)) return;
-    asked.add(key);
-    queue.push([key, path]);
-    pump();
-  }
-
-  function pump() {
-    while (queue.length && asked.size - queue.length <= AT_ONCE) {
-      const [key, path] = queue.pop(); // the newest wish first: the window may have moved on
-      get(path)
-        .then((tile) => keep(key, tile))
-        .catch((reason) => reason.status === BUSY || refused.add(key)) // not there on this branch: the strip stays neutral
-        .finally(() => {
-          asked.delete(key);
-          pump();
-        });
-    }
-  }
 
   function keep(key, tile) {
     tiles.delete(key);
@@ -62,15 +40,13 @@ export function makeTiles({ get, base, onTile }) {
     /** Forgets everything: another branch, another past. */
     clear() {
       tiles.clear();
-      refused.clear();
-      queue.length = 0;
-      asked.clear();
+      requests.clear();
     },
     /** @returns {object | null} the finest tile as a block of cells; asked for when it is not here */
     entries({ branch, cluster, topic, index }) {
       const key = `${branch}/${cluster}/${topic}/0/${index}`;
       const tile = tiles.get(key);
-      if (!tile) want(key, `${base}tiles/${branch}/${encodeURIComponent(cluster)}/${encodeURIComponent(topic)}/0/${index}.json?version=0`);
+      if (!tile) requests.want(key, `${base}tiles/${branch}/${encodeURIComponent(cluster)}/${encodeURIComponent(topic)}/0/${index}.json?version=0`);
       return tile?.kind ? { ...tile, first: Math.min(tile.first + TILE_CELLS, tile.length) - tile.kind.length } : null;
     },
     /**
@@ -86,7 +62,7 @@ export function makeTiles({ get, base, onTile }) {
         const key = `${branch}/${cluster}/${topic}/${level}/${index}`;
         const tile = tiles.get(key);
         const stale = tile && !tile.full && length - tile.length > span * TILE_CELLS * STALE_SHARE;
-        if (!tile || stale) want(key, `${base}tiles/${branch}/${encodeURIComponent(cluster)}/${encodeURIComponent(topic)}/${level}/${index}.json?version=${tile ? length : 0}`);
+        if (!tile || stale) requests.want(key, `${base}tiles/${branch}/${encodeURIComponent(cluster)}/${encodeURIComponent(topic)}/${level}/${index}.json?version=${tile ? length : 0}`);
         return tile ? sharesOf(tile, Math.floor(from / span) - index * TILE_CELLS, clusters) : null;
       };
     },
@@ -116,4 +92,38 @@ export function sharesOf(tile, cell, clusters) {
   }
   if (whole === 0) return null;
   return { origins: origins.map((count) => count / whole), markers: markers / whole };
+}
+
+/** Asks for tiles, a few at a time and the newest wish first: the window may have moved on. */
+function makeRequestQueue(get, onTile) {
+  const asked = new Set();
+  const refused = new Set();
+  const queue = [];
+
+  function pump() {
+    while (queue.length && asked.size - queue.length <= AT_ONCE) {
+      const [key, path] = queue.pop();
+      get(path)
+        .then((tile) => onTile(key, tile))
+        .catch((reason) => reason.status === BUSY || refused.add(key)) // not there on this branch: the strip stays neutral
+        .finally(() => {
+          asked.delete(key);
+          pump();
+        });
+    }
+  }
+
+  return {
+    want(key, path) {
+      if (asked.has(key) || refused.has(key)) return;
+      asked.add(key);
+      queue.push([key, path]);
+      pump();
+    },
+    clear() {
+      refused.clear();
+      queue.length = 0;
+      asked.clear();
+    },
+  };
 }

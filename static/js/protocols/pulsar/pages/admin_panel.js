@@ -34,39 +34,11 @@ function make(section, { document, window, requests, base, getState, say, wake }
   let answer = null;
   const now = () => window.performance.now();
 
-  const tools = choice("Tool", TOOLS.map(({ name, shown }) => [name, shown]), (tool) => change({ tool }));
-  const clusters = element(document, "div.choice", { role: "group", "aria-label": "Cluster" });
-  const views = choice("Lines shown", SHOWN, (view) => change({ view }));
-  const copy_button = element(document, "button.copy", { type: "button", "aria-keyshortcuts": "C", onclick: copy }, ["Copy all ", element(document, "kbd", { text: "C" })]);
-  const command = element(document, "code.command");
-  const when = element(document, "span.when");
-  const told = element(document, "p.quiet");
-  const list = element(document, "ol.printout", { tabindex: "0", "aria-label": "What the tool prints, with notes" });
-  const printout = makePrintout(document, list);
-  section.append(
-    element(document, "div.tool-choices", {}, [tools.node, clusters, element(document, "div.tool-acts", {}, [views.node, copy_button])]),
-    element(document, "div.tool-head", {}, [command, when]),
-    told,
-    list,
-  );
-
-  function choice(label, options, onChoose) {
-    const node = element(document, "div.choice", { role: "group", "aria-label": label });
-    const buttons = options.map(([name, shown]) => element(document, "button", { type: "button", "aria-pressed": "false", "data-name": name, text: shown, onclick: () => onChoose(name) }));
-    node.append(...buttons);
-    return { node, press: (chosen) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.name === chosen))) };
-  }
-
-  let cluster_choice = null;
-  function offerClusters(names) {
-    if (cluster_choice?.names.join() === names.join()) return;
-    cluster_choice = { names, ...choice("Cluster", names.map((name) => [name, name]), (cluster) => change({ cluster })) };
-    clusters.replaceChildren(...cluster_choice.node.children);
-  }
+  const page = makeView(document, section, change, copy);
 
   function change(more) {
     wish = { ...wish, ...more };
-    draw();
+    page.draw(wish, answer);
     wake();
   }
 
@@ -80,26 +52,8 @@ function make(section, { document, window, requests, base, getState, say, wake }
       answer = { trouble: `${reason.message} ${reason.hint ?? ""}`.trim() };
     }
     asked = { key, again_ms: Math.max(began_ms + ASK_EVERY_MS, now() + REST_FACTOR * (now() - began_ms)), waits: false };
-    draw();
+    page.draw(wish, answer);
     wake();
-  }
-
-  function draw() {
-    tools.press(wish.tool);
-    cluster_choice?.press(wish.cluster);
-    views.press(wish.view);
-    const text = answer?.text ?? "";
-    copy_button.disabled = text === "";
-    list.hidden = text === "";
-    setText(told, answer === null ? "Asking…" : (answer.trouble ?? answer.unavailable ?? ""));
-    told.hidden = told.textContent === "";
-    if (answer?.command) {
-      setText(command, `$ ${answer.command}`);
-      setText(when, `at ${seconds(answer.at_us)} s`);
-    }
-    const lines = text === "" ? [] : linesOf(answer);
-    list.className = `printout ${wish.tool}`;
-    printout.show(folded(lines, VIEWS[wish.view]));
   }
 
   async function copy() {
@@ -115,24 +69,74 @@ function make(section, { document, window, requests, base, getState, say, wake }
   /** Without a clipboard (a page that is not served over TLS) the text is selected, to be copied by hand. */
   function selectAll() {
     change({ view: "every" });
-    const range = document.createRange();
-    range.selectNodeContents(list);
-    window.getSelection().removeAllRanges();
-    window.getSelection().addRange(range);
+    window.getSelection().selectAllChildren(page.list);
     say({ error: "This browser lets no page copy here.", hint: "All lines are selected: copy them with Ctrl+C.", tone: "plain" });
   }
 
-  draw();
+  page.draw(wish, answer);
   return {
     copy,
     update(state, watched) {
-      offerClusters(watched.lanes);
+      page.offerClusters(watched.lanes);
       if (!watched.clusters.includes(wish.cluster)) wish = { ...wish, cluster: watched.subject };
-      cluster_choice.press(wish.cluster);
+      page.pressCluster(wish.cluster);
       const key = [state.view.branch, state.at_us, state.view.seq, wish.tool, wish.cluster, watched.topic].join("|");
       if (key === asked.key || asked.waits) return;
       if (getState().playing && now() < asked.again_ms) return;
       ask(key, `${base}admin/${[wish.tool, wish.cluster, watched.topic].map(encodeURIComponent).join("/")}.json`);
+    },
+  };
+}
+
+function choice(document, label, options, onChoose) {
+  const node = element(document, "div.choice", { role: "group", "aria-label": label });
+  const buttons = options.map(([name, shown]) => element(document, "button", { type: "button", "aria-pressed": "false", "data-name": name, text: shown, onclick: () => onChoose(name) }));
+  node.append(...buttons);
+  return { node, press: (chosen) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.name === chosen))) };
+}
+
+/** The panel's parts: what can be chosen, and the printout. */
+function makeView(document, section, change, copy) {
+  const tools = choice(document, "Tool", TOOLS.map(({ name, shown }) => [name, shown]), (tool) => change({ tool }));
+  const clusters = element(document, "div.choice", { role: "group", "aria-label": "Cluster" });
+  const views = choice(document, "Lines shown", SHOWN, (view) => change({ view }));
+  const copy_button = element(document, "button.copy", { type: "button", "aria-keyshortcuts": "C", onclick: copy }, ["Copy all ", element(document, "kbd", { text: "C" })]);
+  const command = element(document, "code.command");
+  const when = element(document, "span.when");
+  const told = element(document, "p.quiet");
+  const list = element(document, "ol.printout", { tabindex: "0", "aria-label": "What the tool prints, with notes" });
+  const printout = makePrintout(document, list);
+  section.append(
+    element(document, "div.tool-choices", {}, [tools.node, clusters, element(document, "div.tool-acts", {}, [views.node, copy_button])]),
+    element(document, "div.tool-head", {}, [command, when]),
+    told,
+    list,
+  );
+  let cluster_choice = null;
+
+  return {
+    list,
+    offerClusters(names) {
+      if (cluster_choice?.names.join() === names.join()) return;
+      cluster_choice = { names, ...choice(document, "Cluster", names.map((name) => [name, name]), (cluster) => change({ cluster })) };
+      clusters.replaceChildren(...cluster_choice.node.children);
+    },
+    pressCluster: (cluster) => cluster_choice?.press(cluster),
+    draw(wish, answer) {
+      tools.press(wish.tool);
+      cluster_choice?.press(wish.cluster);
+      views.press(wish.view);
+      const text = answer?.text ?? "";
+      copy_button.disabled = text === "";
+      list.hidden = text === "";
+      setText(told, answer === null ? "Asking…" : (answer.trouble ?? answer.unavailable ?? ""));
+      told.hidden = told.textContent === "";
+      if (answer?.command) {
+        setText(command, `$ ${answer.command}`);
+        setText(when, `at ${seconds(answer.at_us)} s`);
+      }
+      list.className = `printout ${wish.tool}`;
+      printout.show(folded(text === "" ? [] : linesOf(answer), VIEWS[wish.view]));
     },
   };
 }

@@ -13,18 +13,8 @@ const REST = 4; // times as long as an answer took, before the next is asked for
 /** @type {import("../../../pages/panel_list.js").Panel} */
 export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", make };
 
-function make(section, { document, window, requests, base, getState, say, wake, plotly }) {
-  section.classList.add("brokers");
-  const head = element(document, "div.scrolls", {});
-  const load = element(document, "div.curves", { role: "img" });
-  const places = element(document, "div.curves", { role: "img" });
-  const readers = element(document, "div.scrolls", {});
-  const load_words = element(document, "p.quiet", {});
-  const place_words = element(document, "p.quiet", {});
-  const time_half = element(document, "div.half", {}, [element(document, "h3", { text: "How far behind, and how busy" }), load_words, load]);
-  const place_half = element(document, "div.half", {}, [element(document, "h3", { text: "Latency by place in the fan-out" }), place_words, places]);
-  const halves = element(document, "div.halves", {}, [time_half, place_half]);
-  section.replaceChildren(head, halves, readers);
+function make(section, { document, window, requests, base, say, wake, plotly }) {
+  const { head, halves, place_half, load, load_words, places, place_words, readers } = skeleton(document, section);
   const charts = [makeLoadChart(load, plotly), makePlaceChart(places, plotly)];
   let answer = null;
   let key = "";
@@ -51,9 +41,9 @@ function make(section, { document, window, requests, base, getState, say, wake, 
   function write() {
     const none = Object.keys(answer.brokers).length === 0;
     halves.hidden = readers.hidden = none;
-    head.replaceChildren(none ? element(document, "p.quiet", { text: "This scenario declares no brokers: handing a message to a consumer costs nothing here. With a section “brokers” (docs/broadcast.md) they have a service time, a bandwidth and a time to connect." }) : brokerTable());
+    head.replaceChildren(none ? element(document, "p.quiet", { text: "This scenario declares no brokers: handing a message to a consumer costs nothing here. With a section “brokers” (docs/broadcast.md) they have a service time, a bandwidth and a time to connect." }) : brokerTable(document, answer));
     if (none) return;
-    readers.replaceChildren(readerTable(), element(document, "p.quiet", { text: "Latency is from publishing until a message has left the broker; p99 by nearest rank. Where a scenario uses 145 µs a dispatch and 30 ms a client, both are a fit to the one point that PIP-180 measured." }));
+    readers.replaceChildren(readerTable(document, answer), element(document, "p.quiet", { text: "Latency is from publishing until a message has left the broker; p99 by nearest rank. Where a scenario uses 145 µs a dispatch and 30 ms a client, both are a fit to the one point that PIP-180 measured." }));
     const shown = Object.keys(answer.audiences).length > 0;
     place_half.hidden = !shown;
     load_words.textContent = brokerWords(answer);
@@ -61,39 +51,6 @@ function make(section, { document, window, requests, base, getState, say, wake, 
     load.setAttribute("aria-label", `${brokerWords(answer)} The table above has the figures.`);
     places.setAttribute("aria-label", place_words.textContent);
   }
-
-  const table = (heads, rows) =>
-    element(document, "table.figures", {}, [
-      element(document, "thead", {}, [element(document, "tr", {}, heads.map((text, at) => element(document, rows.length && typeof rows[0][at] === "object" ? `th.${rows[0][at].kind}` : "th", { scope: "col", text })))]),
-      element(document, "tbody", {}, rows.map(([first, ...cells]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: first }), ...cells.map((cell) => (typeof cell === "string" ? element(document, "td", { text: cell }) : element(document, `td.${cell.kind}`, { text: cell.text })))]))),
-    ]);
-
-  function brokerTable() {
-    const rows = Object.entries(answer.brokers).map(([name, one]) => [
-      name,
-      { kind: "words", text: one.topics.join(", ") || "nothing" },
-      { kind: "words", text: limitWords(one.limits) },
-      one.queued ? counted(one.queued, "dispatch", "dispatches") : "–",
-      one.queued_us ? span(one.queued_us) : "–",
-      `${(one.busy_millionths / 10_000).toFixed(1)} %`,
-      `${bytes(one.bytes_out)}`,
-      `${bytes(Math.max(0, ...one.bytes_per_s))}/s`,
-    ]);
-    return table(["broker", "serves", "limits", "waiting now", "work for", "busy so far", "sent", "at most"], rows);
-  }
-
-  function readerTable() {
-    const connected = Object.fromEntries(Object.values(answer.audiences).map((one) => [`${one.cluster}/${one.topic}/${nameOf(one)}`, one]));
-    const rows = answer.readers.map((one) => {
-      const audience = connected[`${one.cluster}/${one.topic}/${one.name}`];
-      const many = audience ? `${one.name} (${whole(audience.connected)} of ${whole(audience.subscriptions)}${audience.connect_us ? `, all after ${span(audience.connect_us)}` : ""})` : one.name;
-      return [many, { kind: "words", text: one.broker }, whole(one.so_far.delivered), ...["mean_us", "p50_us", "p99_us", "max_us"].map((name) => span(one.so_far[name])), one.lately.delivered ? span(one.lately.p99_us) : "–"];
-    });
-    return table(["latency of", "served by", "messages", "mean", "half", "p99", "greatest", "p99 of the last 2 s"], rows);
-  }
-
-  /** An audience's name: the view's key has the topic after it. */
-  const nameOf = (audience) => Object.keys(answer.audiences).find((name) => answer.audiences[name] === audience).split("/")[0];
 
   function redraw() {
     later = null;
@@ -119,4 +76,53 @@ function limitWords({ dispatch_us, bandwidth_bytes_per_s, connect_us }) {
   if (bandwidth_bytes_per_s !== null) words.push(`${bytes(bandwidth_bytes_per_s)}/s`);
   if (connect_us) words.push(`${span(connect_us)} a client`);
   return words.join(", ") || "none";
+}
+
+function readerTable(document, answer) {
+  const connected = Object.fromEntries(Object.values(answer.audiences).map((one) => [`${one.cluster}/${one.topic}/${nameOf(answer, one)}`, one]));
+  const rows = answer.readers.map((one) => {
+    const audience = connected[`${one.cluster}/${one.topic}/${one.name}`];
+    const many = audience ? `${one.name} (${whole(audience.connected)} of ${whole(audience.subscriptions)}${audience.connect_us ? `, all after ${span(audience.connect_us)}` : ""})` : one.name;
+    return [many, { kind: "words", text: one.broker }, whole(one.so_far.delivered), ...["mean_us", "p50_us", "p99_us", "max_us"].map((name) => span(one.so_far[name])), one.lately.delivered ? span(one.lately.p99_us) : "–"];
+  });
+  return table(document, ["latency of", "served by", "messages", "mean", "half", "p99", "greatest", "p99 of the last 2 s"], rows);
+}
+
+function brokerTable(document, answer) {
+  const rows = Object.entries(answer.brokers).map(([name, one]) => [
+    name,
+    { kind: "words", text: one.topics.join(", ") || "nothing" },
+    { kind: "words", text: limitWords(one.limits) },
+    one.queued ? counted(one.queued, "dispatch", "dispatches") : "–",
+    one.queued_us ? span(one.queued_us) : "–",
+    `${(one.busy_millionths / 10_000).toFixed(1)} %`,
+    `${bytes(one.bytes_out)}`,
+    `${bytes(Math.max(0, ...one.bytes_per_s))}/s`,
+  ]);
+  return table(document, ["broker", "serves", "limits", "waiting now", "work for", "busy so far", "sent", "at most"], rows);
+}
+
+const table = (document, heads, rows) =>
+  element(document, "table.figures", {}, [
+    element(document, "thead", {}, [element(document, "tr", {}, heads.map((text, at) => element(document, rows.length && typeof rows[0][at] === "object" ? `th.${rows[0][at].kind}` : "th", { scope: "col", text })))]),
+    element(document, "tbody", {}, rows.map(([first, ...cells]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: first }), ...cells.map((cell) => (typeof cell === "string" ? element(document, "td", { text: cell }) : element(document, `td.${cell.kind}`, { text: cell.text })))]))),
+  ]);
+
+/** An audience's name: the view's key has the topic after it. */
+const nameOf = (answer, audience) => Object.keys(answer.audiences).find((name) => answer.audiences[name] === audience).split("/")[0];
+
+/** The panel's parts, empty. */
+function skeleton(document, section) {
+  section.classList.add("brokers");
+  const head = element(document, "div.scrolls", {});
+  const load = element(document, "div.curves", { role: "img" });
+  const places = element(document, "div.curves", { role: "img" });
+  const readers = element(document, "div.scrolls", {});
+  const load_words = element(document, "p.quiet", {});
+  const place_words = element(document, "p.quiet", {});
+  const time_half = element(document, "div.half", {}, [element(document, "h3", { text: "How far behind, and how busy" }), load_words, load]);
+  const place_half = element(document, "div.half", {}, [element(document, "h3", { text: "Latency by place in the fan-out" }), place_words, places]);
+  const halves = element(document, "div.halves", {}, [time_half, place_half]);
+  section.replaceChildren(head, halves, readers);
+  return { head, halves, place_half, load, load_words, places, place_words, readers };
 }

@@ -17,13 +17,7 @@ export const CREATION = { name: "topics", title: "Topics and policies", needs: "
 const keyOf = (one) => `${one.from}/${one.to}/${one.topic}`;
 
 function make(section, { document, requests, base, getState, say, wake, plotly }) {
-  section.classList.add("creation");
-  const lead = element(document, "p.lead-in", { role: "status", text: "Asking…" });
-  const list = element(document, "ul.starts", { "aria-label": "Replicators" });
-  const picture = element(document, "div.curves", { role: "img" });
-  const caption = element(document, "p.quiet", {});
-  const tables = element(document, "div.sides", {});
-  section.replaceChildren(lead, element(document, "div.over-time", {}, [list, element(document, "div", {}, [picture, caption])]), tables);
+  const { lead, list, picture, caption, tables } = skeleton(document, section);
   const chart = makeRetryChart(picture, plotly);
   let answer = null;
   let chosen = null;
@@ -38,11 +32,8 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
     key = wanted;
     try {
       answer = await requests.get(`${base}creation.json${chosen ? `?of=${encodeURIComponent(chosen)}` : ""}`);
-      const shown = choose(answer.replicators);
-      if (shown !== chosen) {
-        chosen = shown;
-        key = "";
-      }
+      const shown = choose(chosen, answer.replicators);
+      if (shown !== chosen) [chosen, key] = [shown, ""];
       write();
     } catch (reason) {
       chosen = null; // it may be gone: the next question asks for none
@@ -52,53 +43,19 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
     wake();
   }
 
-  /** The one that was chosen while it is there, else the first that stands still, else the first. */
-  function choose(replicators) {
-    const kept = replicators.find((one) => keyOf(one) === chosen);
-    const first = kept ?? replicators.find((one) => standingOf(one) !== "runs") ?? replicators[0];
-    return first ? keyOf(first) : null;
-  }
-
   function write() {
     putParts(document, lead, headline(answer.replicators));
-    const held = document.activeElement?.closest?.(".starts button")?.dataset.of;
-    list.replaceChildren(...answer.replicators.map(itemOf));
+    const held = /** @type {HTMLElement | null} */ (document.activeElement?.closest?.(".starts button"))?.dataset.of;
+    list.replaceChildren(...answer.replicators.map((one) => itemOf(document, one, { is_chosen: keyOf(one) === chosen, at_us: answer.at_us, onLook: () => look(one) })));
     if (held) [...list.querySelectorAll("button")].find((button) => button.dataset.of === held)?.focus();
     const text = JSON.stringify(answer.clusters);
-    if (text !== written) tables.replaceChildren(element(document, "div", {}, [element(document, "h2", { text: "Topics, cluster by cluster" }), topicTable(document, answer.clusters)]), element(document, "div", {}, [element(document, "h2", { text: "Policies, cluster by cluster" }), ...policyTables(document, answer.clusters)]));
+    if (text !== written) tables.replaceChildren(...tablesOf(document, answer.clusters));
     written = text;
     const one = answer.replicators.find((other) => keyOf(other) === chosen);
     picture.hidden = caption.hidden = !(one && answer.starts);
     if (picture.hidden) return;
     picture.setAttribute("aria-label", retryWords(one, answer.starts));
     caption.textContent = `${one.from} → ${one.to}, ${one.topic}. ${captionOf(one)}`;
-  }
-
-  function captionOf(one) {
-    const standing = standingOf(one);
-    if (standing === "refused") return "The delay is the age of the oldest entry on the wire. Nothing is on the wire, so it is 0 however long this lasts.";
-    if (standing === "stopped") return "It is connected and sends nothing more: the entry at the head waits for its schema. A new policy is asked for only after the topic was unloaded.";
-    if (standing === "down") return `No broker runs this replicator: ${one.not_running}.`;
-    return one.retries ? `It runs now, after ${counted(one.retries, "start")} that came to nothing.` : "It started at once.";
-  }
-
-  function itemOf(one) {
-    const standing = standingOf(one);
-    const parts = partsOf(one);
-    const button = element(document, "button.plain", { type: "button", "aria-pressed": String(keyOf(one) === chosen), "data-of": keyOf(one), onclick: () => look(one) }, [
-      element(document, `span.standing.${standing}`, { "aria-hidden": "true" }),
-      element(document, "b", { text: `${one.from} → ${one.to}` }),
-      ` ${one.topic} `,
-      element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${standingWords(one)}${parts ? ` (${parts})` : ""}` }),
-    ]);
-    const asks = [one.retries ? `refused or unreachable ${counted(one.retries, "time")}` : "", nextTry(one, answer.at_us)].filter(Boolean).join(", ");
-    const shown = `connected ${one.connected} · delay ${one.delay_s} s · backlog ${whole(one.replication_backlog)}`;
-    return element(document, `li.${standing}`, {}, [
-      button,
-      element(document, "p.dashboard", { text: shown, title: "What topics stats says of this replicator" }),
-      ...(one.last_error ? [element(document, "blockquote", { text: one.last_error })] : []),
-      ...(asks ? [element(document, "p.quiet", { text: asks })] : []),
-    ]);
   }
 
   function look(one) {
@@ -116,4 +73,56 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
       if (one && answer.starts?.of === chosen) chart.update({ one, starts: answer.starts, now_us: answer.at_us, width: picture.clientWidth }, theme);
     },
   };
+}
+
+function captionOf(one) {
+  const standing = standingOf(one);
+  if (standing === "refused") return "The delay is the age of the oldest entry on the wire. Nothing is on the wire, so it is 0 however long this lasts.";
+  if (standing === "stopped") return "It is connected and sends nothing more: the entry at the head waits for its schema. A new policy is asked for only after the topic was unloaded.";
+  if (standing === "down") return `No broker runs this replicator: ${one.not_running}.`;
+  return one.retries ? `It runs now, after ${counted(one.retries, "start")} that came to nothing.` : "It started at once.";
+}
+
+/** The one that was chosen while it is there, else the first that stands still, else the first. */
+function choose(chosen, replicators) {
+  const kept = replicators.find((one) => keyOf(one) === chosen);
+  const first = kept ?? replicators.find((one) => standingOf(one) !== "runs") ?? replicators[0];
+  return first ? keyOf(first) : null;
+}
+
+/** A replicator in the list: what stands in its way, and what the dashboard shows of it. */
+function itemOf(document, one, { is_chosen, at_us, onLook }) {
+  const standing = standingOf(one);
+  const parts = partsOf(one);
+  const button = element(document, "button.plain", { type: "button", "aria-pressed": String(is_chosen), "data-of": keyOf(one), onclick: onLook }, [
+    element(document, `span.standing.${standing}`, { "aria-hidden": "true" }),
+    element(document, "b", { text: `${one.from} → ${one.to}` }),
+    ` ${one.topic} `,
+    element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${standingWords(one)}${parts ? ` (${parts})` : ""}` }),
+  ]);
+  const asks = [one.retries ? `refused or unreachable ${counted(one.retries, "time")}` : "", nextTry(one, at_us)].filter(Boolean).join(", ");
+  const shown = `connected ${one.connected} · delay ${one.delay_s} s · backlog ${whole(one.replication_backlog)}`;
+  return element(document, `li.${standing}`, {}, [
+    button,
+    element(document, "p.dashboard", { text: shown, title: "What topics stats says of this replicator" }),
+    ...(one.last_error ? [element(document, "blockquote", { text: one.last_error })] : []),
+    ...(asks ? [element(document, "p.quiet", { text: asks })] : []),
+  ]);
+}
+
+/** The panel's parts, empty. */
+function skeleton(document, section) {
+  section.classList.add("creation");
+  const lead = element(document, "p.lead-in", { role: "status", text: "Asking…" });
+  const list = element(document, "ul.starts", { "aria-label": "Replicators" });
+  const picture = element(document, "div.curves", { role: "img" });
+  const caption = element(document, "p.quiet", {});
+  const tables = element(document, "div.sides", {});
+  section.replaceChildren(lead, element(document, "div.over-time", {}, [list, element(document, "div", {}, [picture, caption])]), tables);
+  return { lead, list, picture, caption, tables };
+}
+
+function tablesOf(document, clusters) {
+  const titled = (text, nodes) => element(document, "div", {}, [element(document, "h2", { text }), ...nodes]);
+  return [titled("Topics, cluster by cluster", [topicTable(document, clusters)]), titled("Policies, cluster by cluster", policyTables(document, clusters))];
 }

@@ -20,18 +20,11 @@ const FIGURES = [
 export const FORECAST = { name: "forecast", title: "Forecast", needs: "peers", make };
 
 function make(section, { document, window, requests, base, getState, getWatched, say, wake, plotly }) {
-  section.classList.add("forecast");
-  const now_table = element(document, "div", {});
-  const picture = element(document, "div.curves", { role: "img" });
-  const lines = element(document, "p.quiet.lines", {});
-  const caption = element(document, "p.quiet", {});
-  const outcomes = element(document, "div.scrolls", {});
-  const rules = element(document, "div.why-none", {});
-  section.replaceChildren(element(document, "div", {}, [now_table, lines, picture, caption, outcomes]), rules);
+  const { now_table, lines, picture, caption, outcomes, rules } = skeleton(document, section);
   const chart = makeForecastChart(picture, plotly);
   let points = noPoints();
   let answer = null;
-  let whole_run = { key: "", failovers: null };
+  const whole_run = makeWholeRun(requests, base);
   let key = "";
   let asking = false;
   let asked_ms = -Infinity;
@@ -48,7 +41,7 @@ function make(section, { document, window, requests, base, getState, getWatched,
       const known = playing && points.branch === view.branch && points.subscription === subscription ? points : noPoints(view.branch, subscription);
       answer = await requests.get(`${base}forecast/${encodeURIComponent(subscription)}/${encodeURIComponent(topic)}.json?after_us=${lastOf(known)}`);
       if (answer.branch === known.branch) points = grown(upTo(known, answer.at_us), answer.curve);
-      if (!getState().playing) await askWholeRun();
+      if (!getState().playing) await whole_run.ask(getState().view);
       write();
     } catch (reason) {
       say({ error: reason.message, hint: reason.hint });
@@ -57,64 +50,19 @@ function make(section, { document, window, requests, base, getState, getWatched,
     wake();
   }
 
-  /** Failovers with what came of them to the end of what was run, also when the lab stands before them. */
-  async function askWholeRun() {
-    const { view } = getState();
-    const wanted = [view.branch, view.furthest_us, view.failovers.length].join("|");
-    if (wanted === whole_run.key) return;
-    whole_run = { key: wanted, failovers: (await requests.get(`${base}why-twice.json`)).failovers };
-  }
-
   const failovers = () => {
-    const { subscription } = getWatched();
-    const state = getState();
-    return ((!state.playing && whole_run.failovers) || state.view.failovers).filter((one) => one.subscription === subscription);
+    const { playing, view } = getState();
+    return ((!playing && whole_run.failovers()) || view.failovers).filter((one) => one.subscription === getWatched().subscription);
   };
 
   function write() {
     const watched = getWatched();
-    now_table.replaceChildren(nowTable(watched));
-    outcomes.replaceChildren(...outcomeTable(failovers()));
-    const shown = new Set(stripsOf(points, failovers()).map(({ name }) => name));
-    const never = FIGURES.filter(([, name]) => !shown.has(name)).map(([text]) => text);
-    caption.textContent = points.at_us.length ? `Each point: what it would cost if the region that reads ${watched.subscription} failed at that instant.${never.length ? ` At no instant would anything have been ${never.join(" or ")}.` : ""} Ring: foretold at a failover. Dot: what came.` : "The curve grows as the lab plays.";
+    now_table.replaceChildren(nowTable(document, answer, watched));
+    outcomes.replaceChildren(...outcomeTable(document, failovers()));
+    caption.textContent = captionOf(points, failovers(), watched.subscription);
     lines.textContent = lineWords(points, watched.target);
     picture.setAttribute("aria-label", chartWords(answer.now, failovers()));
     rules.replaceChildren(element(document, "h2", { text: "Why no snapshot now?" }), ...rulesOf(document, answer.rules, watched.subject, answer.at_us));
-  }
-
-  function nowTable(watched) {
-    const peers = Object.keys(answer.now);
-    if (peers.length === 0) return element(document, "p", { text: `No other region could take over ${watched.subscription}.` });
-    const head = element(document, "tr", {}, [`if ${watched.subject} failed now`, ...FIGURES.map(([text]) => text), "behind by"].map((text) => element(document, "th", { text, scope: "col" })));
-    const rows = peers.map((peer) => {
-      const one = answer.now[peer];
-      return element(document, "tr", {}, [
-        element(document, "th", { scope: "row", text: peer }),
-        ...FIGURES.map(([, name]) => element(document, `td${one[name] ? ".harm-text" : ""}`, { text: whole(one[name]) })),
-        element(document, "td", { text: one.lag_us ? span(one.lag_us) : "nothing" }),
-      ]);
-    });
-    return element(document, "table.now-figures", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
-  }
-
-  function outcomeTable(happened) {
-    if (happened.length === 0) return [];
-    const head = element(document, "tr", {}, ["foretold → what came", ...FIGURES.map(([text]) => text)].map((text) => element(document, "th", { text, scope: "col" })));
-    const rows = happened.map((one) =>
-      element(document, "tr", {}, [
-        element(document, "th", { scope: "row", text: `${one.from} → ${one.to}, ${seconds(one.at_us)} s` }),
-        ...FIGURES.map(([, name]) => element(document, "td", {}, [`${whole(one.forecast?.[name] ?? 0)} → `, element(document, `b${one[name] ? ".harm-text" : ""}`, { text: whole(one[name] ?? 0) })])),
-      ]),
-    );
-    const table = element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
-    const agrees = happened.every((one) => FIGURES.every(([, name]) => (one.forecast?.[name] ?? 0) === (one[name] ?? 0)));
-    return agrees ? [table] : [table, element(document, "p.quiet", { text: "Foretold is what comes if nothing more arrives from the failed region. Where other came, something arrived later after all, or had not come yet at the end of the run." })];
-  }
-
-  function redraw() {
-    later = null;
-    wake();
   }
 
   now_table.append(element(document, "p.quiet", { text: "Asking…" }));
@@ -123,7 +71,71 @@ function make(section, { document, window, requests, base, getState, getWatched,
       const wanted = [state.view.branch, state.at_us, state.view.seq, state.view.furthest_us, watched.subscription, watched.topic].join("|");
       if (wanted !== key && !asking && (!state.playing || wall_ms - asked_ms >= EVERY_MS)) ask(wanted, wall_ms);
       const owed = chart.update({ points, failovers: failovers(), target: watched.target, now_us: state.at_us, width: picture.clientWidth }, theme, wall_ms);
-      if (owed && later === null) later = window.setTimeout(redraw, CHART_EVERY_MS);
+      if (owed && later === null) later = window.setTimeout(() => ((later = null), wake()), CHART_EVERY_MS);
     },
   };
+}
+
+function nowTable(document, answer, watched) {
+  const peers = Object.keys(answer.now);
+  if (peers.length === 0) return element(document, "p", { text: `No other region could take over ${watched.subscription}.` });
+  const head = element(document, "tr", {}, [`if ${watched.subject} failed now`, ...FIGURES.map(([text]) => text), "behind by"].map((text) => element(document, "th", { text, scope: "col" })));
+  const rows = peers.map((peer) => {
+    const one = answer.now[peer];
+    return element(document, "tr", {}, [
+      element(document, "th", { scope: "row", text: peer }),
+      ...FIGURES.map(([, name]) => element(document, `td${one[name] ? ".harm-text" : ""}`, { text: whole(one[name]) })),
+      element(document, "td", { text: one.lag_us ? span(one.lag_us) : "nothing" }),
+    ]);
+  });
+  return element(document, "table.now-figures", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+function outcomeTable(document, happened) {
+  if (happened.length === 0) return [];
+  const head = element(document, "tr", {}, ["foretold → what came", ...FIGURES.map(([text]) => text)].map((text) => element(document, "th", { text, scope: "col" })));
+  const rows = happened.map((one) =>
+    element(document, "tr", {}, [
+      element(document, "th", { scope: "row", text: `${one.from} → ${one.to}, ${seconds(one.at_us)} s` }),
+      ...FIGURES.map(([, name]) => element(document, "td", {}, [`${whole(one.forecast?.[name] ?? 0)} → `, element(document, `b${one[name] ? ".harm-text" : ""}`, { text: whole(one[name] ?? 0) })])),
+    ]),
+  );
+  const table = element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+  const agrees = happened.every((one) => FIGURES.every(([, name]) => (one.forecast?.[name] ?? 0) === (one[name] ?? 0)));
+  return agrees ? [table] : [table, element(document, "p.quiet", { text: "Foretold is what comes if nothing more arrives from the failed region. Where other came, something arrived later after all, or had not come yet at the end of the run." })];
+}
+
+/** Failovers with what came of them to the end of what was run, also when the lab stands before them. */
+function makeWholeRun(requests, base) {
+  let key = "";
+  let failovers = null;
+  return {
+    failovers: () => failovers,
+    async ask({ branch, furthest_us, failovers: known }) {
+      const wanted = [branch, furthest_us, known.length].join("|");
+      if (wanted === key) return;
+      ({ failovers } = await requests.get(`${base}why-twice.json`));
+      key = wanted;
+    },
+  };
+}
+
+/** The panel's parts, empty. */
+function skeleton(document, section) {
+  section.classList.add("forecast");
+  const now_table = element(document, "div", {});
+  const picture = element(document, "div.curves", { role: "img" });
+  const lines = element(document, "p.quiet.lines", {});
+  const caption = element(document, "p.quiet", {});
+  const outcomes = element(document, "div.scrolls", {});
+  const rules = element(document, "div.why-none", {});
+  section.replaceChildren(element(document, "div", {}, [now_table, lines, picture, caption, outcomes]), rules);
+  return { now_table, lines, picture, caption, outcomes, rules };
+}
+
+function captionOf(points, failovers, subscription) {
+  if (!points.at_us.length) return "The curve grows as the lab plays.";
+  const shown = new Set(stripsOf(points, failovers).map(({ name }) => name));
+  const never = FIGURES.filter(([, name]) => !shown.has(name)).map(([text]) => text);
+  return `Each point: what it would cost if the region that reads ${subscription} failed at that instant.${never.length ? ` At no instant would anything have been ${never.join(" or ")}.` : ""} Ring: foretold at a failover. Dot: what came.`;
 }

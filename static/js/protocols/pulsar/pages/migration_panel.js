@@ -5,18 +5,114 @@
 
 import { whole } from "../../../model/format.js";
 import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, stepWords, strategyWords, tenantMap } from "../model/migrations.js";
-import { element, putParts, setText } from "../../../render/dom.js";
+import { allOf, element, putParts, setText } from "../../../render/dom.js";
 import { drawMove } from "../render/migration_map.js";
 
 const CLIENTS_SHOWN = 12;
+const NO_TENANTS = "No tenant of this scenario is in a LookupService's map. In a scenario, tenants: {acme: {cluster: blue}} puts one there, and its clients name no cluster.";
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
 export const MIGRATION = { name: "migration", title: "Tenant's move", family: "tenant-migration", needs: "tenants", make };
 
 function make(section, { document, window, link }) {
+  let [wish, drawn] = [null, ""];
+  const { chooser, says, acts, steps, waits, svg, map, places, cost, both } = skeleton(document, section);
+
+  function offer(state, one) {
+    const tenants = tenantMap(state);
+    chooser.hidden = tenants.length < 2;
+    chooser.replaceChildren(...tenants.map(([name, cluster]) => element(document, "button", { type: "button", "aria-pressed": String(name === (wish ?? one?.tenant ?? tenants[0][0])), text: `${name} in ${cluster}`, onclick: () => (wish = name) })));
+  }
+
+  function before(state) {
+    const tenants = tenantMap(state);
+    both.hidden = !tenants.length;
+    if (!tenants.length) {
+      setText(says, NO_TENANTS);
+      acts.replaceChildren();
+      return;
+    }
+    both.classList.add("resting");
+    putParts(document, says, restSentence(state));
+    acts.replaceChildren(...movesOf(tenants, Object.keys(state.view.clusters)).map(button), button(serviceAction(state.view.lookup.up)));
+    for (const part of [steps, waits, cost]) part.replaceChildren();
+    const standing = placesOf(state, tenants.some(([tenant]) => tenant === wish) ? wish : tenants[0][0]);
+    drawMap(state, standing);
+    setText(places, placesWords(standing));
+  }
+
+  const drawMap = (state, standing) => drawMove(document, svg, standing, state.view, map.clientWidth || 560, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1, CLIENTS_SHOWN);
+
+  /** @param {{words: string, command: object, harm?: boolean}} action */
+  const button = ({ words, command, harm }) => element(document, `button.act${harm ? ".harm" : ""}`, { type: "button", text: words, onclick: () => link.command(command) });
+
+  function write(state, one) {
+    both.hidden = false;
+    both.classList.remove("resting");
+    putParts(document, says, migrationSentence(one));
+    acts.replaceChildren(...actionsOf(one).map(button), button(serviceAction(state.view.lookup.up)));
+    steps.replaceChildren(...one.steps.map((step) => stepRow(document, step, one)));
+    waits.replaceChildren(...conditions(document, one));
+    const standing = placesOf(state, one.tenant, one);
+    drawMap(state, standing);
+    setText(places, `${placesWords(standing)} Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`);
+    cost.replaceChildren(...costTable(document, one));
+  }
+
+  return {
+    update(state) {
+      if (!state.view) return;
+      const one = shownMigration(state, wish);
+      const wanted = JSON.stringify([one, wish, map.clientWidth, ...shownOf(state.view)]);
+      if (wanted === drawn) return;
+      drawn = wanted;
+      keepFocus(document, section, () => {
+        offer(state, one);
+        if (one && (!wish || one.tenant === wish)) write(state, one);
+        else before(state);
+      });
+    },
+  };
+}
+
+function stepRow(document, step, one) {
+  const [title, what] = stepWords(step.name, one.strategy);
+  const progress = progressOf(step);
+  const bar = progress && progress.share !== null && step.state !== "waiting" && element(document, "progress", { max: 1, value: progress.share, "aria-label": `${title}: ${progress.words}` });
+  return element(document, `li.${step.state}`, { "aria-current": step.name === one.at && one.state !== "finished" && one.state !== "rolled-back" ? "step" : false }, [
+    element(document, "i.standing", { "aria-hidden": "true" }),
+    element(document, "div", {}, [
+      element(document, "b", { text: title }),
+      element(document, "span.what", { text: what }),
+      element(document, "span.facts", { text: [stepFacts(step), progress?.words].filter(Boolean).join(" · ") }),
+      ...(bar ? [bar] : []),
+      ...(step.error && step.state === "failed" ? [element(document, "span.harm-text", { text: step.error })] : []),
+    ]),
+  ]);
+}
+
+function conditions(document, one) {
+  if (!one.waits_for.length) return [];
+  const heading = one.state === "rolling-back" ? "Before this is taken back" : one.at === "switch" ? "Is it safe to switch?" : "What this waits for";
+  const rows = one.waits_for.map(({ holds, words }) => element(document, `li${holds ? "" : ".unmet"}`, {}, [element(document, "span.tick", { text: holds ? "✓" : "✗", "aria-label": holds ? "holds:" : "does not hold:" }), element(document, "span", { text: words })]));
+  return [element(document, "h2", { text: heading }), element(document, "ul", {}, rows)];
+}
+
+function costTable(document, one) {
+  const known = Object.entries(one.cost?.subscriptions ?? {});
+  if (!known.length) return [];
+  const figures = ({ duplicates, redeliveries, stranded, lost }) => [
+    element(document, `td${duplicates ? ".harm-text" : ""}`, { text: whole(duplicates) }), element(document, "td", { text: whole(redeliveries) }),
+    element(document, "td", { text: whole(stranded) }), element(document, `td${lost ? ".harm-text" : ""}`, { text: whole(lost) }),
+  ];
+  const head = element(document, "tr", {}, ["a switch now", "twice", "again, not acknowledged", "not copied yet", "lost"].map((text) => element(document, "th", { scope: "col", text })));
+  const rows = [...known, ...(known.length > 1 ? [["all together", one.cost.sum]] : [])].map(([name, values]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: name }), ...figures(values)]));
+  return [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])];
+}
+
+/** The panel's parts, empty. */
+function skeleton(document, section) {
   section.classList.add("migration");
-  let wish = null;
-  let drawn = "";
   const chooser = element(document, "div.choice", { role: "group", "aria-label": "Tenant" });
   const says = element(document, "p.says", { "aria-live": "polite" });
   const acts = element(document, "div.acts", { role: "group", "aria-label": "What to do with this migration" });
@@ -29,99 +125,23 @@ function make(section, { document, window, link }) {
   const cost = element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "What a switch would cost now" });
   const both = element(document, "div.both", {}, [steps, waits, element(document, "div.where", {}, [map, places, cost])]);
   section.replaceChildren(chooser, element(document, "div.move-head", {}, [says, acts]), both);
+  return { chooser, says, acts, steps, waits, svg, map, places, cost, both };
+}
 
-  function offer(state, one) {
-    const tenants = tenantMap(state);
-    chooser.hidden = tenants.length < 2;
-    chooser.replaceChildren(...tenants.map(([name, cluster]) => element(document, "button", { type: "button", "aria-pressed": String(name === (wish ?? one?.tenant ?? tenants[0][0])), text: `${name} in ${cluster}`, onclick: () => (wish = name) })));
-  }
+const serviceAction = (up) => (up ? { words: "Stop the LookupService", command: { do: "lookup.stop" }, harm: true } : { words: "Start the LookupService", command: { do: "lookup.start" } });
 
-  function before(state) {
-    const tenants = tenantMap(state);
-    const clusters = Object.keys(state.view.clusters);
-    both.hidden = !tenants.length;
-    if (!tenants.length) {
-      setText(says, "No tenant of this scenario is in a LookupService's map. In a scenario, tenants: {acme: {cluster: blue}} puts one there, and its clients name no cluster.");
-      acts.replaceChildren();
-      return;
-    }
-    both.classList.add("resting");
-    putParts(document, says, restSentence(state));
-    const moves = tenants.flatMap(([tenant, cluster]) => clusters.filter((name) => name !== cluster).map((to) => ({ words: `Move ${tenant} to ${to}`, command: { do: "migration.start", tenant, to } })));
-    acts.replaceChildren(...moves.map(button), serviceButton(state.view.lookup.up));
-    for (const part of [steps, waits, cost]) part.replaceChildren();
-    const standing = placesOf(state, tenants.some(([tenant]) => tenant === wish) ? wish : tenants[0][0]);
-    drawMap(state, standing);
-    setText(places, placesWords(standing));
-  }
+const movesOf = (tenants, clusters) => tenants.flatMap(([tenant, cluster]) => clusters.filter((name) => name !== cluster).map((to) => ({ words: `Move ${tenant} to ${to}`, command: { do: "migration.start", tenant, to } })));
 
-  const drawMap = (state, standing) => drawMove(document, svg, standing, state.view, map.clientWidth || 560, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1, CLIENTS_SHOWN);
+/** What the panel shows of a view besides the migration: it is written again only when some of it has changed. */
+function shownOf({ lookup, clusters, links }) {
+  const statesOf = (replicators) => Object.values(replicators ?? {}).map((one) => one.state);
+  const wires = Object.values(clusters).map(({ state, topics }) => [state, Object.values(topics ?? {}).map(({ replicators }) => statesOf(replicators))]);
+  return [lookup, wires, Object.values(links ?? {}).map((one) => one.state)];
+}
 
-  const button = ({ words, command, harm }) => element(document, `button.act${harm ? ".harm" : ""}`, { type: "button", text: words, onclick: () => link.command(command) });
-
-  function write(state, one) {
-    both.hidden = false;
-    both.classList.remove("resting");
-    putParts(document, says, migrationSentence(one));
-    acts.replaceChildren(...actionsOf(one).map(button), serviceButton(state.view.lookup.up));
-    steps.replaceChildren(...one.steps.map((step) => stepRow(step, one)));
-    waits.replaceChildren(...conditions(one));
-    const standing = placesOf(state, one.tenant, one);
-    drawMap(state, standing);
-    setText(places, `${placesWords(standing)} Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`);
-    cost.replaceChildren(...costTable(one));
-  }
-
-  const serviceButton = (up) => button(up ? { words: "Stop the LookupService", command: { do: "lookup.stop" }, harm: true } : { words: "Start the LookupService", command: { do: "lookup.start" } });
-
-  function stepRow(step, one) {
-    const [title, what] = stepWords(step.name, one.strategy);
-    const progress = progressOf(step);
-    const bar = progress && progress.share !== null && step.state !== "waiting" && element(document, "progress", { max: 1, value: progress.share, "aria-label": `${title}: ${progress.words}` });
-    return element(document, `li.${step.state}`, { "aria-current": step.name === one.at && one.state !== "finished" && one.state !== "rolled-back" ? "step" : false }, [
-      element(document, "i.standing", { "aria-hidden": "true" }),
-      element(document, "div", {}, [
-        element(document, "b", { text: title }),
-        element(document, "span.what", { text: what }),
-        element(document, "span.facts", { text: [stepFacts(step), progress?.words].filter(Boolean).join(" · ") }),
-        ...(bar ? [bar] : []),
-        ...(step.error && step.state === "failed" ? [element(document, "span.harm-text", { text: step.error })] : []),
-      ]),
-    ]);
-  }
-
-  function conditions(one) {
-    if (!one.waits_for.length) return [];
-    const heading = one.state === "rolling-back" ? "Before this is taken back" : one.at === "switch" ? "Is it safe to switch?" : "What this waits for";
-    const rows = one.waits_for.map(({ holds, words }) => element(document, `li${holds ? "" : ".unmet"}`, {}, [element(document, "span.tick", { text: holds ? "✓" : "✗", "aria-label": holds ? "holds:" : "does not hold:" }), element(document, "span", { text: words })]));
-    return [element(document, "h2", { text: heading }), element(document, "ul", {}, rows)];
-  }
-
-  function costTable(one) {
-    const known = Object.entries(one.cost?.subscriptions ?? {});
-    if (!known.length) return [];
-    const figures = ({ duplicates, redeliveries, stranded, lost }) => [
-      element(document, `td${duplicates ? ".harm-text" : ""}`, { text: whole(duplicates) }), element(document, "td", { text: whole(redeliveries) }),
-      element(document, "td", { text: whole(stranded) }), element(document, `td${lost ? ".harm-text" : ""}`, { text: whole(lost) }),
-    ];
-    const head = element(document, "tr", {}, ["a switch now", "twice", "again, not acknowledged", "not copied yet", "lost"].map((text) => element(document, "th", { scope: "col", text })));
-    const rows = [...known, ...(known.length > 1 ? [["all together", one.cost.sum]] : [])].map(([name, values]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: name }), ...figures(values)]));
-    return [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])];
-  }
-
-  return {
-    update(state) {
-      if (!state.view) return;
-      const one = shownMigration(state, wish);
-      const wires = Object.values(state.view.clusters).map(({ state: standing, topics }) => [standing, Object.values(topics ?? {}).map(({ replicators }) => Object.values(replicators ?? {}).map((one) => one.state))]);
-      const wanted = JSON.stringify([one, state.view.lookup, wish, map.clientWidth, wires, Object.values(state.view.links ?? {}).map((one) => one.state)]);
-      if (wanted === drawn) return;
-      drawn = wanted;
-      const focused = document.activeElement?.closest(".acts, .choice") ? document.activeElement.textContent : null;
-      offer(state, one);
-      if (one && (!wish || one.tenant === wish)) write(state, one);
-      else before(state);
-      if (focused) [...section.querySelectorAll(".acts button, .choice button")].find((other) => other.textContent === focused)?.focus();
-    },
-  };
+/** Writes buttons anew; the focus goes to the one with the same words. */
+function keepFocus(document, section, write) {
+  const focused = document.activeElement?.closest(".acts, .choice") ? document.activeElement.textContent : null;
+  write();
+  if (focused) allOf(section, ".acts button, .choice button").find((other) => other.textContent === focused)?.focus();
 }

@@ -52,53 +52,7 @@ function make(section, { document, window }) {
     setText(says, sentence(shared));
     drawShadows(document, svg, shared, picture.clientWidth || 600, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1);
     svg.setAttribute("aria-label", `Ledgers of ${shared.source} with ${counted(shared.readers.length, "topic")} on them; the table says the same in words.`);
-    table.replaceChildren(figures(shared));
-  }
-
-  function sentence(shared) {
-    const kept = shared.to - shared.first_kept;
-    const copies = counted(shared.readers.length - 1, "copy", "copies");
-    const saved = savedBytes(shared);
-    const saving = saved ? `${copies} would store ${bytes(saved)} more.` : kept ? "Nothing is saved yet: no shadow sees any of them." : "";
-    return `${counted(kept, "entry", "entries")} in ${counted(shared.ledgers.length, "ledger")} serve ${counted(shared.readers.length, "topic")}. ${saving}`;
-  }
-
-  function figures(shared) {
-    const head = element(document, "tr", {}, ["topic", "last confirmed", "not seen", "saved", "reads", "lost", "by whom it is fed"].map((text) => element(document, "th", { scope: "col", text })));
-    const most = Math.max(1, ...shared.readers.map(readsInAll));
-    const rows = shared.readers.map((reader) => {
-      const lost = reader.cursors.reduce((total, cursor) => total + cursor.lost, 0);
-      return element(document, "tr", {}, [
-        element(document, "th", { scope: "row", text: reader.name }),
-        element(document, "td.mono", { text: reader.last_confirmed }),
-        element(document, `td${isBlind(reader) ? ".harm-text" : ""}`, { text: reader.behind ? `${whole(reader.behind)}, for ${span(reader.stale_us)}` : "nothing" }),
-        element(document, "td", { text: reader.is_source ? "" : bytes(reader.saved_bytes) }),
-        element(document, "td.reads", {}, [readsBar(reader, most), element(document, "span", { text: readWords(reader) })]),
-        element(document, `td${lost ? ".harm-text" : ""}`, { text: lost ? counted(lost, "message") : "none" }),
-        element(document, "td", { text: [fedBy(reader), reader.queued ? `${whole(reader.queued)} wait for their ledger` : "", reader.unreadable ? `a reader waits at ${reader.unreadable}, which nothing holds` : ""].filter(Boolean).join("; ") }),
-      ]);
-    });
-    return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
-  }
-
-  function readWords(reader) {
-    const told = PLACES.filter(([place]) => reader.reads[place]).map(([place, words]) => `${whole(reader.reads[place])} ${words}`);
-    return told.length ? told.join(", ") : "none yet";
-  }
-
-  /** Reads by place, as long as the reader's share of the most that any topic here has read. */
-  function readsBar(reader, most) {
-    const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    for (const [name, value] of Object.entries({ class: "reads-bar", viewBox: "0 0 100 8", width: 100, height: 8, "aria-hidden": "true", preserveAspectRatio: "none" })) bar.setAttribute(name, String(value));
-    let left = 0;
-    for (const [place] of PLACES) {
-      const width = (100 * reader.reads[place]) / most;
-      const piece = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-      for (const [name, value] of Object.entries({ class: place, x: left, y: 0, width, height: 8 })) piece.setAttribute(name, String(value));
-      bar.append(piece);
-      left += width;
-    }
-    return bar;
+    table.replaceChildren(figures(document, shared));
   }
 
   return {
@@ -119,4 +73,50 @@ function make(section, { document, window }) {
       write(state, source);
     },
   };
+}
+
+function sentence(shared) {
+  const kept = shared.to - shared.first_kept;
+  const copies = counted(shared.readers.length - 1, "copy", "copies");
+  const saved = savedBytes(shared);
+  const saving = saved ? `${copies} would store ${bytes(saved)} more.` : kept ? "Nothing is saved yet: no shadow sees any of them." : "";
+  return `${counted(kept, "entry", "entries")} in ${counted(shared.ledgers.length, "ledger")} serve ${counted(shared.readers.length, "topic")}. ${saving}`;
+}
+
+function readWords(reader) {
+  const told = PLACES.filter(([place]) => reader.reads[place]).map(([place, words]) => `${whole(reader.reads[place])} ${words}`);
+  return told.length ? told.join(", ") : "none yet";
+}
+
+function figures(document, shared) {
+  const head = element(document, "tr", {}, ["topic", "last confirmed", "not seen", "saved", "reads", "lost", "by whom it is fed"].map((text) => element(document, "th", { scope: "col", text })));
+  const most = Math.max(1, ...shared.readers.map(readsInAll));
+  const rows = shared.readers.map((reader) => {
+    const lost = reader.cursors.reduce((total, cursor) => total + cursor.lost, 0);
+    return element(document, "tr", {}, [
+      element(document, "th", { scope: "row", text: reader.name }),
+      element(document, "td.mono", { text: reader.last_confirmed }),
+      element(document, `td${isBlind(reader) ? ".harm-text" : ""}`, { text: reader.behind ? `${whole(reader.behind)}, for ${span(reader.stale_us)}` : "nothing" }),
+      element(document, "td", { text: reader.is_source ? "" : bytes(reader.saved_bytes) }),
+      element(document, "td.reads", {}, [readsBar(document, reader, most), element(document, "span", { text: readWords(reader) })]),
+      element(document, `td${lost ? ".harm-text" : ""}`, { text: lost ? counted(lost, "message") : "none" }),
+      element(document, "td", { text: [fedBy(reader), reader.queued ? `${whole(reader.queued)} wait for their ledger` : "", reader.unreadable ? `a reader waits at ${reader.unreadable}, which nothing holds` : ""].filter(Boolean).join("; ") }),
+    ]);
+  });
+  return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+}
+
+/** Reads by place, as long as the reader's share of the most that any topic here has read. */
+function readsBar(document, reader, most) {
+  const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  for (const [name, value] of Object.entries({ class: "reads-bar", viewBox: "0 0 100 8", width: 100, height: 8, "aria-hidden": "true", preserveAspectRatio: "none" })) bar.setAttribute(name, String(value));
+  let left = 0;
+  for (const [place] of PLACES) {
+    const width = (100 * reader.reads[place]) / most;
+    const piece = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    for (const [name, value] of Object.entries({ class: place, x: left, y: 0, width, height: 8 })) piece.setAttribute(name, String(value));
+    bar.append(piece);
+    left += width;
+  }
+  return bar;
 }

@@ -2,7 +2,7 @@
 
 import { seconds, sentence, span } from "../../../model/format.js";
 import { topicView } from "../../../model/state.js";
-import { element, required, setText } from "../../../render/dom.js";
+import { required, setText } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
@@ -13,7 +13,7 @@ export function makeBuilding(document, root) {
   const title = required(root, "[data-part=building-title]");
   const note = required(root, "[data-part=building-note]");
   const words = required(root, "[data-part=building-words]");
-  const canvas = required(root, "[data-part=building-picture]");
+  const canvas = required(root, "canvas[data-part=building-picture]");
   let shown = "";
   return {
     update(state, watched, theme, ratio, width) {
@@ -35,7 +35,7 @@ export function makeBuilding(document, root) {
       const rounds = watched.clusters.length > 2 ? 2 : 1;
       setText(title, `Snapshot S${newest.snapshot}`);
       setText(note, `round ${newest.round} of ${rounds}, ${span(state.at_us - newest.started_us)}${pending.length > 1 ? `, ${pending.length} pending` : ""}`);
-      setText(words, wordsOf(newest, watched));
+      setText(words, wordsOf(newest));
       paint(canvas, state, watched, newest, theme, ratio, width);
     },
   };
@@ -49,7 +49,7 @@ function wordsWithout(state, watched, topic, why) {
   return last ? `The last one was asked for at ${seconds(last)} s. The next tick asks again.` : "None was ever finished. The next tick asks.";
 }
 
-function wordsOf(pending, watched) {
+function wordsOf(pending) {
   if (pending.missing.length === 0) return "Everybody has answered; the snapshot is being written.";
   return `Waits for ${pending.missing.join(" and ")}. Then it will say: whoever has everything here up to that answer has what these positions cover there.`;
 }

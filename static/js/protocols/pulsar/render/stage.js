@@ -24,11 +24,7 @@ const CLICK_PX = 4;
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
-  const stage = required(root, "[data-part=stage]");
-  const still = required(stage, "[data-part=still]");
-  const moving = required(stage, "[data-part=moving]");
-  const overview = required(root, "[data-part=overview]");
-  const together = required(root, "[data-act=together]");
+  const { stage, still, moving, overview, together } = elementsOf(root);
   const headings = makeHeadings(document, required(stage, "[data-part=handles]"), on);
   const marks = makeMarkButtons(document, required(stage, "[data-part=marks]"), on.onThing);
   let window = followingWindow();
@@ -37,61 +33,30 @@ export function makeStage(document, root, on, tiles) {
   let flying = { flights: [], at_us: 0 };
   let over = { x0: 0, x1: 1, longest: 1 };
 
-  const density = (state, watched) => (cluster) => {
-    const topic = state.view.clusters[cluster]?.topics?.[watched.topic];
-    return topic ? tiles.density({ branch: state.view.branch, cluster, topic: watched.topic, length: topic.length, clusters: watched.clusters.length }) : null;
-  };
-
   function change(next) {
     window = next;
     drawn = null;
     on.onChange();
   }
 
-  listenToDrag(moving, {
-    onDrag: (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y))),
-    onClick: (x, y) => {
-      const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
-      if (hit) {
-        on.onFlight(hit.flight, spotAt(moving, hit));
-        return;
-      }
-      const thing = scene && thingAt(scene, x, y);
-      if (thing) on.onThing(thing);
-    },
-    onHover: (x, y) => {
-      const hit = scene && flightAt(scene, flying.flights, flying.at_us, x, y);
-      const thing = !hit && scene && thingAt(scene, x, y);
-      moving.style.cursor = thing || hit ? "pointer" : "grab";
-      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} on its way to ${hit.flight.to}: click to delay or drop it` : "";
-    },
-    onZoom: (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale)),
-  });
-  overview.addEventListener("pointerdown", (event) => {
-    if (!scene) return;
-    const box = overview.getBoundingClientRect();
-    const back = ((over.x1 - (event.clientX - box.left)) / (over.x1 - over.x0)) * over.longest;
-    const shown = Math.max(...Object.values(scene.lanes).map(({ strip }) => strip.to - strip.from));
-    const wanted = Math.max(0, Math.round(back - shown / 2));
-    const lane = scene.plane.lanes[Math.min(scene.plane.lanes.length - 1, Math.max(0, rowAt(event.clientY - box.top, scene.plane.scale)))].name;
-    change(window.backs ? { ...scene.window, backs: { ...window.backs, [lane]: wanted }, held: true } : { ...scene.window, back: wanted, held: true });
-  });
+  const pan = (by_px, at) => scene && change(dragged(window, scene.plane.turned ? by_px.y : by_px.x, over.longest, laneAt(scene, at.x, at.y)));
+  const zoom = (direction) => scene && change(zoomed(scene.window, direction, scene.plane.scale));
+  listenToThings(moving, on, { getScene: () => scene, getFlying: () => flying, pan, zoom });
+  overview.addEventListener("pointerdown", (event) => scene && change(windowAt(event, overview, over, scene, window)));
+  const acts = {
+    magnify: () => zoom(1),
+    reduce: () => zoom(-1),
+    follow: () => alignLanes(followingWindow(scene?.window.unit_px)),
+    together: () => scene && alignLanes(parted(scene.window, Object.keys(scene.lanes))),
+    toLogs: () => stage.focus(),
+  };
+  function alignLanes(next) {
+    change(next);
+    together.setAttribute("aria-pressed", String(next.backs === undefined));
+  }
 
   return {
-    acts: {
-      magnify: () => scene && change(zoomed(scene.window, 1, scene.plane.scale)),
-      reduce: () => scene && change(zoomed(scene.window, -1, scene.plane.scale)),
-      follow: () => {
-        change(followingWindow(scene?.window.unit_px));
-        together.setAttribute("aria-pressed", "true");
-      },
-      together: () => {
-        if (!scene) return;
-        change(parted(scene.window, Object.keys(scene.lanes)));
-        together.setAttribute("aria-pressed", String(window.backs === undefined));
-      },
-      toLogs: () => stage.focus(),
-    },
+    acts,
     /** Draws what stands when something changed. */
     update(state, watched, theme, ratio, room, lit) {
       const width = stage.clientWidth;
@@ -101,27 +66,31 @@ export function makeStage(document, root, on, tiles) {
       scene = makeScene(state, watched, { width, room, scale: theme.scale, window });
       window = scene.window;
       stage.style.height = `${scene.plane.height}px`;
-      paintLanes(still, scene, state, theme, { ratio, tiles: density(state, watched), lit });
+      paintLanes(still, scene, state, theme, { ratio, tiles: densityOf(tiles, state, watched), lit });
       headings.update(scene, state, theme, ratio);
       marks.update(scene, state);
       overview.hidden = scene.plane.turned;
-      if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: density(state, watched) });
+      if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: densityOf(tiles, state, watched) });
     },
     /** Draws what flies at an instant. @returns {boolean} whether anything does */
     animate(state, watched, theme, at_us, ratio) {
       if (!scene) return false;
-      const flights = state.flights.filter((flight) => flight.topic === watched.topic);
-      flying = { flights, at_us };
-      const context = prepared(moving, scene.plane.width, scene.plane.height, ratio);
-      drawFlights(context, scene, theme, flights, at_us, state.flights_total);
-      return flights.length > 0;
+      flying = { flights: state.flights.filter((flight) => flight.topic === watched.topic), at_us };
+      drawFlights(prepared(moving, scene.plane.width, scene.plane.height, ratio), scene, theme, flying.flights, at_us, state.flights_total);
+      return flying.flights.length > 0;
     },
-    redraw: () => {
-      drawn = null;
-    },
+    redraw: () => (drawn = null),
     scene: () => scene,
   };
 }
+
+const elementsOf = (root) => ({
+  stage: required(root, "[data-part=stage]"),
+  still: required(root, "canvas[data-part=still]"),
+  moving: required(root, "canvas[data-part=moving]"),
+  overview: required(root, "canvas[data-part=overview]"),
+  together: required(root, "[data-act=together]"),
+});
 
 /** A place on the canvas as a thing that a menu can stand beside. */
 const spotAt = (canvas, { x, y }) => ({
@@ -168,4 +137,44 @@ function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
     },
     { passive: false },
   );
+}
+
+/** How full each cluster's log is, from tiles, for what lies outside the frames' cells. */
+const densityOf = (tiles, state, watched) => (cluster) => {
+  const topic = state.view.clusters[cluster]?.topics?.[watched.topic];
+  return topic ? tiles.density({ branch: state.view.branch, cluster, topic: watched.topic, length: topic.length, clusters: watched.clusters.length }) : null;
+};
+
+/** The window around the place of the overview that was clicked. */
+function windowAt(event, overview, over, scene, window) {
+  const box = overview.getBoundingClientRect();
+  const back = ((over.x1 - (event.clientX - box.left)) / (over.x1 - over.x0)) * over.longest;
+  const shown = Math.max(...Object.values(scene.lanes).map(({ strip }) => strip.to - strip.from));
+  const wanted = Math.max(0, Math.round(back - shown / 2));
+  const lane = scene.plane.lanes[Math.min(scene.plane.lanes.length - 1, Math.max(0, rowAt(event.clientY - box.top, scene.plane.scale)))].name;
+  return window.backs ? { ...scene.window, backs: { ...window.backs, [lane]: wanted }, held: true } : { ...scene.window, back: wanted, held: true };
+}
+
+/** What is under the pointer: something in flight, or a thing that stands; dragging and zooming go on to the window. */
+function listenToThings(moving, on, { getScene, getFlying, pan, zoom }) {
+  const hitAt = (x, y) => getScene() && flightAt(getScene(), getFlying().flights, getFlying().at_us, x, y);
+  listenToDrag(moving, {
+    onDrag: pan,
+    onClick: (x, y) => {
+      const hit = hitAt(x, y);
+      if (hit) {
+        on.onFlight(hit.flight, spotAt(moving, hit));
+        return;
+      }
+      const thing = getScene() && thingAt(getScene(), x, y);
+      if (thing) on.onThing(thing);
+    },
+    onHover: (x, y) => {
+      const hit = hitAt(x, y);
+      const thing = !hit && getScene() && thingAt(getScene(), x, y);
+      moving.style.cursor = thing || hit ? "pointer" : "grab";
+      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} on its way to ${hit.flight.to}: click to delay or drop it` : "";
+    },
+    onZoom: zoom,
+  });
 }

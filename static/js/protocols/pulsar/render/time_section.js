@@ -27,7 +27,7 @@ const KEY_PART = 0.25;
  */
 export function makeTimeSection(root, on, plotly, passages, risk_curve) {
   const section = required(root, "[data-part=time]");
-  const canvas = required(section, "[data-part=spacetime]");
+  const canvas = required(section, "canvas[data-part=spacetime]");
   const chart = required(section, "[data-part=curve]");
   const caption = required(section, "[data-part=curve-caption]");
   const others = required(section, "[data-part=curve-others]");
@@ -45,78 +45,88 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
     drawn = "";
     on.onChange();
   }
-  const nearest = (x, y) => places.map((place) => ({ place, far: Math.hypot(place.x - x, place.y - (y - canvas.offsetTop)) })).sort((a, b) => a.far - b.far)[0];
   const pan = (part) => window && change(timePanned(window, part * window.span_us));
   const zoom = (direction, around_us = now_us) => window && change(timeZoomed(window, direction, around_us));
   listenToTime(section, {
     onPan: (by_px) => pan(-by_px / (axis.x1 - axis.x0)),
     onZoom: (direction, x) => zoom(direction, usAt(x)),
-    onClick: (x, y) => {
-      const near = nearest(x, y);
-      if (near && near.far < NEAR_PX) on.onMarker(near.place.number);
-    },
     onDouble: (x) => window && on.onInstant(usAt(x)),
-    onHover: (x, y) => {
-      const near = nearest(x, y);
-      section.style.cursor = near && near.far < NEAR_PX ? "pointer" : "";
-    },
+    ...onMarks(section, canvas, () => places, on.onMarker),
   });
 
   return {
-    acts: {
-      magnifyTime: () => zoom(1),
-      reduceTime: () => zoom(-1),
-      earlier: () => pan(-KEY_PART),
-      later: () => pan(KEY_PART),
-      followTime: () => change(null),
-    },
+    acts: { magnifyTime: () => zoom(1), reduceTime: () => zoom(-1), earlier: () => pan(-KEY_PART), later: () => pan(KEY_PART), followTime: () => change(null) },
     /** @returns {boolean} whether a drawing of the curve is owed */
     update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, landmarks }) {
       now_us = shown_us;
       const { lanes } = watched;
-      const width = section.clientWidth;
-      const narrow = plane.turned;
-      const x0 = narrow ? 72 : plane.a0;
-      const x1 = narrow ? width - 10 : Math.min(width - 8, plane.a1 + 40 * theme.scale);
-      const caption_px = narrow ? CAPTION_PX : 0; // beside the curve there is no room for its words: they get a line of their own
-      const strip_px = spacetimeHeight(lanes.length, theme.scale) + caption_px;
-      const curve_px = Math.max(LOWEST_CURVE_PX * theme.scale, Math.min(spare - strip_px - 30, HIGHEST_CURVE_PX * theme.scale));
-      const height = strip_px + curve_px;
+      const places_px = placesOf(section.clientWidth, plane, lanes.length, theme.scale, spare);
+      const { width, height, x0, x1 } = places_px;
       axis = { x0, x1 };
       window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));
       const shown = passages.in(state, watched.topic, window, wall_ms);
       const key = [state.epoch, state.number, now_us, window.start_us, window.span_us, width, height, theme.ink.bg, theme.scale, ratio, watched.topic, watched.subject, passages.version(), shown.waiting, lit?.row.seq, landmarks.length].join("|");
       if (key !== drawn) {
         drawn = key;
-        section.style.height = `${height + 8}px`;
-        chart.style.top = `${strip_px + 8}px`;
-        caption.style.top = `${narrow ? strip_px - caption_px + 14 : strip_px + 4}px`;
-        caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
-        places = paintSpacetime(canvas, state, watched, theme, {
-          width,
-          height,
-          x0,
-          x1,
-          lanes,
-          window,
-          now_us,
-          furthest_us: Math.max(now_us, state.view?.furthest_us ?? 0),
-          marks: marksOf(state, landmarks),
-          ratio,
-          passages: shown,
-          lit,
-        });
-        setText(note, shown.bins ? `${shown.count ? whole(shown.count) : "Many"} events of markers: drawn as how many; magnify to see each.` : shown.waiting ? "Fetching this stretch…" : "");
+        layOut({ section, chart, caption }, places_px);
+        const furthest_us = Math.max(now_us, state.view?.furthest_us ?? 0);
+        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks), ratio, passages: shown, lit });
+        setText(note, noteOf(shown));
       }
-      const beside = narrow ? [] : watched.peers.filter((peer) => peer !== watched.target);
-      setText(others, beside.length > 1 ? "the others" : (beside[0] ?? ""));
+      setText(others, plane.turned ? "" : othersOf(watched));
       caption.hidden = chart.hidden = state.forecast.length > 0 && watched.peers.length === 0;
       const points = risk_curve.points(state, window.start_us - window.span_us, window.start_us + 2 * window.span_us, wall_ms);
-      return curve.update(state, watched, theme, { window, x0, x1, width, height: curve_px, points }, wall_ms);
+      return curve.update(state, watched, theme, { window, x0, x1, width, height: places_px.curve_px, points }, wall_ms);
     },
     forget: () => {
       drawn = "";
       curve.forget();
     },
   };
+}
+
+/** What a click or the pointer does near a marker of the diagram. */
+function onMarks(section, canvas, getPlaces, onMarker) {
+  const near = (x, y) => {
+    const [nearest] = getPlaces().map((place) => ({ place, far: Math.hypot(place.x - x, place.y - (y - canvas.offsetTop)) })).sort((a, b) => a.far - b.far);
+    return nearest && nearest.far < NEAR_PX ? nearest.place : null;
+  };
+  return {
+    onClick: (x, y) => {
+      const place = near(x, y);
+      if (place) onMarker(place.number);
+    },
+    onHover: (x, y) => {
+      section.style.cursor = near(x, y) ? "pointer" : "";
+    },
+  };
+}
+
+/** Where diagram and curve stand, px: on one axis from x0 to x1, the curve below the diagram in what the page has left. */
+function placesOf(width, plane, lanes, scale, spare) {
+  const narrow = plane.turned;
+  const x0 = narrow ? 72 : plane.a0;
+  const x1 = narrow ? width - 10 : Math.min(width - 8, plane.a1 + 40 * scale);
+  const caption_px = narrow ? CAPTION_PX : 0; // beside the curve there is no room for its words: they get a line of their own
+  const strip_px = spacetimeHeight(lanes, scale) + caption_px;
+  const curve_px = Math.max(LOWEST_CURVE_PX * scale, Math.min(spare - strip_px - 30, HIGHEST_CURVE_PX * scale));
+  return { narrow, width, x0, x1, caption_px, strip_px, curve_px, height: strip_px + curve_px };
+}
+
+function layOut({ section, chart, caption }, { narrow, x0, caption_px, strip_px, height }) {
+  section.style.height = `${height + 8}px`;
+  chart.style.top = `${strip_px + 8}px`;
+  caption.style.top = `${narrow ? strip_px - caption_px + 14 : strip_px + 4}px`;
+  caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
+}
+
+/** The regions whose curves are drawn faintly beside the target's. */
+function othersOf({ peers, target }) {
+  const others = peers.filter((peer) => peer !== target);
+  return others.length > 1 ? "the others" : (others[0] ?? "");
+}
+
+function noteOf({ bins, count, waiting }) {
+  if (bins) return `${count ? whole(count) : "Many"} events of markers: drawn as how many; magnify to see each.`;
+  return waiting ? "Fetching this stretch…" : "";
 }
