@@ -2,6 +2,7 @@
 
 import { counted, seconds } from "./format.js";
 
+/** @type {[limit_s: number, unit: string, size_s: number][]} */
 const STEPS = [
   [60, "second", 1],
   [3600, "minute", 60],

@@ -29,6 +29,7 @@ export function marksOf(state, rows = state.rows) {
   return marks.sort((a, b) => a.at_us - b.at_us);
 }
 
+/** @returns {"failover" | "healing" | "fault"} */
 const kindOf = (name) => (/fail-?over/.test(name) ? "failover" : /restart|heal/.test(name) ? "healing" : "fault");
 
 function plannedText(command) {

@@ -55,6 +55,7 @@ export function outcomeParts(outcome, said) {
   if (!failovers.length) return ["played"];
   const twice = failovers.map((one) => whole(one.duplicates)).join(", then ");
   const lost = failovers.reduce((sum, one) => sum + one.lost, 0);
+  /** @type {(string | {harm: string} | {strong: string})[]} */
   const parts = [failovers.some((one) => one.duplicates) ? { harm: `${twice} twice` } : { strong: `${twice} twice` }];
   if (lost) parts.push(", ", { harm: `${whole(lost)} lost` });
   if (said !== null) parts.push(`, you said ${whole(said)}`);

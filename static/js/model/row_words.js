@@ -48,7 +48,10 @@ export function wordsOfRow(row) {
 /** @returns {string} the row in plain words, for titles and screen readers */
 export const plainWordsOf = (row) => wordsOfRow(row).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? ""))).join("");
 
-/** Glyph that stands before a row: the protocol's own for it, or one for harm, or for anything else. */
+/**
+ * Glyph that stands before a row: the protocol's own for it, or one for harm, or for anything else.
+ * @returns {any} a kind of `glyph`
+ */
 export function glyphOfRow(row) {
   for (const protocol of PROTOCOLS) {
     const glyph = protocol.glyphOfRow?.(row);

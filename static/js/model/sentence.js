@@ -5,7 +5,7 @@
 
 import { protocolOf } from "../protocols/table.js";
 
-/** @typedef {string | {strong: string} | {harm: string} | {soft: string} | {pick: string, choices: string[]}} Part */
+/** @typedef {import("./format.js").TextPart} Part */
 
 /**
  * @param {import("./state.js").LabState} state

@@ -1,5 +1,6 @@
 /** The dialog "About this scenario": what the scenario shows and what to watch, for a lab whose file says it. */
 
+import { allOf } from "../render/dom.js";
 import { paragraphsOf } from "../model/format.js";
 import { element, required, setText } from "../render/dom.js";
 
@@ -10,7 +11,7 @@ import { element, required, setText } from "../render/dom.js";
  */
 export function makeAbout(document, root) {
   const dialog = required(root, "dialog[data-part=about]");
-  const buttons = [...root.querySelectorAll("[data-act=about]")];
+  const buttons = allOf(root, "[data-act=about]");
   let written = null;
   for (const button of buttons) button.addEventListener("click", () => dialog.showModal());
   required(dialog, "[data-act=about-close]").addEventListener("click", () => dialog.close());

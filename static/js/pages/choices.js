@@ -11,8 +11,9 @@ export function makeChoices(document, root, { choose }) {
   };
   const shown = {};
   for (const [name, box] of Object.entries(boxes)) {
-    box.querySelector("select").addEventListener("change", (event) => {
-      choose({ [name]: event.target.value });
+    const select = box.querySelector("select");
+    select.addEventListener("change", () => {
+      choose({ [name]: select.value });
     });
   }
 

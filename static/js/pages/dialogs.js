@@ -5,7 +5,7 @@
 
 /**
  * @param {Document} document
- * @param {Window} window
+ * @param {import("../render/dom.js").PageWindow} window
  * @param {{link: ReturnType<import("../transport/lab_link.js").makeLabLink>, getState: () => import("../model/state.js").LabState}} parts
  */
 export function makeDialogs(document, window, { link, getState }) {

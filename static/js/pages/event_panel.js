@@ -1,5 +1,6 @@
 /** The list of events with its answers: rows of data that frames do not carry, and the chain of causes under a chosen row. */
 
+import { allOf, found } from "../render/dom.js";
 import { becauseOf } from "../render/because.js";
 import { makeEvents } from "../render/events.js";
 import { makeEventWindow } from "../model/event_window.js";
@@ -48,15 +49,15 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
   }
 
   function move(by) {
-    const buttons = [...box.querySelectorAll("button.event")];
+    const buttons = allOf(box, "button.event");
     if (buttons.length === 0) return;
-    const at = buttons.indexOf(document.activeElement);
+    const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     buttons[Math.max(0, Math.min(buttons.length - 1, at + by))].focus();
   }
 
   return {
     show: list.show,
-    acts: { olderEvent: () => move(1), newerEvent: () => move(-1), toEvents: () => (box.querySelector("button.event") ?? box).focus() },
+    acts: { olderEvent: () => move(1), newerEvent: () => move(-1), toEvents: () => (found(box, "button.event") ?? box).focus() },
     update(state, theme, ratio, wall_ms) {
       const seq = state.view.seq;
       const protocol = list.filter() === "protocol";

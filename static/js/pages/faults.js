@@ -8,7 +8,7 @@ import { makeMenu } from "../transport/menu.js";
 
 /** `failOver` and `look` are the protocol's: what the key O does, and what an item of a menu shows in the inspector. */
 export function makeFaults({ document, root, link, getState, getWatched, failOver, look }) {
-  const form = makeCommandForm(document, required(root, "[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
+  const form = makeCommandForm(document, required(root, "dialog[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
   const menu = makeMenu(document, required(root, "[data-part=menu-home]"), choose, wordsOf);
   const break_button = required(root, "[data-act=break]");
   const acts = {

@@ -15,7 +15,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const seed = required(root, "[data-part=seed]");
   const watch = required(root, "[data-part=watch]");
   const legend = required(root, "[data-part=legend]");
-  const help = required(root, "[data-part=help]");
+  const help = required(root, "dialog[data-part=help]");
   const words_button = required(root, "[data-act=words]");
   const about = makeAbout(document, root);
   let legend_key = "";

@@ -3,6 +3,7 @@
  * and nothing of how they work. `document`, socket, clock and chance are parameters.
  */
 
+import { found } from "../render/dom.js";
 import { openConnection } from "../wire/connection.js";
 import { makeCredit } from "../wire/credit.js";
 import { makeRequests } from "../wire/http.js";
@@ -30,7 +31,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   const lab_id = root.dataset.labId;
   const base = root.dataset.apiBase.endsWith("/") ? root.dataset.apiBase : `${root.dataset.apiBase}/`;
   const token = ownerToken(lab_id, window.location, storageOf(window), window.history);
-  const requests = makeRequests(fetcher, root.querySelector("[name=csrfmiddlewaretoken]")?.value ?? "");
+  const requests = makeRequests(fetcher, found(root, "input[name=csrfmiddlewaretoken]")?.value ?? "");
   let state = emptyLab();
   let wish = {};
   let clock = stoppedClock();

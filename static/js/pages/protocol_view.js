@@ -8,7 +8,7 @@
  * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link play, seek, seekSeq, command
  * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
  * @property {string} base path of the lab, ending in "/"
- * @property {() => import("../model/state.js").LabState} getState
+ * @property {() => any} getState the LabState, with what the protocol folds (`PulsarState`)
  * @property {() => object} getWatched
  * @property {(wish: object) => void} choose what to watch
  * @property {() => void} wake asks for one more drawing
@@ -51,14 +51,19 @@ export function makeProtocolView(tools) {
     acts: merged("acts"),
     time_acts: merged("time_acts"),
     themeOf: (theme, watched) => now().themeOf?.(theme, watched) ?? theme,
+    /** @type {ProtocolView["updateAbove"]} */
     updateAbove: (...given) => now().updateAbove?.(...given) ?? false,
+    /** @type {ProtocolView["update"]} */
     update(state, ...given) {
       const shown = protocolOf(state);
       for (const protocol of PROTOCOLS) if (protocol.page_class) root.classList.toggle(protocol.page_class, protocol === shown);
       now().update(state, ...given);
     },
+    /** @type {ProtocolView["animate"]} */
     animate: (...given) => now().animate(...given),
+    /** @type {ProtocolView["updateTime"]} */
     updateTime: (...given) => now().updateTime?.(...given) ?? false,
+    /** @type {ProtocolView["updateSide"]} */
     updateSide: (...given) => now().updateSide(...given),
     redraw: () => views.forEach((view) => view.redraw()),
     older: (state) => now()?.older?.(state) ?? [],

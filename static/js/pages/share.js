@@ -3,23 +3,24 @@
  * stands in a link's fragment, which browsers never send.
  */
 
+import { allOf } from "../render/dom.js";
 import { keepToken } from "../wire/token.js";
 import { required, setText } from "../render/dom.js";
 
 export function makeShare(root, { window, requests, base, token, getState, say }) {
-  const dialog = required(root, "[data-part=share-dialog]");
+  const dialog = required(root, "dialog[data-part=share-dialog]");
   const done = required(dialog, "[data-part=share-done]");
-  const field = (name) => required(dialog, `[data-part=${name}]`);
+  const field = (name) => required(dialog, `input[data-part=${name}]`);
   const link = window.location.origin + window.location.pathname;
 
   required(root, "[data-act=share]").addEventListener("click", open);
   for (const button of root.querySelectorAll("[data-act=take-copy]")) button.addEventListener("click", takeCopy);
-  for (const button of dialog.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(field(button.dataset.copy)));
+  for (const button of allOf(dialog, "[data-copy]")) button.addEventListener("click", () => copy(field(button.dataset.copy)));
 
   function open() {
     const owner = getState().welcome?.owner === true;
     field("viewer-link").value = link;
-    field("owner-part").hidden = !owner;
+    required(dialog, "[data-part=owner-part]").hidden = !owner;
     field("owner-link").value = owner ? `${link}#token=${token}` : "";
     setText(done, "");
     dialog.showModal();

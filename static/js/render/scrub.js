@@ -114,7 +114,7 @@ function paintMarks(context, theme, marks, { xAt, base, width }) {
 
 /**
  * @param {HTMLElement} slider holds the canvas, role slider
- * @param {{endUs: () => number, nowUs: () => number, onSeek: (at_us: number) => void, onNext: () => void, onPrevious: () => void}} on
+ * @param {{endUs: () => number, nowUs: () => number, onSeek: (at_us: number) => void, onNext?: () => void, onPrevious?: () => void}} on
  */
 export function listenToScrub(slider, on) {
   let last_sent_ms = 0;

@@ -48,7 +48,7 @@ export function makeSentence(document, root, onTarget) {
         updateAround(heading, parts, piece);
       }
       const more = secondSentence(state, watched);
-      if (more) putParts(document, second, more.map((part) => (part.pick ? { strong: part.pick } : part)));
+      if (more) putParts(document, second, more.map((part) => (typeof part !== "string" && part.pick ? { strong: part.pick } : part)));
       second.hidden = !more;
       root.classList.toggle("moved", more !== null); // the scenario's hint then gives its place to the next forecast
       if (wall_ms - told_ms >= TOLD_EVERY_MS) {

@@ -17,7 +17,7 @@ export function listenToTime(section, on) {
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
   section.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || event.target.closest("button, select")) return;
+    if (event.button !== 0 || /** @type {HTMLElement} */ (event.target).closest("button, select")) return;
     from = along(event);
     moved = 0;
   });
@@ -43,7 +43,7 @@ export function listenToTime(section, on) {
     from = null;
   });
   section.addEventListener("dblclick", (event) => {
-    if (!event.target.closest("button, select")) on.onDouble(axis(place(event)));
+    if (!/** @type {HTMLElement} */ (event.target).closest("button, select")) on.onDouble(axis(place(event)));
   });
   section.addEventListener(
     "wheel",

@@ -85,7 +85,7 @@ const TABLE = new Map(KEY_GROUPS.flatMap(({ keys }) => keys.flatMap((entry) => e
 export function listenToKeys(target, acts, signal) {
   target.addEventListener(
     "keydown",
-    (event) => {
+    (/** @type {KeyboardEvent} */ event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target, event.key)) return;
       const name = event.shiftKey && event.key.startsWith("Arrow") ? `Shift+${event.key}` : event.key;
       const act = acts[TABLE.get(name)];

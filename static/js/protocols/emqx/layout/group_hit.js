@@ -13,7 +13,7 @@ const inside = (box, x, y) => x >= box.x && x <= box.x + box.width && y >= box.y
  * @returns {object | null} {kind: "flight" | "client" | "leader" | "message" | "stream" | "fold" | "node", …}
  */
 export function groupThingAt({ plane, laid }, places, x, y) {
-  const near = places.reduce((best, place) => {
+  const near = places.reduce((/** @type {{flight: object, far: number} | null} */ best, place) => {
     const far = Math.hypot(place.x - x, place.y - y);
     return far <= REACH_PX && (!best || far < best.far) ? { ...place, far } : best;
   }, null);

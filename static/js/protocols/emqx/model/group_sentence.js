@@ -70,7 +70,7 @@ function crashes(state, watched, group, leading) {
   if (Object.keys(leading.leader.borrowers).length === 0) return ["Nobody shares in ", { strong: watched.group }, " now. ", { soft: "Its leader waits." }];
   if (Object.keys(group.streams).length === 0) return [{ strong: watched.group }, " has no stream yet. ", { soft: "Press play." }];
   const { again, acknowledged } = group.repeats.leader ?? { again: 0, acknowledged: 0 };
-  const worst = Object.entries(group.repeats.sessions).reduce((most, [client, figures]) => (figures.again > (most?.again ?? 0) ? { client, ...figures } : most), null);
+  const worst = Object.entries(group.repeats.sessions).reduce((/** @type {any} */ most, [client, figures]) => (figures.again > (most?.again ?? 0) ? { client, ...figures } : most), null);
   const of_them = again > 0 ? { soft: `${acknowledged === again ? "All of them are" : `${acknowledged} of them are`} acknowledged, and not committed.` } : { soft: "All is committed." };
   return [
     `If the leader of ${watched.group} crashed now, `,

@@ -188,6 +188,7 @@ function foldPongs(before, messages) {
  *   `until_us` where the band ends by now, `expires_us` when it would run out by itself
  */
 export function deadlinesOf({ known, borrowers, leaders, pongs }, spans_us, now_us) {
+  /** @type {{client: string, number: number, side: "leader" | "borrower", from_us: number, until_us: number, expires_us: number, ended: boolean}[]} */
   const found = [];
   const last = (side, client, from_us, end_us) => (pongs[side][client] ?? []).filter((at_us) => at_us >= from_us && at_us <= end_us).at(-1) ?? from_us;
   for (const one of known) {

@@ -45,6 +45,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
   let now_us = 0;
   let drawn = "";
   let listed = "";
+  /** @type {ReturnType<typeof paintHandshakes>} */
   let shown = { places: [], usAt: () => 0 };
   let messages = []; // of the window, as drawn
 
@@ -55,14 +56,16 @@ function make(section, { document, window: page, requests, base, link, lights, w
     onAnswer: wake,
   });
 
-  const pager = element(document, "span.pager", {}, [button("‹", "Sessions before", () => turnTo(-1)), element(document, "span", {}), button("›", "Sessions after", () => turnTo(1))]);
+  const [before, after] = [button("‹", "Sessions before", () => turnTo(-1)), button("›", "Sessions after", () => turnTo(1))];
+  const pager = element(document, "span.pager", {}, [before, element(document, "span", {}), after]);
   const kinds = element(document, "span.kinds", { role: "group", "aria-label": "Messages shown" }, FAMILIES.map(([name, text]) => element(document, `button.kind-${name}`, { type: "button", "aria-pressed": "true", onclick: (event) => toggle(name, event.currentTarget), text })));
   const unfold = element(document, "button", { type: "button", "aria-pressed": "true", text: "unfold instants", title: "Give messages of one instant a step each, or draw time evenly", onclick: () => setEven(!even) });
   const zoom = element(document, "span.zoom", { role: "group", "aria-label": "Magnification of time" }, [button("↑", "Earlier", () => acts.earlier()), button("↓", "Later", () => acts.later()), button("−", "Show more time", () => acts.reduceTime()), button("now", "Follow the present instant", () => acts.followTime()), button("+", "Magnify time", () => acts.magnifyTime())]);
   const says = element(document, "p.says", {});
   const canvas = element(document, "canvas", { "aria-hidden": "true" });
   const picture = element(document, "div.lines", { tabindex: 0, role: "group", "aria-label": "Handshakes: arrows up and down move in time, plus and minus magnify; the list below says the same in words", onkeydown: onKey }, [canvas]);
-  const words = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "The same in words" }), element(document, "ol", {})]);
+  const listing = element(document, "ol", {});
+  const words = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "The same in words" }), listing]);
   const key = element(document, "p.quiet.key", { text: "Left of a session’s line: until when its leader counts on it (indigo) and until when it reads on by itself (grey), dotted to their expiry; crimson: between the two, two sessions may read one stream. Right: its leases, dashed while revoked. Ring around a tail: said again. Dashes: delayed. Fork: comes twice. Cross: lost. On the leader’s line: ring a round, diamond a commit." });
   section.replaceChildren(element(document, "div.bar", {}, [kinds, unfold, pager, zoom]), says, picture, key, words);
 
@@ -155,8 +158,8 @@ function make(section, { document, window: page, requests, base, link, lights, w
     pager.hidden = names.length <= fit;
     pager.dataset.fit = String(fit);
     setText(pager.children[1], `${whole(first_session + 1)}–${whole(first_session + sessions.length)} of ${counted(names.length, "session")}`);
-    pager.children[0].disabled = first_session === 0;
-    pager.children[2].disabled = first_session + fit >= names.length;
+    before.disabled = first_session === 0;
+    after.disabled = first_session + fit >= names.length;
   }
 
   function tell(held, covered) {
@@ -171,7 +174,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
     const wanted = `${drawn}|${words.open}`;
     if (!words.open || wanted === listed) return;
     listed = wanted;
-    words.lastChild.replaceChildren(
+    listing.replaceChildren(
       ...messages.slice(0, LISTED_WORDS).map((message) => element(document, "li", {}, [element(document, "button.plain", { type: "button", text: `${seconds(message.sent.at_us)} s: ${wordsOfMessage(message)}`, onclick: () => lights.row(message.seq) })])),
       ...(messages.length > LISTED_WORDS ? [element(document, "li.quiet", { text: `${whole(messages.length - LISTED_WORDS)} more: magnify to see them.` })] : []),
     );

@@ -13,6 +13,7 @@ export const LAYERS = { name: "layers", title: "Layers", needs: "sessions", make
 
 function make(section, { document, requests, base, lights, wake }) {
   section.classList.add("layers-panel");
+  /** @type {{client?: string, borrower?: string, stream?: string}} */
   let wish = {};
   let known = {}; // what a state says of the one looked at, reckoned once
   const choices = { client: choiceOf("client", "client"), borrower: choiceOf("borrower", "borrower"), stream: choiceOf("stream", "stream") };
@@ -28,6 +29,7 @@ function make(section, { document, requests, base, lights, wake }) {
   }
 
   function choose(name, value) {
+    /** @type {{client?: string, borrower?: string, stream?: string}} */
     const { client, borrower, stream } = { ...wish, [name]: value };
     wish = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // else what this one reads
     wake();

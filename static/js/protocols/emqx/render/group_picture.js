@@ -11,7 +11,7 @@ const TURN = 2 * Math.PI;
 const TOP = -Math.PI / 2;
 const LEADER_PX = 34;
 
-/** @param {HTMLCanvasElement} canvas @param {object} group as the server passes it @param {{ratio: number, width: number, height: number}} given */
+/** @param {HTMLCanvasElement} canvas @param {object} group as the server passes it */
 export function paintGroupPicture(canvas, group, theme, { ratio, width, height }) {
   const context = prepared(canvas, width, height, ratio);
   const { streams, clients } = group;

@@ -17,7 +17,15 @@ const APART_PX = 4;
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {{rows: import("../layout/group_tapes.js").TapeRow[], tall: boolean}} laid
- * @param {Map<string, number>} numbers place of each client, for its hue
+ * @param {any} theme
+ * @param {object} given
+ * @param {number} given.width
+ * @param {number} given.height
+ * @param {number} given.scale
+ * @param {boolean} given.turned
+ * @param {Map<string, number>} given.numbers place of each client, for its hue
+ * @param {string | null} [given.chosen] the client that is chosen
+ * @param {object[]} [given.taken] boxes that labels keep clear of
  */
 export function paintTapes(context, laid, theme, { width, height, scale: k, turned, numbers, chosen, taken = [] }) {
   const asked = [];

@@ -7,7 +7,7 @@ const TURN = 2 * Math.PI;
 const TOP = -Math.PI / 2;
 const RING_PX = 17;
 
-/** @param {HTMLCanvasElement} canvas @param {{timers: object[], count: number | null, now_us: number, size: number, ratio: number}} given */
+/** @param {HTMLCanvasElement} canvas */
 export function paintClock(canvas, theme, { timers, count, now_us, size, ratio }) {
   const context = prepared(canvas, size, size, ratio);
   const [middle, k] = [size / 2, theme.scale];

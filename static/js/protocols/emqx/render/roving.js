@@ -7,7 +7,7 @@ export function makeRoving(layer) {
   const sets = new Map(); // by name: {buttons, across, at}
 
   layer.addEventListener("keydown", (event) => {
-    const set = sets.get(event.target.dataset?.among);
+    const set = sets.get(/** @type {HTMLElement} */ (event.target).dataset?.among);
     if (!set || event.ctrlKey || event.metaKey || event.altKey) return;
     const last = set.buttons.length - 1;
     const to = event.key === "Home" ? 0 : event.key === "End" ? last : STEPS[event.key] ? Math.max(0, Math.min(last, set.at + STEPS[event.key](set.across))) : null;

@@ -42,6 +42,7 @@ const REACH_PX = 12;
  * @returns {{flight: object, x: number, y: number} | null} the nearest thing on a link, markers before messages
  */
 export function flightAt(scene, flights, at_us, x, y) {
+  /** @type {{flight: object, x: number, y: number, far: number} | null} */
   let best = null;
   for (const flight of flights) {
     const arc = scene.arcs.find((one) => one.from === flight.from && one.to === flight.to);

@@ -18,7 +18,7 @@ const APART_PX = 11;
 
 /**
  * @param {object} plane
- * @param {import("./scene.js").SceneLane} held
+ * @param {Pick<import("./scene.js").SceneLane, "strip" | "cursor" | "topic">} held
  * @param {boolean} subject whether this cluster's consumers read
  * @returns {LanePins}
  */

@@ -31,8 +31,8 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @typedef {object} SceneLane
  * @property {import("./strip.js").Strip} strip
  * @property {Uint16Array} bits standing of [strip.from, strip.to), empty when they are too many to hold
- * @property {object | undefined} topic the topic's view
- * @property {object | undefined} cursor the subscription's view
+ * @property {any} topic the topic's view
+ * @property {any} cursor the subscription's view
  * @property {import("../model/cells.js").CellStore | undefined} store
  * @property {import("../model/causes.js").Stretch[]} stretches why entries would come twice
  * @property {string} state up, down, lost
@@ -40,7 +40,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  */
 
 /**
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
  * @param {{width: number, room: number, scale: number, window: import("./window.js").Window}} given
  * @returns {Scene}
@@ -52,6 +52,7 @@ export function makeScene(state, watched, { width, room, scale, window }) {
   const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
   const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing);
   const standing = makeStanding(state, { ...watched });
+  /** @type {Object<string, SceneLane>} */
   const lanes = {};
   for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), standing });
   return {

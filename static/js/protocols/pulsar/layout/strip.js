@@ -16,6 +16,8 @@ const LAID_OUT = 12_000;
  * @property {Float64Array} edges left edge of each entry, then the right edge of the last
  * @property {number} unit_px
  * @property {boolean} fine entries one by one
+ * @property {number} a0 where the strip begins, px
+ * @property {number} a1 where it ends, px
  */
 
 /**

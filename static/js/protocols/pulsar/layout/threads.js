@@ -17,7 +17,7 @@ const THREADS_DRAWN = 7;
  */
 
 /**
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
  * @returns {Thread[]} the newest applied one, a newer used one, those ready, those being built, the newest that failed
  */

@@ -28,6 +28,7 @@ export function inRanges(ranges, index) {
  * @returns {[number, number][]} gaps between the mark-delete and the last range, at most `limit`
  */
 export function gapsOf(cursor, limit = 8) {
+  /** @type {[number, number][]} */
   const gaps = [];
   let next = cursor.mark_delete_index + 1;
   for (const [first, last] of cursor.ranges) {

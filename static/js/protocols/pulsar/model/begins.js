@@ -11,6 +11,7 @@ import { indexOf } from "./positions.js";
  * @returns {Object<string, number>} by "cluster/topic/subscription"
  */
 export function beginsOf(rows, view) {
+  /** @type {Object<string, number>} */
   let next = {};
   for (const row of rows) {
     if (row.type !== "subscription.created") continue;

@@ -12,7 +12,7 @@ import { topicView } from "../../../model/state.js";
 /** @typedef {{first: number, last: number, messages: number, cause: "missing" | "local" | "untold" | "hole" | "update" | "snapshot"}} Stretch */
 
 /**
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {object} watched
  * @param {string} cluster the remote whose log is looked at
  * @param {number} from first index of `bits`
@@ -22,6 +22,7 @@ import { topicView } from "../../../model/state.js";
 export function stretchesOf(state, watched, cluster, from, bits) {
   const store = state.cells[`${cluster}/${watched.topic}`];
   const cause = causeFinder(state, watched, cluster);
+  /** @type {Stretch[]} */
   const stretches = [];
   let open = null;
   for (let at = 0; at < bits.length; at++) {
@@ -40,6 +41,7 @@ export function stretchesOf(state, watched, cluster, from, bits) {
   return stretches;
 }
 
+/** @returns {(store?: import("./cells.js").CellStore, index?: number) => Stretch["cause"]} */
 function causeFinder(state, watched, cluster) {
   if (!topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription]) return () => "missing";
   const subject = topicView(state, watched.subject, watched.topic);

@@ -36,7 +36,7 @@ export function headline(replicators) {
 
 /**
  * What the page's one sentence says in a lab of this family while a replicator stands still; null otherwise.
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  */
 export function creationSentence(state) {
   if (state.welcome?.family !== "topic-creation") return null;

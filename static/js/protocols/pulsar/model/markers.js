@@ -24,6 +24,7 @@ const MARKERS_KEPT = 900;
  * @property {number} written_us
  * @property {Hop[]} hops
  * @property {boolean} partial this page saw it arrive and not being written
+ * @property {number} [round] of a snapshot that takes two
  */
 
 /** @returns {Map<number, Marker>} */

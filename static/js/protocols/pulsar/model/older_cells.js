@@ -19,7 +19,7 @@ const found_for = new WeakMap();
 
 /**
  * @param {import("../layout/scene.js").Scene | null} scene
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {ReturnType<import("./tiles.js").makeTiles>} tiles
  * @returns {object[]} messages for the reducer, of the tiles that have come
  */

@@ -9,7 +9,7 @@ import { identityOf } from "./cells.js";
 import { topicView } from "../../../model/state.js";
 
 /**
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {{topic: string, subscription: string, subject: string}} watched
  * @param {string} cluster whose cursor is asked
  * @param {import("./moved.js").Moved | null} moved the latest failover of the subscription

@@ -4,7 +4,7 @@ import { clustersOf, topicView } from "../../../model/state.js";
 
 const SNAPSHOT_FAMILY = "replicated-subscriptions";
 
-/** @param {import("../../../model/state.js").LabState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
+/** @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
 export const hasPeers = (state) => clustersOf(state).length > 1;
 
 /** @returns {boolean} whether snapshots are the family's subject, or somebody in the watched topic could take or use one */

@@ -33,6 +33,7 @@ export function upTo(points, at_us) {
 export function grown(points, added) {
   if (added.at_us.length === 0) return points;
   const known = upTo(points, added.at_us[0] - 1);
+  /** @type {Object<string, Object<string, (number | null)[]>>} */
   const peers = {};
   for (const peer of new Set([...Object.keys(known.peers), ...Object.keys(added.peers)])) {
     peers[peer] = Object.fromEntries(

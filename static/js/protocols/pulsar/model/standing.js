@@ -61,7 +61,7 @@ function identitiesIn(store) {
 }
 
 /**
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {object} watched topic, subscription, subject (the cluster whose consumers read now), clusters (sorted)
  * @returns {(cluster: string, from: number, to: number) => Uint16Array} bits per entry of [from, to)
  */

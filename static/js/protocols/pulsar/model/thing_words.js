@@ -8,7 +8,7 @@ import { topicView } from "../../../model/state.js";
 const MARKERS = { 110: "request", 111: "response", 112: "snapshot marker", 113: "update" };
 
 /**
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {object} watched
  * @param {{cluster: string, index: number}} thing
  * @returns {string}

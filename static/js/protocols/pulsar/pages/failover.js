@@ -7,7 +7,7 @@ import { makeFailoverDialog } from "../transport/failover_dialog.js";
 
 /** @param {import("../../../pages/protocol_view.js").Tools} tools */
 export function makeFailover({ document, root, link, getWatched, menus, say }) {
-  const dialog = makeFailoverDialog(document, required(root, "[data-part=failover-dialog]"), {
+  const dialog = makeFailoverDialog(document, required(root, "dialog[data-part=failover-dialog]"), {
     getState: menus.state,
     getWatched,
     // the first begins the branch, the others belong to it

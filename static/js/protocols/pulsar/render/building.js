@@ -63,7 +63,7 @@ function paint(canvas, state, watched, pending, theme, ratio, width) {
   const rows = state.kept.snapshots.filter((row) => row.snapshot === pending.snapshot && (row.type === "snapshot.requested" || row.type === "snapshot.answered"));
   const span_us = Math.max(state.at_us - pending.started_us, 1) * 1.15;
   const xAt = (us) => x0 + ((us - pending.started_us) / span_us) * (x1 - x0);
-  peers.forEach((peer, at) => paintRow(context, theme, { y: (at * ROW_PX + 9) * theme.scale, peer, x0, x1, xAt, now_us: state.at_us, rows, answer: pending.answers[peer] }));
+  peers.forEach((peer, at) => paintRow(context, theme, { y: (at * ROW_PX + 9) * theme.scale, peer, x0, xAt, now_us: state.at_us, rows, answer: pending.answers[peer] }));
   context.fillStyle = theme.ink.ink;
   context.fillRect(xAt(state.at_us), 0, 1.2, height);
 }

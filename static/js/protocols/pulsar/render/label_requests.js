@@ -25,7 +25,7 @@ const THREAD_WORDS = { applied: "applied", used: "used, update on its way", read
 
 /**
  * @param {import("../layout/scene.js").Scene} scene
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
  * @returns {import("../../../layout/labels.js").LabelRequest[]} whose labels are runs
@@ -186,10 +186,10 @@ function firstHoleName(scene, state) {
 function askStranded(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
-  for (const [bit, word, reason] of [
+  for (const [bit, word, reason] of /** @type {[number, string, string][]} */ ([
     [STRANDED, "stranded", `: never left ${lane.name}`],
     [LOST, "lost", ""],
-  ]) {
+  ])) {
     const first = bits.findIndex((one) => one & bit);
     if (first < 0) continue;
     const last = bits.findLastIndex((one) => one & bit);

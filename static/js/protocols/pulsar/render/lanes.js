@@ -19,7 +19,7 @@ import { drawThreads, drawWash, threadBoxes } from "./threads.js";
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {import("../layout/scene.js").Scene} scene
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../../../render/theme.js").Theme} theme
  * @param {{ratio: number, tiles: (cluster: string) => ((from: number, to: number) => object | null) | null, lit: import("../../../model/lit.js").Lit | null}} given
  */

@@ -9,7 +9,7 @@ import { positionOf } from "../model/positions.js";
 
 /**
  * @param {Document} document
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
  * @param {{cluster: string, index: number}} thing
  * @param {(producer: string, number: number) => void} onFollow

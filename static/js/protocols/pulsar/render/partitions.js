@@ -45,7 +45,7 @@ export function makePartitions(document, root, { onTopic, onFold }) {
     /** @returns {boolean} whether the rows changed their height */
     update(state, watched, theme, ratio) {
       const found = partitionsOf(state, watched.topic);
-      const was_hidden = box.hidden;
+      const was_hidden = box.hidden === true;
       box.hidden = found.length < 2;
       if (box.hidden) return !was_hidden;
       const width = Math.max(40, list.clientWidth - 16 - 314 * theme.scale); // the columns beside it, as in the stylesheet

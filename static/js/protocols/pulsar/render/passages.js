@@ -14,7 +14,7 @@ const UNLIT = 0.22;
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {import("../../../model/state.js").LabState} state
+ * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../model/passages.js").Passages} passages
  * @param {object} given xAt, yAt, x0, x1, lanes, now_us, watched, lit
  * @returns {{kind: "marker", number: number, x: number, y: number}[]} places that can be clicked

@@ -15,7 +15,7 @@ const NARROWEST_PX = 4;
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {{lanes: object[]}} picture as the server passes it
+ * @param {{lanes: any[], subject?: string, threads?: any[]}} picture as the server passes it
  * @param {import("../../../render/theme.js").Theme} page_theme
  * @param {{ratio: number, width: number, height: number}} given
  */

@@ -54,10 +54,10 @@ export function drawTwice(context, scene, lane, theme) {
   const { strip, bits } = scene.lanes[lane.name];
   const offset = railOffset(plane) - 1 * plane.scale;
   const line = 1.5 * plane.scale;
-  for (const [bit, draw] of [
+  for (const [bit, draw] of /** @type {[number, typeof fullBar][]} */ ([
     [TWICE, doubleLine],
     [CAME_TWICE, fullBar],
-  ]) {
+  ])) {
     forRuns(bits, bit, (first, last) => {
       const from = clamped(plane, nearEdge(strip, strip.from + first));
       const to = clamped(plane, farEdge(strip, strip.from + last)) - 1;

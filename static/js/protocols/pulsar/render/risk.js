@@ -12,6 +12,7 @@ const FORECAST_LINES = [
   ["lost", "lost", "lost"],
 ];
 
+/** @type {[name: string, say: (over: any) => string, harm: string | null][]} */
 const FAILOVER_LINES = [
   ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],

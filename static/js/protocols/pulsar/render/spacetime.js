@@ -28,7 +28,7 @@ export function paintSpacetime(canvas, state, watched, theme, given) {
   const yAt = (cluster) => (HEAD_PX + lanes.indexOf(cluster) * LINE_PITCH_PX) * theme.scale;
   const below = spacetimeHeight(lanes.length, theme.scale);
   context.textBaseline = "middle";
-  paintGrid(context, theme, { window, xAt, x0, x1, height, below, lanes, yAt });
+  paintGrid(context, theme, { window, xAt, x0, x1, height, lanes, yAt });
   paintFuture(context, theme, xAt(given.furthest_us), x1, HEAD_PX * theme.scale - 12, height - 24);
   paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, x1, now_us });
   context.save();

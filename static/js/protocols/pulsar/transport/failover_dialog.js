@@ -1,6 +1,6 @@
 /** The failover dialog: from, to, mode, with the producers; beside it what the forecast says of the choice. */
 
-import { element, required } from "../../../render/dom.js";
+import { allOf, element, required } from "../../../render/dom.js";
 import { isUp, lanesOf } from "../../../model/state.js";
 import { counted, seconds } from "../../../model/format.js";
 
@@ -14,9 +14,10 @@ const MODES = {
 /**
  * @param {Document} document
  * @param {HTMLDialogElement} dialog
- * @param {{getState: () => object, getWatched: () => object, onCommands: (commands: object[]) => void}} on
+ * @param {{getState: () => import("../../../model/state.js").LabState, getWatched: () => any, onCommands: (commands: object[]) => void}} on
  */
 export function makeFailoverDialog(document, dialog, { getState, getWatched, onCommands }) {
+  /** @returns {any} the field of this name: an input or a select */
   const field = (name) => required(dialog, `[name=${name}]`);
   const says = required(dialog, "[data-part=mode-words]");
   const forecast = required(dialog, "[data-part=failover-forecast]");
@@ -26,7 +27,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
   function refresh() {
     const mode = field("mode").value;
     says.textContent = MODES[mode];
-    for (const part of dialog.querySelectorAll("[data-mode]")) part.hidden = part.dataset.mode !== mode;
+    for (const part of allOf(dialog, "[data-mode]")) part.hidden = part.dataset.mode !== mode;
     if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
