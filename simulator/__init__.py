@@ -3,16 +3,19 @@
 `docs/front-door.md` describes this door.
 """
 
-from simulator.protocols.pulsar.admin import TOOLS, AdminError
-from simulator.protocols.table import tables_of
+from simulator.protocols.table import admin_tools, tables_of
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError, Wrong
 from simulator.scenarios.units import format_duration, parse_duration
+from simulator.system.admin_tools import AdminError
 from simulator.trace.trace import Trace
-from simulator.world import ENGINE_VERSION, ROWS_MAX, CommandResult, Seek, World
+from simulator.version import ENGINE_VERSION
+from simulator.world import ROWS_MAX, CommandResult, Seek, World
+
+TOOLS = admin_tools()
 
 __all__ = [
     "COMMANDS",

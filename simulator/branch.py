@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from simulator.checkpoint import SharedObjects
 from simulator.live_checks import LiveChecks
+from simulator.protocols.table import protocol_of
 from simulator.system.commanding import schedule_command
 from simulator.system.system import System
 from simulator.trace.block import Block
@@ -53,7 +54,7 @@ class Branch:
         self.command = command
         self.trace = runtime.trace
         self.checks = parent.checks.branched(runtime.seq) if parent else LiveChecks(runtime.scenario)
-        self.shared = SharedObjects()
+        self.shared = SharedObjects(protocol_of(runtime.scenario).shared_types)
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []
         self.furthest_us = runtime.now_us

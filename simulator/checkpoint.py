@@ -16,14 +16,12 @@ from typing import Any
 
 from simulator.kernel.distributions import Sampler
 from simulator.log.columns import SharedColumn
-from simulator.protocols.pulsar.markers.entries import MarkerTable
-from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.scenarios import model
 from simulator.system.system import Handlers, System
 from simulator.trace.trace import Trace
 
 _SPECS = tuple(kind for kind in vars(model).values() if isinstance(kind, type) and is_dataclass(kind))
-_SHARED_TYPES = (Trace, MessageTable, MarkerTable, SharedColumn, Sampler, Handlers, *_SPECS)
+_SHARED_TYPES = (Trace, SharedColumn, Sampler, Handlers, *_SPECS)
 
 
 COMPRESSION_LEVEL = 1
@@ -36,9 +34,13 @@ def _fetch(_number: int) -> Any:
 
 
 class SharedObjects:
-    """What the worlds of one branch have in common, numbered in order of first meeting."""
+    """What the worlds of one branch have in common, numbered in order of first meeting.
 
-    def __init__(self) -> None:
+    `types` are those of the protocol, beside what every protocol shares.
+    """
+
+    def __init__(self, types: tuple[type, ...]) -> None:
+        self._reducers = dict.fromkeys((*_SHARED_TYPES, *types), self.reduce)
         self.objects: list[Any] = []
         self._numbers: dict[int, int] = {}
 
@@ -54,7 +56,7 @@ class SharedObjects:
         """The live state as bytes."""
         stream = io.BytesIO()
         pickler = pickle.Pickler(stream, protocol=5)
-        pickler.dispatch_table = dict.fromkeys(_SHARED_TYPES, self.reduce)
+        pickler.dispatch_table = self._reducers
         pickler.dump(runtime)
         return zlib.compress(stream.getvalue(), COMPRESSION_LEVEL)
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator.protocols.pulsar.verdicts.facts import Facts
-from simulator.protocols.pulsar.verdicts.followed import Followed, follow
-from simulator.protocols.pulsar.verdicts.read import History
-from simulator.protocols.pulsar.verdicts.windows import Window, windows_of
+from simulator.protocols.manifest import StrategyComparison
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.strategies import (
     STRATEGIES,
@@ -22,7 +19,6 @@ from simulator.scenarios.strategies import (
     under,
     with_strategy,
 )
-from simulator.trace.trace import Trace
 from simulator.variants import CommandLog, Variant
 from simulator.what_if import Rerun
 from simulator.world import World
@@ -38,14 +34,6 @@ __all__ = [
     "strategy_runs",
     "under",
 ]
-
-MESSAGES_MOST = 10_000
-"""Messages that a column draws: six numbers each, for three columns under a megabyte."""
-PASSAGES_MOST = 2_000
-"""Markers and requests that a column draws; a snapshot a second for ten minutes is fewer."""
-
-_FAULTS = ("cluster.crashed", "cluster.lost", "cluster.restarted", "link.cut", "link.slowed", "link.healed")
-_TRAVELLING = ("snapshot_request", "snapshot_response", "subscription_update")
 
 
 def strategy_runs(scenario: Scenario, commands: CommandLog = ()) -> list[Variant]:
@@ -66,30 +54,23 @@ def strategy_runs(scenario: Scenario, commands: CommandLog = ()) -> list[Variant
 
 
 def costs(world: World) -> dict[str, int]:
-    """What telling took: markers as stored entries and bytes in all logs, requests and their bytes on the
-    links.
+    """What synchronising took: markers as stored entries and bytes in all logs, requests and their bytes on
+    the links.
     """
-    trace = world.trace
-    sizes = [
-        trace.row(seq)["size_bytes"]
-        for seq in trace.seqs(0, world.seq, types=("marker.written", "marker.stored"), limit=None)
-    ]
-    requests = [
-        trace.row(seq)["size_bytes"]
-        for seq in trace.seqs(0, world.seq, types=("acknowledgements.sent",), limit=None)
-    ]
-    return {
-        "marker_entries": len(sizes),
-        "marker_bytes": sum(sizes),
-        "requests": len(requests),
-        "request_bytes": sum(requests),
-    }
+    return _declared(world).costs(world)
+
+
+def _declared(world: World) -> StrategyComparison:
+    declared = world.protocol.comparison
+    if declared is None:
+        raise ValueError(f"runs of {world.protocol.name} have no strategies to compare")
+    return declared
 
 
 def result(strategy: str, world: World) -> dict[str, Any]:
     """One strategy's entry of `comparison[]`: figures as in the summary."""
     summary = world.summary()
-    kept = ("trace_sha256", "failovers", "ack_sync", "commands", "violations")
+    kept = ("trace_sha256", *_declared(world).figures, "commands", "violations")
     return {"strategy": strategy, **{name: summary[name] for name in kept}, "costs": costs(world)}
 
 
@@ -98,106 +79,9 @@ def column(rerun: Rerun) -> dict[str, Any]:
     what travelled meanwhile.
     """
     world = rerun.world
-    facts = Facts(History(world.trace), world.scenario)
     told = result(rerun.variant.key, world)
-    windows = windows_of(facts)
-    told["followed"] = [_followed(world.trace, facts, window) for window in windows]
+    told["followed"] = _declared(world).followed(world)
     told["until_us"] = world.now_us
     # with commands by hand it is not the whole run
     told["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text
     return told
-
-
-def _followed(trace: Trace, facts: Facts, window: Window) -> dict[str, Any]:
-    followed = follow(facts, window, MESSAGES_MOST)
-    # None: open to the end
-    closed_us = trace.at_us(window.closed_seq) if window.closed_seq < len(trace) else None
-    where = {
-        "subscription": facts.name(window.subscription),
-        "from": facts.name(window.source),
-        "to": facts.name(window.target),
-        "mode": facts.name(window.mode),
-        "at_us": window.opened_us,
-        "closed_us": closed_us,
-    }
-    messages = None if followed is None else _packed(followed)
-    return {
-        **where,
-        "messages": messages,
-        "passages": _passages(trace, facts, window),
-        "faults": _faults(trace),
-    }
-
-
-def _packed(followed: Followed) -> dict[str, Any]:
-    return {name: getattr(followed, name) for name in Followed.__slots__}
-
-
-def _passages(trace: Trace, facts: Facts, window: Window) -> list[dict[str, Any]]:
-    """Markers and requests between the two clusters: kind, from, left_us, arrived_us (null: not by the
-    end), lost.
-    """
-    clusters, topics = (
-        {facts.name(window.source), facts.name(window.target)},
-        {facts.name(topic) for topic in facts.topics_of(window.subscription)},
-    )
-    found: dict[tuple[str, int], dict[str, Any]] = {}
-    types = (
-        "marker.written",
-        "marker.stored",
-        "marker.lost",
-        "marker.dropped",
-        "acknowledgements.sent",
-        "acknowledgements.applied",
-        "acknowledgements.lost",
-    )
-    for seq in trace.seqs(0, len(trace), types=types, limit=None):
-        row = trace.row(seq)
-        if row["topic"] not in topics or row["cluster"] not in clusters or len(found) >= PASSAGES_MOST:
-            continue
-        if row["type"] in ("marker.written", "acknowledgements.sent"):
-            _leaves(found, row, seq, clusters, facts.name(window.subscription))
-        else:
-            _ends(found, row)
-    return list(found.values())
-
-
-def _leaves(found: dict, row: dict[str, Any], seq: int, clusters: set[str], subscription: str) -> None:
-    marker = row["type"] == "marker.written"
-    kind = row["reason"] if marker else "request"
-    to = next(iter(sorted(clusters - {row["cluster"]}))) if row.get("peer") is None else row["peer"]
-    if (
-        to not in clusters
-        or (marker and kind not in _TRAVELLING)
-        or row.get("subscription", subscription) not in (None, subscription)
-    ):
-        return
-    found[("marker", row["marker"]) if marker else ("request", seq)] = {
-        "kind": kind,
-        "from": row["cluster"],
-        "left_us": row["at_us"],
-        "arrived_us": None,
-        "lost": False,
-    }
-
-
-def _ends(found: dict, row: dict[str, Any]) -> None:
-    passage = found.get(
-        ("marker", row["marker"]) if row["type"].startswith("marker.") else ("request", row["evidence_seq"])
-    )
-    if passage is None or passage["arrived_us"] is not None:
-        return
-    if row["type"] == "marker.stored" and row["cluster"] == passage["from"]:
-        return
-    passage["arrived_us"], passage["lost"] = (
-        row["at_us"],
-        row["type"] not in ("marker.stored", "acknowledgements.applied"),
-    )
-
-
-def _faults(trace: Trace) -> list[dict[str, Any]]:
-    rows = (trace.row(seq) for seq in trace.seqs(0, len(trace), types=_FAULTS, limit=None))
-    return [
-        {"type": row["type"], "cluster": row["cluster"], "peer": row.get("peer"), "at_us": row["at_us"]}
-        for row in rows
-    ]

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import Any, TextIO
 
 from simulator.comparison import result, strategy_named, strategy_runs, under
-from simulator.protocols.pulsar.admin import AdminError, with_notes
 from simulator.report_text import readable_comparison, readable_summary
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.expectations import broken_expectations
@@ -23,7 +22,9 @@ from simulator.scenarios.loader import load_scenario, parse_overrides
 from simulator.scenarios.problems import Problem, ScenarioError, Wrong, read_all
 from simulator.scenarios.remarks import remarks
 from simulator.scenarios.units import parse_duration
-from simulator.world import ENGINE_VERSION, World
+from simulator.system.admin_tools import AdminError, with_notes
+from simulator.version import ENGINE_VERSION
+from simulator.world import World
 
 EXIT_FINE, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import execute
@@ -20,7 +20,7 @@ from simulator.trace.trace import BLOCK_ROWS
 if TYPE_CHECKING:
     from simulator.branch import Branch
     from simulator.scenarios.model import Scenario
-    from simulator.world import World
+    from simulator.trace.trace import Trace
 
 BRANCHES_MAX = 20
 """Branches of a lab: each may hold as many rows as a lab, and a list of more cannot be overlooked."""
@@ -37,6 +37,44 @@ class CommandResult:
     code: str | None = None
     error: str | None = None
     hint: str | None = None
+
+
+class Run(Protocol):
+    """What a command or a seek under way asks of its world."""
+
+    runtime: System
+    applying: Applying | None
+
+    @property
+    def whole(self) -> bool: ...
+
+    @property
+    def now_us(self) -> int: ...
+
+    @property
+    def furthest_us(self) -> int: ...
+
+    @property
+    def seq(self) -> int: ...
+
+    @property
+    def trace(self) -> Trace: ...
+
+    @property
+    def branches(self) -> list[dict]: ...
+
+    @property
+    def present_branch(self) -> Branch: ...
+
+    def advance(self, until_us: int, events: int) -> bool: ...
+
+    def check(self, command: dict) -> dict: ...
+
+    def begin_branch(self, command: dict) -> Branch: ...
+
+    def drop_branch(self, parent: Branch) -> None: ...
+
+    def load_nearest(self, at_us: int) -> None: ...
 
 
 class Undo:
@@ -61,7 +99,7 @@ class Undo:
 class Applying:
     """A command under way. `step` runs a slice of its instant; `result` is there when `step` gives False."""
 
-    def __init__(self, world: World, command: dict) -> None:
+    def __init__(self, world: Run, command: dict) -> None:
         self.world = world
         self.result: CommandResult | None = None
         self._command = command
@@ -223,7 +261,7 @@ class Advancing:
 class Seek:
     """A seek under way. `step` does a slice of it."""
 
-    def __init__(self, world: World, at_us: int) -> None:
+    def __init__(self, world: Run, at_us: int) -> None:
         self.world = world
         self.at_us = at_us
         self._begun = False
@@ -232,8 +270,8 @@ class Seek:
 
     def _begin(self) -> None:
         world, self._begun = self.world, True
-        if self.at_us < world.now_us or world._branch.nearest_us(self.at_us) > world.now_us:
-            world._load(self.at_us)
+        if self.at_us < world.now_us or world.present_branch.nearest_us(self.at_us) > world.now_us:
+            world.load_nearest(self.at_us)
 
     def step(self, events: int = SLICE_EVENTS) -> bool:
         """Run at most about `events` queue events; True while more is left."""

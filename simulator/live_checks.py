@@ -7,7 +7,8 @@ branch reads nothing twice.
 
 from __future__ import annotations
 
-from simulator.checks import Checks, Violation
+from simulator.checks.checks import Checks
+from simulator.checks.violation import Violation
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 

@@ -15,14 +15,9 @@ from typing import Any
 
 from simulator import stepping, summary
 from simulator.branch import BY_HAND, Branch, memory_bytes, put_by_hand
-from simulator.checks import Checks
+from simulator.checks.checks import Checks
 from simulator.counting.results import CountedRun
 from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
-from simulator.protocols.pulsar import admin
-from simulator.protocols.pulsar.failover import forecasting
-from simulator.protocols.pulsar.summary_sections.broker_load import broker_load
-from simulator.protocols.pulsar.views import inspection
-from simulator.protocols.pulsar.views.snapshot_rules import snapshot_rules
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.commands import normalise_command
 from simulator.scenarios.loader import load_scenario
@@ -30,7 +25,6 @@ from simulator.scenarios.model import Scenario
 from simulator.trace.trace import Trace
 from simulator.views import live
 
-ENGINE_VERSION = "0.1.0"
 ROWS_MAX = 5_000_000
 """Rows of a branch: about 200 MB of trace.
 
@@ -216,10 +210,10 @@ class World(Advancing):
             raise ValueError(f"there is no branch {number}: there are 0 to {len(self._branches) - 1}")
         at_us = min(self.now_us, self._branches[number].furthest_us)
         self._branch = self._branches[number]
-        self._load(at_us)
+        self.load_nearest(at_us)
         return Seek(self, at_us)
 
-    def _load(self, at_us: int) -> None:
+    def load_nearest(self, at_us: int) -> None:
         """The nearest state at or before an instant."""
         self.runtime = self._branch.load(at_us)
         self._counted = None
@@ -301,7 +295,7 @@ class World(Advancing):
 
     def summary(self) -> dict:
         """The summary of the run up to now (docs/counting.md)."""
-        return summary.summarise(self)
+        return summary.summarise(self, self.protocol)
 
     def counted(self) -> CountedRun:
         """Everything counted up to now."""
@@ -368,7 +362,7 @@ class World(Advancing):
 
     def failovers(self) -> list[dict]:
         """`failovers[]` of the summary, without the rest of it."""
-        return summary.failovers_of(self, self.counted())
+        return self.protocol.failovers(self)
 
     @property
     def command_results(self) -> list[dict]:
@@ -382,42 +376,33 @@ class World(Advancing):
         here = (self.branch, self.now_us, self.seq)
         if self._forecasts[0] != here:
             self._forecasts = (here, {})
-        source = source or forecasting.source_of(self.runtime, subscription)
-        known = self._forecasts[1]
-        if (subscription, source) not in known:
-            found = forecasting.forecast(self.runtime, subscription, source)
-            known[subscription, source] = {
-                remote: figures
-                for remote, figures in found.items()
-                if forecasting.is_target(self.runtime, subscription, remote)
-            }
-        return known[subscription, source]
+        forecasts, made = self.protocol.forecasts, self._forecasts[1]
+        source = source or forecasts.source_of(self.runtime, subscription)
+        if (subscription, source) not in made:
+            made[subscription, source] = forecasts.to_targets(self.runtime, subscription, source)
+        return made[subscription, source]
 
     def sync_lag(self, subscription: str) -> dict[str, int]:
         """Per remote how old the oldest message is that its cursor does not cover, us."""
-        return forecasting.sync_lag(self.runtime, subscription)
+        return self.protocol.forecasts.sync_lag(self.runtime, subscription)
 
     def snapshot_rules(self, topic: str) -> dict[str, dict]:
         """By cluster that has the topic: which of the tick's rules stops a snapshot now, in words, and
         what would let it go on.
         """
-        return {
-            name: snapshot_rules(self.runtime, name, topic)
-            for name in self.runtime.cluster_names
-            if topic in self.runtime.clusters[name].topics
-        }
+        return self.protocol.inspection.snapshot_rules(self.runtime, topic)
 
     def view(self, judged_us: int | None = None) -> dict:
         """The live state for the page. Claims are judged up to now, or up to the instant `judged_us`."""
-        return live.view(self, judged_us)
+        return live.view(self, self.protocol, judged_us)
 
     def broker_load(self) -> dict:
         """Load of declared brokers over time and latency of their readers."""
-        return broker_load(self)
+        return self.protocol.inspection.broker_load(self)
 
     def cells(self, cluster: str, topic: str, first: int, count: int) -> dict:
         """Cells of a log for the page."""
-        return inspection.cells(self.runtime, cluster, topic, first, count)
+        return self.protocol.inspection.cells(self.runtime, cluster, topic, first, count)
 
     def flights(self, limit: int = 500) -> tuple[list[dict], dict[str, int]]:
         """Things on the wire: a sample, and how many on each link."""
@@ -425,13 +410,13 @@ class World(Advancing):
 
     def marker(self, number: int) -> dict:
         """A marker's bytes, JSON and travels."""
-        return inspection.marker(self, number)
+        return self.protocol.inspection.marker(self, number)
 
     def begin_admin(self, tool: str, cluster: str, topic: str | None = None) -> Iterator[None]:
         """What an operator's tool prints now, in pieces: yields between them, returns the answer
         (docs/admin.md). Raises AdminError.
         """
-        return admin.ask(self.runtime, tool, cluster, topic)
+        return self.protocol.admin.ask(self.runtime, tool, cluster, topic)
 
     def admin(self, tool: str, cluster: str, topic: str | None = None) -> dict:
         """The same at once."""

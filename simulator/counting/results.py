@@ -1,5 +1,4 @@
-"""What counting yields, as plain values; `simulator.protocols.pulsar.verdicts.summary` prints them as the
-contract says.
+"""What counting yields, as plain values; the protocol's `verdicts` give them their names in the summary.
 
 Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of
 `by_cause`, also at nought. Lists of duplicates and losses keep columns and make an entry only when one is

@@ -1,86 +1,25 @@
-"""The protocols that the lab knows: for each what builds it, counts it, shows it and tells it.
+"""The protocols that the lab knows: the list of their manifests, and what is asked across all of them.
 
-The world asks nothing else.
-
-To add one: a folder beside `simulator/protocols/pulsar/` with a `System` of its own, and one entry here
-(CONTRIBUTING.md, "A protocol").
+To add one: a folder beside the others with a `manifest.py`, and one entry here (CONTRIBUTING.md, "A
+protocol").
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator import summary
-from simulator.protocols.emqx.stability import tables as emqx_tables
-from simulator.protocols.emqx.system import build as build_emqx
-from simulator.protocols.emqx.system import flights as emqx_flights
-from simulator.protocols.emqx.verdicts.groups import count_groups
-from simulator.protocols.emqx.views import view as emqx
-from simulator.protocols.emqx.what_if.changes import CHANGES as EMQX_CHANGES
-from simulator.protocols.emqx.what_if.compared import COMPARED as EMQX_COMPARED
-from simulator.protocols.pulsar.system import build as build_pulsar
-from simulator.protocols.pulsar.verdicts.count import count_run
-from simulator.protocols.pulsar.views import inspection
-from simulator.protocols.pulsar.views import view as pulsar
-from simulator.protocols.pulsar.what_if.changes import CHANGES as PULSAR_CHANGES
-from simulator.protocols.pulsar.what_if.compared import COMPARED as PULSAR_COMPARED
-from simulator.scenarios.families import EMQX, PULSAR
+from simulator.protocols.emqx.manifest import MANIFEST as EMQX
+from simulator.protocols.pulsar.manifest import MANIFEST as PULSAR
 
 if TYPE_CHECKING:
-    from simulator.counting.results import CountedRun
-    from simulator.scenarios.changes import Change
+    from simulator.protocols.manifest import Manifest
     from simulator.scenarios.model import Scenario
-    from simulator.system.compared import Compared
-    from simulator.system.system import System
-    from simulator.trace.trace import Trace
-    from simulator.world import World
+
+PROTOCOLS: dict[str, Manifest] = {manifest.name: manifest for manifest in (PULSAR, EMQX)}
+"""In this order their sections stand in a summary, and their claims in the list of all claims."""
 
 
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """`build(scenario, seed, trace)` gives a system at instant 0, its calendar filled; `count(trace,
-    scenario, upto_seq)` reads rows only; `view(world)` is the protocol's part of the live state,
-    `flights(system, limit)` what is on the wire and how much on each link; `sections` are its sections of
-    the summary; `changes` are tried one at a time to see what would have helped, and the runs `compared`
-    by that; `tables()` what a page draws of its code and never changes, such as state machines.
-    """
-
-    build: Callable[[Scenario, int, Trace], System]
-    count: Callable[[Trace, Scenario, int | None], CountedRun]
-    view: Callable[[World], dict[str, Any]]
-    flights: Callable[[Any, int], tuple[list[dict], dict[str, int]]]
-    sections: Mapping[str, Callable[[World], Any]]
-    changes: tuple[Change, ...]
-    compared: Compared
-    tables: Callable[[], dict[str, Any]] = dict
-
-
-PROTOCOLS: dict[str, Protocol] = {
-    PULSAR: Protocol(
-        build_pulsar,
-        count_run,
-        pulsar.view,
-        inspection.flights,
-        summary.PULSAR_SECTIONS,
-        PULSAR_CHANGES,
-        PULSAR_COMPARED,
-    ),
-    EMQX: Protocol(
-        build_emqx,
-        count_groups,
-        emqx.view,
-        emqx_flights,
-        summary.EMQX_SECTIONS,
-        EMQX_CHANGES,
-        EMQX_COMPARED,
-        emqx_tables,
-    ),
-}
-
-
-def protocol_of(scenario: Scenario) -> Protocol:
+def protocol_of(scenario: Scenario) -> Manifest:
     """The protocol of the scenario's family."""
     return PROTOCOLS[scenario.protocol]
 
@@ -88,3 +27,22 @@ def protocol_of(scenario: Scenario) -> Protocol:
 def tables_of(scenario: Scenario) -> dict[str, Any]:
     """What a page draws of the code of a scenario's protocol."""
     return protocol_of(scenario).tables()
+
+
+def section_names() -> tuple[str, ...]:
+    """The sections of the summary that belong to protocols, of all of them in order."""
+    return tuple(dict.fromkeys(name for protocol in PROTOCOLS.values() for name in protocol.sections))
+
+
+def admin_tools() -> tuple[str, ...]:
+    """The operator's tools that some protocol prints."""
+    return tuple(tool for protocol in PROTOCOLS.values() for tool in protocol.admin.tools)
+
+
+def claims() -> tuple[str, ...]:
+    """Every claim: those about rows, protocol by protocol, then those about counted failovers."""
+    lists = [protocol.checks for protocol in PROTOCOLS.values()]
+    return (
+        *(check.claim for checks in lists for check in checks.of_rows),
+        *(check.claim for checks in lists for check in checks.of_counts),
+    )

@@ -8,21 +8,22 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.world import World
+    from simulator.protocols.manifest import Manifest
+    from simulator.system.run_view import RunView
 
 
-def view(world: World, judged_us: int | None = None) -> dict[str, Any]:
+def view(run: RunView, protocol: Manifest, judged_us: int | None = None) -> dict[str, Any]:
     """Everything that the diagram shows at this instant; broken claims only up to `judged_us` where that
     is given.
     """
-    runtime = world.runtime
-    violations = world.violations if judged_us is None else world.violations_until(judged_us)
+    runtime = run.runtime
+    violations = run.violations if judged_us is None else run.violations_until(judged_us)
     return {
         "at_us": runtime.now_us,
         "seq": runtime.seq,
-        "branch": world.branch,
-        "furthest_us": world.furthest_us,
-        "limit_reached": world.limit_reached,
+        "branch": run.branch,
+        "furthest_us": run.furthest_us,
+        "limit_reached": run.limit_reached,
         "violations": [asdict(violation) for violation in violations],
-        **world.protocol.view(world),
+        **protocol.view(run),
     }

@@ -4,7 +4,7 @@ mutation of the rule that it names.
 
 import pytest
 
-from simulator.checks import Checks
+from simulator.checks.checks import Checks
 from simulator.protocols.emqx import leader, protocol
 from simulator.protocols.emqx.agent import Agent
 from simulator.protocols.emqx.borrower import Borrower

@@ -5,7 +5,8 @@ rows by checks that are copied between, which must say the same.
 from __future__ import annotations
 
 from simulator import World, load_scenario_text
-from simulator.checks import Checks, Violation
+from simulator.checks.checks import Checks
+from simulator.checks.violation import Violation
 
 
 def violations_of(world: World, *pieces_rows: int) -> list[Violation]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from simulator.checks import CLAIMS
+from simulator.checks.checks import CLAIMS
 from simulator.protocols.pulsar.broadcast import rows as fan_out_rows
 from simulator.protocols.pulsar.broadcast.audience import Audience
 from simulator.protocols.pulsar.broadcast.broker import Broker

@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.checks import CLAIMS, Checks
+from simulator.checks.checks import CLAIMS, Checks
 from tests.simulator.written_trace import WrittenTrace, scenario
 
 CLAIM = CLAIMS[1]

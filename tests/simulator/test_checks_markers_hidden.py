@@ -1,6 +1,6 @@
 """No marker reaches a client."""
 
-from simulator.checks import CLAIMS, Checks
+from simulator.checks.checks import CLAIMS, Checks
 from simulator.trace.registry import NULL
 from tests.simulator.written_trace import WrittenTrace, scenario
 

@@ -8,7 +8,7 @@ breaks nothing.
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks import CLAIMS, Checks
+from simulator.checks.checks import CLAIMS, Checks
 from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.ack_sync import filter as acknowledgement_filter
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.checks import CLAIMS, Checks
+from simulator.checks.checks import CLAIMS, Checks
 from simulator.trace.registry import NULL
 from tests.simulator.written_trace import WrittenTrace, scenario
 

@@ -4,7 +4,7 @@ on purpose.
 
 import pytest
 
-from simulator.checks import Checks
+from simulator.checks.checks import Checks
 from simulator.protocols.pulsar.checks.retries_wait import RetriesWait
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.replication.replicator import Replicator

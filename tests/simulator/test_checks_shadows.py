@@ -5,8 +5,8 @@ breaks none.
 import pytest
 
 from simulator import World, load_scenario_text
-from simulator.checks.checks import SHADOW_CHECKS
 from simulator.protocols.pulsar.broker.dispatch import Dispatcher
+from simulator.protocols.pulsar.checks.row_checks import SHADOW_CHECKS
 from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.protocols.pulsar.shadow import losses
 from simulator.protocols.pulsar.shadow import topic as shadow_topic

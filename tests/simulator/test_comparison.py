@@ -247,9 +247,9 @@ def test_what_travelled_between_the_clusters():
 
 
 def test_a_run_with_more_messages_than_a_picture_takes_is_not_drawn(monkeypatch):
-    monkeypatch.setattr("simulator.comparison.MESSAGES_MOST", 79)
+    monkeypatch.setattr("simulator.protocols.pulsar.views.strategies.MESSAGES_MOST", 79)
     assert column(finished(HOLE, SYNC))["followed"][0]["messages"] is None
-    monkeypatch.setattr("simulator.comparison.PASSAGES_MOST", 3)
+    monkeypatch.setattr("simulator.protocols.pulsar.views.strategies.PASSAGES_MOST", 3)
     assert len(column(finished(HOLE, SYNC))["followed"][0]["passages"]) == 3
 
 

@@ -5,7 +5,7 @@ branch.
 from __future__ import annotations
 
 from simulator import World
-from simulator.checks import Checks
+from simulator.checks.checks import Checks
 from simulator.live_checks import LiveChecks
 from simulator.protocols.pulsar.broker.subscription import Subscription
 from simulator.trace import trace as trace_module

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario_text
-from simulator.checks import Checks
+from simulator.checks.checks import Checks
 from simulator.trace.registry import NULL
 from tests.simulator.swarm_scenarios import END_MS, SUBSCRIPTION, as_text, scenarios
 

@@ -17,7 +17,7 @@ import pytest
 
 from script.benchmarks import scenarios
 from simulator import World, load_scenario, load_scenario_text
-from simulator.checks import Checks
+from simulator.checks.checks import Checks
 from simulator.kernel.clock import Clock
 from simulator.trace.trace import BLOCK_ROWS, Trace
 from visualizer.labs import jobs

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 
-def groups(world: World) -> dict[str, Any]:
+def groups(run: RunView) -> dict[str, Any]:
     """What was counted of each group."""
-    return {name: counted.summary() for name, counted in sorted(world.counted().groups.items())}
+    return {name: counted.summary() for name, counted in sorted(run.counted().groups.items())}

@@ -6,6 +6,6 @@ pieces, and whatever grows is cut where docs/admin.md says. Beside each text go 
 the tool does not say.
 """
 
-from simulator.protocols.pulsar.admin.answer import TOOLS, AdminError, ask, with_notes
+from simulator.protocols.pulsar.admin.answer import TOOLS, ask
 
-__all__ = ["TOOLS", "AdminError", "ask", "with_notes"]
+__all__ = ["TOOLS", "ask"]

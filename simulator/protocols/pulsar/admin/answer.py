@@ -15,6 +15,7 @@ from simulator.protocols.pulsar.admin import metrics, stats_internal, truth
 from simulator.protocols.pulsar.admin.printed import Line, Path, Printer
 from simulator.protocols.pulsar.admin.stats import TopicStats, counters
 from simulator.protocols.pulsar.admin.tallies import count
+from simulator.system.admin_tools import AdminError
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.admin.tallies import Tallies
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.runtime import Runtime
 
 TOOLS = ("stats", "stats-internal", "metrics")
-
-
-class AdminError(Exception):
-    """A question that has no answer; `hint` says what would be right."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def ask(runtime: Runtime, tool: str, cluster: str, topic_name: str | None = None) -> Iterator[None]:
@@ -139,14 +132,3 @@ def _differences(lines: list[Line], others: dict[str, dict[Path, str]]) -> list[
         if elsewhere:
             found.append([number, elsewhere])
     return found
-
-
-def with_notes(answer: dict[str, Any]) -> str:
-    """The text with each note under its line, for a terminal."""
-    notes = dict(answer["notes"])
-    lines = []
-    for number, line in enumerate(answer["text"].splitlines()):
-        lines.append(line)
-        if number in notes:
-            lines.append(f"{' ' * (len(line) - len(line.lstrip()))}^ {notes[number]}")
-    return "".join(f"{line}\n" for line in lines)

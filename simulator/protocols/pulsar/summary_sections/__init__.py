@@ -1,3 +1,1 @@
-"""Sections of the summary that belong to one system each: a function of the world, named in
-`simulator.summary.SECTIONS`.
-"""
+"""Sections of the summary: each a function of the run, listed in the protocol's manifest."""

@@ -8,10 +8,10 @@ from simulator.protocols.pulsar.ack_sync.sync import NONE
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 
-def ack_sync(world: World) -> dict[str, dict[str, dict[str, Any]]]:
+def ack_sync(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
     """{subscription: {cluster: {filtered, last_sync_us}}} of the subscriptions that synchronise, by the
     scenario or by a migration, and the clusters that have them.
 
@@ -19,7 +19,7 @@ def ack_sync(world: World) -> dict[str, dict[str, dict[str, Any]]]:
     instant at which it last took in what a peer says (null: never); partitions are summed, and the latest
     counts.
     """
-    runtime = world.runtime
+    runtime = run.runtime
     told: dict[str, dict[str, dict[str, Any]]] = {}
     for name in sorted(runtime.subscriptions):
         found = {

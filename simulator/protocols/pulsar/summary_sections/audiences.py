@@ -15,18 +15,18 @@ from simulator.protocols.pulsar.summary_sections.brokers import distribution, pu
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 
-def audiences(world: World) -> dict[str, Any]:
+def audiences(run: RunView) -> dict[str, Any]:
     """By audience, its partitions together."""
     by_name: dict[str, list[Audience]] = {}
-    for audience in world.runtime.fan_out.audiences:
+    for audience in run.runtime.fan_out.audiences:
         by_name.setdefault(audience.name, []).append(audience)
     if not by_name:
         return {}
-    published_us = published_instants(world.trace, world.seq)
-    who, when_us, message = rows_of(world.trace, world.seq, "message.delivered", ("subscription",))
+    published_us = published_instants(run.trace, run.seq)
+    who, when_us, message = rows_of(run.trace, run.seq, "message.delivered", ("subscription",))
     result = {}
     for name, parts in sorted(by_name.items()):
         chosen = who["subscription"] == parts[0].number

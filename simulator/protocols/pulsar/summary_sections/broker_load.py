@@ -23,28 +23,28 @@ from simulator.protocols.pulsar.summary_sections.brokers import (
 )
 
 if TYPE_CHECKING:
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 SPANS = 120
 """Spans that the run so far is cut into: about one for every five pixels of a chart."""
 
 
-def broker_load(world: World) -> dict[str, Any]:
+def broker_load(run: RunView) -> dict[str, Any]:
     """docs/front-door.md; every list is empty where nothing declares brokers."""
-    runtime, trace = world.runtime, world.trace
+    runtime, trace = run.runtime, run.trace
     brokers = [broker for name in runtime.cluster_names for broker in runtime.clusters[name].brokers]
-    span_us = -(-max(world.now_us, SPANS) // SPANS)
-    found = {"at_us": world.now_us, "span_us": span_us, "brokers": {}, "readers": [], "audiences": {}}
+    span_us = -(-max(run.now_us, SPANS) // SPANS)
+    found = {"at_us": run.now_us, "span_us": span_us, "brokers": {}, "readers": [], "audiences": {}}
     if not brokers:
         return found
     who, when_us, message = rows_of(
         trace,
-        world.seq,
+        run.seq,
         "message.dispatched",
         ("cluster", "topic", "subscription", "size_bytes", "duration_us"),
     )
-    waited_us = when_us - published_instants(trace, world.seq).of(message)
-    served_by, place = brokers_of(world, who, when_us), np.minimum(when_us // span_us, SPANS - 1)
+    waited_us = when_us - published_instants(trace, run.seq).of(message)
+    served_by, place = brokers_of(run, who, when_us), np.minimum(when_us // span_us, SPANS - 1)
     for broker in sorted(brokers, key=lambda one: one.name):
         chosen = served_by == broker.number
         found["brokers"][broker.name] = {
@@ -67,7 +67,7 @@ def broker_load(world: World) -> dict[str, Any]:
     for key in np.unique(reader).tolist():
         cluster, topic, subscription = key >> 2 * _NAME_BITS, key >> _NAME_BITS & _ONE_NAME, key & _ONE_NAME
         chosen = reader == key
-        last = waited_us[chosen][when_us[chosen] > world.now_us - RECENT_US]
+        last = waited_us[chosen][when_us[chosen] > run.now_us - RECENT_US]
         who_reads = {
             "name": names[subscription],
             "cluster": names[cluster],

@@ -17,32 +17,30 @@ from simulator.trace.trace import BLOCK_ROWS
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.system.run_view import RunView
     from simulator.trace.trace import Trace
-    from simulator.world import World
 
 MILLION = 1_000_000
 _ID_BITS = 40
 """A message as one integer: producer's name number and sequence id."""
 
 
-def brokers(world: World) -> dict[str, Any]:
+def brokers(run: RunView) -> dict[str, Any]:
     """By broker: where it is, what it serves, what it has done and how long its queue is."""
-    found = [
-        broker for name in world.runtime.cluster_names for broker in world.runtime.clusters[name].brokers
-    ]
-    peaks = _busiest_seconds(world) if found else {}
+    found = [broker for name in run.runtime.cluster_names for broker in run.runtime.clusters[name].brokers]
+    peaks = _busiest_seconds(run) if found else {}
     return {
         broker.name: {**broker_figures(broker), "bytes_out_per_s_max": peaks.get(broker.number, 0)}
         for broker in sorted(found, key=lambda broker: broker.name)
     }
 
 
-def _busiest_seconds(world: World) -> dict[int, int]:
+def _busiest_seconds(run: RunView) -> dict[int, int]:
     """By broker the most bytes that left it within one second of the clock."""
     who, when_us, _message = rows_of(
-        world.trace, world.seq, "message.dispatched", ("cluster", "topic", "size_bytes")
+        run.trace, run.seq, "message.dispatched", ("cluster", "topic", "size_bytes")
     )
-    served_by = brokers_of(world, who, when_us)
+    served_by = brokers_of(run, who, when_us)
     return {
         broker: int(
             np.bincount(
@@ -53,16 +51,16 @@ def _busiest_seconds(world: World) -> dict[int, int]:
     }
 
 
-def brokers_of(world: World, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
+def brokers_of(run: RunView, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
     """The broker (name number) of each dispatch, by its `cluster`, `topic` and instant: the one that
     `topic.assigned` said last before.
 
     At the very instant of a move what still leaves belongs to the broker before, for a command takes effect
     at the end of its instant.
     """
-    trace = world.trace
+    trace = run.trace
     served_by = np.full(len(when_us), -1, dtype=np.int64)
-    for seq in trace.seqs(0, world.seq, types=("topic.assigned",)):
+    for seq in trace.seqs(0, run.seq, types=("topic.assigned",)):
         row = trace.row(seq)
         cluster, topic, broker = (trace.number(row[name]) for name in ("cluster", "topic", "broker"))
         served_by[(who["cluster"] == cluster) & (who["topic"] == topic) & (when_us > row["at_us"])] = broker
@@ -87,11 +85,11 @@ def broker_figures(broker: Broker) -> dict[str, Any]:
     }
 
 
-def latency(world: World) -> dict[str, Any]:
+def latency(run: RunView) -> dict[str, Any]:
     """By subscription and cluster: `distribution` of its latencies, where its topic is on a declared
     broker.
     """
-    runtime, trace = world.runtime, world.trace
+    runtime, trace = run.runtime, run.trace
     served = {
         (subscription.number, cluster.number): (subscription.name, name)
         for name, cluster in runtime.clusters.items()
@@ -101,9 +99,9 @@ def latency(world: World) -> dict[str, Any]:
     }
     if not served:
         return {}
-    published_us = published_instants(trace, world.seq)
+    published_us = published_instants(trace, run.seq)
     result: dict[str, Any] = {}
-    who, when, message = rows_of(trace, world.seq, "message.delivered", ("subscription", "cluster"))
+    who, when, message = rows_of(trace, run.seq, "message.delivered", ("subscription", "cluster"))
     for key, (subscription, cluster) in sorted(served.items(), key=lambda entry: entry[1]):
         chosen = (who["subscription"] == key[0]) & (who["cluster"] == key[1])
         waited_us = when[chosen] - published_us.of(message[chosen])

@@ -13,17 +13,17 @@ from simulator.protocols.pulsar.summary_sections import start_checks
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.runtime import Runtime
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 
-def replicators(world: World) -> dict[str, dict[str, dict[str, Any]]]:
+def replicators(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
     """{X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error, start_check}}}}.
 
     A partitioned topic has its partitions under `partitions` and, as pulsar-admin adds them up: connected
     when all are, the largest delay, sums. `retries` is how often it had to try again over the run, after a
     failed start or a lost connection; `last_error` is what keeps it from replicating now.
     """
-    return {name: _of_cluster(world.runtime, name) for name in world.runtime.cluster_names}
+    return {name: _of_cluster(run.runtime, name) for name in run.runtime.cluster_names}
 
 
 def _of_cluster(runtime: Runtime, name: str) -> dict[str, dict[str, Any]]:
@@ -75,14 +75,14 @@ def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def topics(world: World) -> dict[str, dict[str, Any]]:
+def topics(run: RunView) -> dict[str, dict[str, Any]]:
     """{cluster: {topic: {partitions, schemas}}}: 0 partitions is a plain topic; schemas oldest first,
     versions from 0 as in Pulsar.
 
     A topic that does not exist in a cluster has no entry there; neither has a log that is only named like a
     partition.
     """
-    runtime = world.runtime
+    runtime = run.runtime
     return {
         name: {
             base: _shape(runtime, name, base)

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 
-def migrations(world: World) -> list[dict[str, Any]]:
+def migrations(world: RunView) -> list[dict[str, Any]]:
     """Every migration in the order in which it was started."""
     return [
         {
@@ -28,6 +28,6 @@ def migrations(world: World) -> list[dict[str, Any]]:
     ]
 
 
-def lookup(world: World) -> dict[str, str]:
+def lookup(world: RunView) -> dict[str, str]:
     """By tenant the cluster that the LookupService names."""
     return dict(world.runtime.lookup.tenants)

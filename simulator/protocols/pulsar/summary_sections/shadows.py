@@ -12,7 +12,7 @@ from simulator.trace.registry import CODE
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.reads import Reads
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 _SUMS = (
     "stored_bytes",
@@ -26,29 +26,29 @@ _SUMS = (
 )
 
 
-def shadows(world: World) -> dict[str, dict[str, Any]]:
+def shadows(run: RunView) -> dict[str, dict[str, Any]]:
     """By shadow topic; a partitioned one has sums, null positions, and its partitions under `partitions`."""
     told: dict[str, dict[str, Any]] = {}
-    for cluster in world.runtime.clusters.values():
+    for cluster in run.runtime.clusters.values():
         for topic in cluster.topics.values():
             if topic.source is None:
                 continue
             if topic.partition < 0:
-                told[topic.name] = _one(world, topic)
+                told[topic.name] = _one(run, topic)
             else:
-                told.setdefault(topic.base, {"partitions": {}})["partitions"][topic.name] = _one(world, topic)
+                told.setdefault(topic.base, {"partitions": {}})["partitions"][topic.name] = _one(run, topic)
     for found in told.values():
         if "partitions" in found:
             found.update(_together(list(found["partitions"].values())))
     return dict(sorted(told.items()))
 
 
-def _one(world: World, topic: ShadowTopic) -> dict[str, Any]:
+def _one(run: RunView, topic: ShadowTopic) -> dict[str, Any]:
     return {
         "source": topic.source.base,
         "last_confirmed": _text(topic.log.last_confirmed),
         "source_last_confirmed": _text(topic.source.log.last_confirmed),
-        "stored_bytes": _stored_bytes(world, topic),
+        "stored_bytes": _stored_bytes(run, topic),
         "saved_bytes": topic.saved_bytes,
         "lost_to_retention": sum(lost_messages(topic, name) for name in sorted(topic.lost)),
         "lost_by_subscription": {name: lost_messages(topic, name) for name in sorted(topic.lost)},
@@ -68,12 +68,12 @@ def _text(position: tuple[int, int]) -> str:
     return f"{position[0]}:{position[1]}"
 
 
-def _stored_bytes(world: World, topic: ShadowTopic) -> int:
+def _stored_bytes(run: RunView, topic: ShadowTopic) -> int:
     """Bytes of entries that were written for the shadow itself: counted in the trace, where every write is
     a row.
     """
-    trace, number, total = world.trace, topic.number, 0
-    columns = trace.columns(0, world.seq, ("type", "topic", "size_bytes"))
+    trace, number, total = run.trace, topic.number, 0
+    columns = trace.columns(0, run.seq, ("type", "topic", "size_bytes"))
     for name in ("message.stored", "marker.written", "marker.stored"):
         chosen = (columns["type"] == CODE[name]) & (columns["topic"] == number)
         total += int(columns["size_bytes"][chosen].sum())

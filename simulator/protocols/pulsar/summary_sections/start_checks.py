@@ -16,7 +16,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.creation.start_check import Outcome
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 COMMANDS = ("command.applied", "command.refused")
 
@@ -32,20 +32,20 @@ def _words(told: Outcome) -> dict[str, Any]:
     return {"outcome": told.outcome, "code": told.code, "local": told.local, "remote": told.remote}
 
 
-def commands(world: World) -> list[dict[str, Any]]:
+def commands(run: RunView) -> list[dict[str, Any]]:
     """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome,
     code, local, remote, error}.
 
     Where no scenario key lets clusters disagree about topics, checks that passed are left out: all do.
     """
-    results = world.command_results
-    if results and "replicators" in world.protocol.sections:
-        numbers = {seq: number for number, seq in enumerate(world.trace.seqs(0, world.seq, types=COMMANDS))}
-        telling = bool(world.scenario.namespaces) or any(
-            topic.exists is not None for topic in world.scenario.topics.values()
+    results = run.command_results
+    if results:
+        numbers = {seq: number for number, seq in enumerate(run.trace.seqs(0, run.seq, types=COMMANDS))}
+        telling = bool(run.scenario.namespaces) or any(
+            topic.exists is not None for topic in run.scenario.topics.values()
         )
-        for (asked_seq, source, target, log), (told, error) in world.runtime.start_checks.items():
-            number = _command_of(world, asked_seq, numbers) if telling or told.outcome != PASSED else None
+        for (asked_seq, source, target, log), (told, error) in run.runtime.start_checks.items():
+            number = _command_of(run, asked_seq, numbers) if telling or told.outcome != PASSED else None
             if number is not None:
                 results[number].setdefault("start_checks", []).append(
                     {"from": source, "to": target, "topic": log, **_words(told), "error": error}
@@ -53,8 +53,8 @@ def commands(world: World) -> list[dict[str, Any]]:
     return results
 
 
-def _command_of(world: World, seq: int, numbers: dict[int, int]) -> int | None:
+def _command_of(run: RunView, seq: int, numbers: dict[int, int]) -> int | None:
     """The command from which a row comes, by its number; None when it comes from none."""
     while seq != NULL and seq not in numbers:
-        seq = world.trace.row(seq).get("cause_seq", NULL)
+        seq = run.trace.row(seq).get("cause_seq", NULL)
     return numbers.get(seq)

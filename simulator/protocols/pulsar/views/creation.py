@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.runtime import Runtime
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 POINTS_MAX = 240
 """Points of the curve: one for three or four pixels of a wide page."""
@@ -32,12 +32,12 @@ page waits.
 """
 
 
-def look(world: World) -> dict[str, Any]:
+def look(run: RunView) -> dict[str, Any]:
     """{at_us, rule, clusters: {C: {state, namespaces, topics}}, replicators: […]} as of now."""
-    runtime = world.runtime
+    runtime = run.runtime
     return {
         "at_us": runtime.now_us,
-        "branch": world.branch,
+        "branch": run.branch,
         "rule": runtime.option("replicationTopicCreation"),
         "clusters": {name: _cluster(runtime.clusters[name]) for name in runtime.cluster_names},
         "replicators": _replicators(runtime),
@@ -150,7 +150,7 @@ def _soonest(parts: list[dict[str, Any]]) -> int | None:
     return min((part["next_try_us"] for part in parts if part["next_try_us"] is not None), default=None)
 
 
-def starts(world: World, source: str, target: str, topic: str) -> dict[str, Any]:
+def starts(run: RunView, source: str, target: str, topic: str) -> dict[str, Any]:
     """How one topic's replicators source -> target began so far: refusals one by one, and messages that
     wait, over time.
 
@@ -158,13 +158,13 @@ def starts(world: World, source: str, target: str, topic: str) -> dict[str, Any]
     messages of the source that were stored there since the cursor opened and are not stored at the target;
     delay_us is the age of the oldest pending send, of which replicationDelayInSeconds is the whole seconds.
     """
-    return {"refused": _refused(world, source, target, topic), "curve": _curve(world, source, target, topic)}
+    return {"refused": _refused(run, source, target, topic), "curve": _curve(run, source, target, topic)}
 
 
-def _refused(world: World, source: str, target: str, base: str) -> dict[str, list]:
+def _refused(run: RunView, source: str, target: str, base: str) -> dict[str, list]:
     rows = [
-        world.trace.row(seq)
-        for seq in world.trace.seqs(0, world.seq, types=("replicator.start-refused", "replicator.stopped"))
+        run.trace.row(seq)
+        for seq in run.trace.seqs(0, run.seq, types=("replicator.start-refused", "replicator.stopped"))
     ]
     mine = [
         row
@@ -182,18 +182,18 @@ def _base(name: str, base: str) -> bool:
     return name == base or name.startswith(f"{base}-partition-") and name.rpartition("-")[2].isdigit()
 
 
-def _curve(world: World, source: str, target: str, base: str) -> dict[str, list[int]] | None:
-    if world.seq > CURVE_ROWS_MAX:
+def _curve(run: RunView, source: str, target: str, base: str) -> dict[str, list[int]] | None:
+    if run.seq > CURVE_ROWS_MAX:
         return None
-    trace = world.trace
-    columns = trace.columns(0, world.seq, names=("type", "at_us", "cluster", "peer", "topic", "duration_us"))
+    trace = run.trace
+    columns = trace.columns(0, run.seq, names=("type", "at_us", "cluster", "peer", "topic", "duration_us"))
     logs = [number for number, name in enumerate(trace.names) if _base(name, base)]
     mine = np.flatnonzero(np.isin(columns["topic"], logs))
     rows = {name: column[mine] for name, column in columns.items()}
     rows["seq"] = mine
     here, there = trace.number(source), trace.number(target)
-    points = np.unique(np.linspace(0, world.now_us, POINTS_MAX, dtype=np.int64))
-    delays = [_delay(_of_log(rows, log), here, there, world.now_us, points) for log in logs]
+    points = np.unique(np.linspace(0, run.now_us, POINTS_MAX, dtype=np.int64))
+    delays = [_delay(_of_log(rows, log), here, there, run.now_us, points) for log in logs]
     return {
         "at_us": points.tolist(),
         "waiting": _waiting(rows, here, there, points).tolist(),

@@ -16,7 +16,7 @@ from simulator.trace.registry import MARKER_TYPES
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 MARKER_KIND, ORIGIN_KIND = 100, 1000
 """A cell's kind: origin index for messages; 100 + marker type + 1000 * (origin index + 1) for markers."""
@@ -97,14 +97,14 @@ def _flight(runtime: Runtime, replicator: Replicator, index: int, sent_us: int, 
     return {**flight, "what": "message", "producer": producer, "number": runtime.messages.sequence_id[record]}
 
 
-def marker(world: World, number: int) -> dict:
+def marker(run: RunView, number: int) -> dict:
     """Type, bytes, JSON as PIP-33 prints it, and every row of its travels."""
-    runtime = world.runtime
+    runtime = run.runtime
     if not 1 <= number <= runtime.marker_count:
         raise ValueError(f"there is no marker {number} yet: there are {runtime.marker_count}")
     found = runtime.markers[number - 1]
     payload = found.payload()
-    column = world.trace.columns(0, world.seq, names=("marker",))["marker"]
+    column = run.trace.columns(0, run.seq, names=("marker",))["marker"]
     seqs = np.flatnonzero(column == number).tolist()
     return {
         "number": number,
@@ -117,7 +117,7 @@ def marker(world: World, number: int) -> dict:
         "bytes_hex": payload.hex(),
         "metadata_hex": found.metadata().hex(),
         "json": codec.pip33_json(MARKER_TYPES[found.type], payload),
-        "travels": [world.trace.row(seq) for seq in seqs],
+        "travels": [run.trace.row(seq) for seq in seqs],
     }
 
 

@@ -14,13 +14,13 @@ from simulator.protocols.pulsar.migration.run import ENDED, RUNNING, UNDOING
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.migration import Migration
     from simulator.protocols.pulsar.runtime import Runtime
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 CLIENTS_MAX = 200
 """Names of clients in a frame, of each place."""
 
 
-def lookup_view(world: World) -> dict[str, Any]:
+def lookup_view(world: RunView) -> dict[str, Any]:
     """The LookupService now, and by tenant where its clients stand."""
     lookup = world.runtime.lookup
     clients = {tenant: _clients(world.runtime, tenant) for tenant in lookup.tenants}
@@ -33,12 +33,12 @@ def lookup_view(world: World) -> dict[str, Any]:
     }
 
 
-def migrations_view(world: World) -> list[dict[str, Any]]:
+def migrations_view(world: RunView) -> list[dict[str, Any]]:
     """Every migration in the order in which it was started; of one that has ended only what became of it."""
     return [_migration(world, migration) for migration in world.runtime.migrations]
 
 
-def _migration(world: World, migration: Migration) -> dict[str, Any]:
+def _migration(world: RunView, migration: Migration) -> dict[str, Any]:
     run, ended = migration.run, migration.run.state in ENDED
     return {
         "tenant": run.tenant,
@@ -73,7 +73,7 @@ def _progress(migration: Migration, step: str) -> dict[str, Any]:
     return migration.works[step].progress()._asdict()
 
 
-def _cost(world: World, migration: Migration) -> dict[str, Any]:
+def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
     """The forecasts are the world's own, which keeps them while it stands."""
     return readiness.cost_now(migration, world.forecast)
 

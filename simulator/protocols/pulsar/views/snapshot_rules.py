@@ -16,6 +16,15 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 
 
+def by_cluster(runtime: Runtime, topic: str) -> dict[str, dict[str, Any]]:
+    """`snapshot_rules` of each cluster that has the topic."""
+    return {
+        name: snapshot_rules(runtime, name, topic)
+        for name in runtime.cluster_names
+        if topic in runtime.clusters[name].topics
+    }
+
+
 def snapshot_rules(runtime: Runtime, cluster: str, topic_name: str) -> dict[str, Any]:
     """{"stopped_by": rule or None, "until": words, "next_tick_us", "period_us", "last_completed_us",
     "rules": [{"rule", "holds", "words"}]}.

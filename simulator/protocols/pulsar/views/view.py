@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.runtime import Runtime
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
-    from simulator.world import World
+    from simulator.system.run_view import RunView
 
 RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """What one frame may carry of lists that grow."""
@@ -49,10 +49,10 @@ REFUSALS = {
 }
 
 
-def view(world: World) -> dict[str, Any]:
+def view(run: RunView) -> dict[str, Any]:
     """This protocol's part of `World.view`."""
-    runtime = world.runtime
-    forecasts = {name: _forecast(world, name) for name in world.subscriptions}
+    runtime = run.runtime
+    forecasts = {name: _forecast(run, name) for name in run.subscriptions}
     return {
         "clusters": {
             name: {"state": runtime.clusters[name].state, "topics": _topics(runtime, name)}
@@ -72,20 +72,20 @@ def view(world: World) -> dict[str, Any]:
         "sentence": _sentence(runtime, forecasts),
         "forecast": {name: found for name, found in forecasts.items() if found is not None},
         "why_no_snapshot": {name: _refusals(runtime, name) for name in runtime.cluster_names},
-        "failovers": _failovers(world),
-        "lookup": lookup_view(world),
-        "migrations": migrations_view(world),
+        "failovers": _failovers(run),
+        "lookup": lookup_view(run),
+        "migrations": migrations_view(run),
     }
 
 
-def _failovers(world: World) -> list[dict[str, Any]]:
+def _failovers(run: RunView) -> list[dict[str, Any]]:
     """Live figures of each; of the latest of each subscription also its `entries` in the target's logs."""
-    windows = world.runtime.windows
+    windows = run.runtime.windows
     return [
         {**figures, "entries": one.window.entries()}
         if windows.get(one.subscription) is one.window
         else figures
-        for figures, one in zip(world.live_failovers(), world.runtime.failovers, strict=True)
+        for figures, one in zip(run.live_failovers(), run.runtime.failovers, strict=True)
     ]
 
 
@@ -287,9 +287,9 @@ def _producer(runtime: Runtime, name: str) -> dict[str, Any]:
     }
 
 
-def _forecast(world: World, subscription: str) -> dict[str, Any] | None:
-    source = forecasting.source_of(world.runtime, subscription)
-    return None if source is None else {"from": source, "to": world.forecast(subscription, source)}
+def _forecast(run: RunView, subscription: str) -> dict[str, Any] | None:
+    source = forecasting.source_of(run.runtime, subscription)
+    return None if source is None else {"from": source, "to": run.forecast(subscription, source)}
 
 
 def _sentence(runtime: Runtime, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:

@@ -1,0 +1,26 @@
+"""What EMQX's durable shared subscriptions declare to the rest of the lab."""
+
+from simulator.checks.knowledge import NoKnowledge
+from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
+from simulator.protocols.emqx.stability import tables
+from simulator.protocols.emqx.summary_sections.groups import groups
+from simulator.protocols.emqx.system import build, flights
+from simulator.protocols.emqx.verdicts.groups import count_groups
+from simulator.protocols.emqx.views.view import view
+from simulator.protocols.emqx.what_if.changes import CHANGES
+from simulator.protocols.emqx.what_if.compared import COMPARED
+from simulator.protocols.manifest import CheckList, Manifest
+from simulator.scenarios import families
+
+MANIFEST = Manifest(
+    name=families.EMQX,
+    build=build,
+    count=count_groups,
+    view=view,
+    flights=flights,
+    sections={"groups": groups},
+    checks=CheckList(NoKnowledge, GROUP_CHECKS),
+    changes=CHANGES,
+    compared=COMPARED,
+    tables=tables,
+)

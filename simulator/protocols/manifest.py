@@ -1,0 +1,170 @@
+"""What a protocol declares: everything that the world, the checks, the summary and the reports ask of it.
+
+Rules: each protocol has one `MANIFEST` in `simulator/protocols/<name>/manifest.py`, listed in
+`simulator/protocols/table.py`. Generic code takes the manifest of the scenario's protocol and names no
+protocol (`tests/test_protocol_folders.py`). An optional field has a default that says what a protocol without
+it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simulator.system.admin_tools import AdminError
+
+if TYPE_CHECKING:
+    from simulator.checks.check import Check
+    from simulator.counting.results import CountedRun
+    from simulator.scenarios.changes import Change
+    from simulator.scenarios.model import Scenario
+    from simulator.system.compared import Compared
+    from simulator.system.run_view import RunView
+    from simulator.system.system import System
+    from simulator.trace.trace import Trace
+
+
+# --- what a protocol without an optional part answers
+
+
+def _no_failovers(run: RunView) -> list[dict]:
+    return []
+
+
+def _command_results(run: RunView) -> list[dict]:
+    return run.command_results
+
+
+def _no_source(runtime: Any, subscription: str) -> str | None:
+    return None
+
+
+def _no_forecast(runtime: Any, subscription: str, source: str | None) -> dict[str, dict[str, int]]:
+    return {}
+
+
+def _no_lag(runtime: Any, subscription: str) -> dict[str, int]:
+    return {}
+
+
+def _no_rules(runtime: Any, topic: str) -> dict[str, dict]:
+    return {}
+
+
+def _no_cells(runtime: Any, cluster: str, topic: str, first: int, count: int) -> dict:
+    raise ValueError("this protocol has no logs that the page shows as cells")
+
+
+def _no_marker(run: RunView, number: int) -> dict:
+    raise ValueError(f"there is no marker {number}: this protocol writes none")
+
+
+def _no_broker_load(run: RunView) -> dict:
+    raise ValueError("this protocol has no brokers whose load is recorded")
+
+
+def _no_admin(runtime: Any, tool: str, cluster: str, topic: str | None) -> Iterator[None]:
+    raise AdminError(
+        f"There is no tool {tool} in a scenario of this protocol.",
+        "Ask in a scenario whose clusters hold topics.",
+    )
+
+
+# --- the parts of a manifest
+
+
+@dataclass(frozen=True, slots=True)
+class CountCheck:
+    """A claim about the counted failovers; `broken` gives (instant, reason) of each contradiction."""
+
+    claim: str
+    broken: Callable[[Sequence[dict[str, Any]]], Iterable[tuple[int, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckList:
+    """The checks in order. `knowledge()` is what they share, read once for all of them."""
+
+    knowledge: Callable[[], Any]
+    of_rows: tuple[type[Check], ...]
+    of_counts: tuple[CountCheck, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forecasts:
+    """`source_of` is where a subscription's consumers are, `to_targets` the forecast for each cluster that
+    they could move to if the source failed now, `sync_lag` per remote the age of what it lacks, us.
+    """
+
+    source_of: Callable[[Any, str], str | None] = _no_source
+    to_targets: Callable[[Any, str, str | None], dict[str, dict[str, int]]] = _no_forecast
+    sync_lag: Callable[[Any, str], dict[str, int]] = _no_lag
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Closer looks for the page; without them ValueError says so (`snapshot_rules` is empty)."""
+
+    cells: Callable[[Any, str, str, int, int], dict] = _no_cells
+    marker: Callable[[RunView, int], dict] = _no_marker
+    snapshot_rules: Callable[[Any, str], dict[str, dict]] = _no_rules
+    broker_load: Callable[[RunView], dict] = _no_broker_load
+
+
+@dataclass(frozen=True, slots=True)
+class AdminTools:
+    """The operator's tools by name and what they print, in pieces; without them AdminError says so."""
+
+    tools: tuple[str, ...] = ()
+    ask: Callable[[Any, str, str, str | None], Iterator[None]] = _no_admin
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyComparison:
+    """What a comparison of strategies shows of a run: parts of its summary, what synchronising cost, and
+    each failover followed message by message.
+    """
+
+    figures: tuple[str, ...]
+    costs: Callable[[RunView], dict[str, int]]
+    followed: Callable[[RunView], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One protocol. Required first:
+
+    - `build(scenario, seed, trace)`: a system at instant 0, its calendar filled.
+    - `count(trace, scenario, upto_seq)`: what happened, from rows only.
+    - `view(run)`: its part of the live state; `flights(system, limit)`: what is on the wire, and how much on
+      each link.
+    - `sections`: its sections of the summary, in their order.
+    - `checks`: what must hold in every run.
+    - `changes`: tried one at a time to see what would have helped; `compared`: by what those runs compare.
+
+    Optional:
+
+    - `shared_types`: append-only types that worlds of a branch share, so that checkpoints name them only.
+    - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
+    - `tables()`: what a page draws of the code and never changes, such as state machines.
+    - `forecasts`, `inspection`, `admin`, `comparison`: see each; default: none of it.
+    """
+
+    name: str
+    build: Callable[[Scenario, int, Trace], System]
+    count: Callable[[Trace, Scenario, int | None], CountedRun]
+    view: Callable[[RunView], dict[str, Any]]
+    flights: Callable[[Any, int], tuple[list[dict], dict[str, int]]]
+    sections: Mapping[str, Callable[[RunView], Any]]
+    checks: CheckList
+    changes: tuple[Change, ...]
+    compared: Compared
+    shared_types: tuple[type, ...] = ()
+    failovers: Callable[[RunView], list[dict]] = _no_failovers
+    commands: Callable[[RunView], list[dict]] = _command_results
+    tables: Callable[[], dict[str, Any]] = dict
+    forecasts: Forecasts = Forecasts()
+    inspection: Inspection = Inspection()
+    admin: AdminTools = AdminTools()
+    comparison: StrategyComparison | None = None

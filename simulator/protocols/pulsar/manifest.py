@@ -1,0 +1,79 @@
+"""What Pulsar's geo-replication declares to the rest of the lab."""
+
+from simulator.protocols.manifest import (
+    AdminTools,
+    CheckList,
+    CountCheck,
+    Forecasts,
+    Inspection,
+    Manifest,
+    StrategyComparison,
+)
+from simulator.protocols.pulsar import admin
+from simulator.protocols.pulsar.checks import causes_add_up
+from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
+from simulator.protocols.pulsar.failover import forecasting
+from simulator.protocols.pulsar.markers.entries import MarkerTable
+from simulator.protocols.pulsar.storage.messages import MessageTable
+from simulator.protocols.pulsar.summary_sections import (
+    acknowledgement_sync,
+    audiences,
+    broker_load,
+    brokers,
+    creation,
+    failovers,
+    logs,
+    migration,
+    shadows,
+    start_checks,
+)
+from simulator.protocols.pulsar.system import build
+from simulator.protocols.pulsar.verdicts.count import count_run
+from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
+from simulator.protocols.pulsar.views.forecasts import to_targets
+from simulator.protocols.pulsar.views.view import view
+from simulator.protocols.pulsar.what_if.changes import CHANGES
+from simulator.protocols.pulsar.what_if.compared import COMPARED
+from simulator.scenarios import families
+
+SECTIONS = {
+    "clusters": logs.clusters,
+    "subscriptions": logs.subscriptions,
+    "snapshots": logs.snapshots,
+    "audiences": audiences.audiences,
+    "brokers": brokers.brokers,
+    "latency": brokers.latency,
+    "ack_sync": acknowledgement_sync.ack_sync,
+    "replicators": creation.replicators,
+    "topics": creation.topics,
+    "shadows": shadows.shadows,
+    "migrations": migration.migrations,
+    "lookup": migration.lookup,
+}
+"""Always present in a summary, empty when unused."""
+
+MANIFEST = Manifest(
+    name=families.PULSAR,
+    build=build,
+    count=count_run,
+    view=view,
+    flights=inspection.flights,
+    sections=SECTIONS,
+    checks=CheckList(
+        Knowledge,
+        ROW_CHECKS,
+        (CountCheck(causes_add_up.CLAIM, causes_add_up.causes_that_do_not_add_up),),
+    ),
+    changes=CHANGES,
+    compared=COMPARED,
+    shared_types=(MessageTable, MarkerTable),
+    failovers=failovers.failovers,
+    commands=start_checks.commands,
+    forecasts=Forecasts(forecasting.source_of, to_targets, forecasting.sync_lag),
+    inspection=Inspection(
+        inspection.cells, inspection.marker, snapshot_rules.by_cluster, broker_load.broker_load
+    ),
+    admin=AdminTools(admin.TOOLS, admin.ask),
+    comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
+)

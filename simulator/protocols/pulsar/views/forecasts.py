@@ -1,0 +1,22 @@
+"""The forecast of a failover, for the clusters that consumers could move to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.protocols.pulsar.failover import forecasting
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+def to_targets(runtime: Runtime, subscription: str, source: str | None) -> dict[str, dict[str, int]]:
+    """By remote cluster what it would bring if `source` failed now, without clusters that are down or that
+    the topic was migrated away from.
+    """
+    found = forecasting.forecast(runtime, subscription, source)
+    return {
+        remote: figures
+        for remote, figures in found.items()
+        if forecasting.is_target(runtime, subscription, remote)
+    }
