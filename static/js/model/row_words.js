@@ -60,5 +60,5 @@ export function glyphOfRow(row) {
   return /crashed|lost|cut|failover\.started|violated|timed-out/.test(row.type) ? "cross" : "dot";
 }
 
-/** @returns {boolean} whether another row tells its story better, so that the list of protocol events leaves it out */
-export const isToldElsewhere = (row) => PROTOCOLS.some((protocol) => protocol.isToldElsewhere?.(row) ?? false);
+/** @returns {boolean} whether another row says the same, so that the list of protocol events leaves it out */
+export const isDetail = (row) => PROTOCOLS.some((protocol) => protocol.isDetail?.(row) ?? false);

@@ -69,22 +69,3 @@ export const lanesOf = (state) => state.welcome?.lanes ?? clustersOf(state);
 
 /** @returns {boolean} whether a cluster or node is up: the only ones that anything can move to */
 export const isUp = (state, cluster) => state.view?.clusters?.[cluster]?.state === "up";
-
-/** @returns {object | undefined} the view of one topic in one cluster */
-export const topicView = (state, cluster, topic) => state.view?.clusters?.[cluster]?.topics?.[topic];
-
-/** @returns {string[]} topics of every cluster, sorted, each once */
-export function topicsOf(state) {
-  const names = new Set();
-  for (const cluster of Object.values(state.view?.clusters ?? {})) for (const topic of Object.keys(cluster.topics ?? {})) names.add(topic);
-  return [...names].sort();
-}
-
-/** @returns {string[]} subscriptions of a topic, in any cluster, sorted, each once */
-export function subscriptionsOf(state, topic) {
-  const names = new Set();
-  for (const cluster of Object.values(state.view?.clusters ?? {})) {
-    for (const name of Object.keys(cluster.topics?.[topic]?.subscriptions ?? {})) names.add(name);
-  }
-  return [...names].sort();
-}

@@ -1,7 +1,6 @@
 /** Pulsar's geo-replication on the page. What each entry means is in `../table.js`. */
 
 import { questionOf } from "../../model/questions.js";
-import { topicsOf, subscriptionsOf } from "../../model/state.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_TWICE } from "../../pages/story_panel.js";
 import { CHOICES, HINTS, PULSAR_COMMANDS } from "./model/commands.js";
@@ -10,7 +9,7 @@ import { foldFrame, nothingFolded, takeOlder } from "./model/folds.js";
 import { pulsarMirror } from "./model/mirror.js";
 import { partitionsOf } from "./model/partitions.js";
 import { hasPeers, takesSnapshots } from "./model/possible.js";
-import { glyphOfRow, isTold, PULSAR_ROWS } from "./model/row_words.js";
+import { glyphOfRow, isDetail, PULSAR_ROWS } from "./model/row_words.js";
 import { latestFailover, pulsarSentence, secondSentence } from "./model/sentence.js";
 import { watchedOfLogs } from "./model/watched.js";
 import { ADMIN_PANEL } from "./pages/admin_panel.js";
@@ -22,6 +21,7 @@ import { MIGRATION } from "./pages/migration_panel.js";
 import { SHADOWS } from "./pages/shadow_panel.js";
 import { writeLegend } from "./render/legend.js";
 import { breakMenu } from "./transport/fault_menus.js";
+import { subscriptionsOf, topicsOf } from "./model/topics.js";
 
 /** @type {import("../table.js").Protocol} */
 export const PULSAR = {
@@ -46,7 +46,7 @@ export const PULSAR = {
   mirror: pulsarMirror,
   rows: PULSAR_ROWS,
   glyphOfRow,
-  isToldElsewhere: isTold,
+  isDetail,
   commands: PULSAR_COMMANDS,
   first_command: "producer.publish",
   argument_choices: CHOICES,

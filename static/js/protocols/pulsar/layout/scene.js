@@ -6,7 +6,6 @@
 import { markerKind } from "../model/cells.js";
 import { ENTRIES_HELD } from "../model/older_cells.js";
 import { isOurs, makeStanding } from "../model/standing.js";
-import { topicView } from "../../../model/state.js";
 import { stretchesOf } from "../model/causes.js";
 import { pinsOf } from "./pins.js";
 import { makePlane } from "../../../layout/plane.js";
@@ -14,6 +13,7 @@ import { layStrip } from "./strip.js";
 import { layLinks } from "../../../layout/links.js";
 import { backOf, fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
+import { topicView } from "../model/topics.js";
 
 /** Entries counted back at most when the window looks for the slowest cursor. */
 const LOOKED_BACK = ENTRIES_HELD;

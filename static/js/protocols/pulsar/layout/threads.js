@@ -3,7 +3,7 @@
  */
 
 import { indexOf } from "../model/positions.js";
-import { topicView } from "../../../model/state.js";
+import { topicView } from "../model/topics.js";
 
 /** Threads drawn at once; more is a curtain. */
 const THREADS_DRAWN = 7;

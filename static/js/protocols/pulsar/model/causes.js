@@ -7,7 +7,7 @@
 import { TWICE } from "./standing.js";
 import { identityOf } from "./cells.js";
 import { indexOf } from "./positions.js";
-import { topicView } from "../../../model/state.js";
+import { topicView } from "./topics.js";
 
 /** @typedef {{first: number, last: number, messages: number, cause: "missing" | "local" | "untold" | "hole" | "update" | "snapshot"}} Stretch */
 

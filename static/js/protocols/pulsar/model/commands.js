@@ -1,8 +1,8 @@
 /** Forms of Pulsar's commands: arguments with their kind, whether they must be given, and what they begin with. */
 
 import { LINK_COMMANDS } from "../../../model/link_commands.js";
-import { subscriptionsOf, topicsOf } from "../../../model/state.js";
 import { CREATION_COMMANDS } from "./commands_creation.js";
+import { subscriptionsOf, topicsOf } from "./topics.js";
 
 const required = true;
 const cluster = { name: "cluster", kind: "cluster", required };

@@ -4,8 +4,8 @@
  */
 
 import { counted } from "../../../model/format.js";
-import { topicView } from "../../../model/state.js";
 import { CREATION_WORDS } from "./consequences_creation.js";
+import { topicView } from "./topics.js";
 
 /** @type {Object<string, (command: object, state: import("../../../model/state.js").LabState, watched: object) => string[]>} */
 export const PULSAR_CONSEQUENCES = {

@@ -2,9 +2,9 @@
 
 import { counted } from "../../../model/format.js";
 import { linkSection } from "../../../model/link_words.js";
-import { topicView } from "../../../model/state.js";
 import { gapsOf } from "./acknowledged.js";
 import { positionOf } from "./positions.js";
+import { topicView } from "./topics.js";
 
 /** @returns {{title: string, lines: string[]}[]} */
 export function pulsarMirror(state, watched) {

@@ -6,8 +6,8 @@
  */
 
 import { isAcknowledged } from "./acknowledged.js";
-import { topicView } from "../../../model/state.js";
 import { TILE_CELLS } from "./tiles.js";
+import { topicView } from "./topics.js";
 
 /** A window of more entries is drawn from counting tiles, entry by entry would say nothing more. Also the cells of a log in which copies are looked for. */
 export const ENTRIES_HELD = 12_000;

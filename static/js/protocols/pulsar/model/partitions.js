@@ -1,6 +1,6 @@
 /** The partitions of one topic, by the names that Pulsar gives them. */
 
-import { topicsOf } from "../../../model/state.js";
+import { topicsOf } from "./topics.js";
 
 const PARTITION = /^(.*)-partition-(\d+)$/;
 

@@ -6,7 +6,7 @@
 import { isAcknowledged, inRanges } from "./acknowledged.js";
 import { beginKey } from "./begins.js";
 import { identityOf } from "./cells.js";
-import { topicView } from "../../../model/state.js";
+import { topicView } from "./topics.js";
 
 /**
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state

@@ -1,6 +1,7 @@
 /** What a lab can have at all: the page leaves out what its scenario can never show, instead of saying “none” of it. */
 
-import { clustersOf, topicView } from "../../../model/state.js";
+import { clustersOf } from "../../../model/state.js";
+import { topicView } from "./topics.js";
 
 const SNAPSHOT_FAMILY = "replicated-subscriptions";
 

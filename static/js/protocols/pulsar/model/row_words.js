@@ -131,11 +131,11 @@ export const PULSAR_ROWS = {
   ...CREATION_ROWS,
 };
 
-/** Rows whose story another row tells better: a marker's writing and travels, the positions of a snapshot. */
-const TOLD_ELSEWHERE = new Set(["marker.sent", "marker.handled", "marker.stored", "snapshot.position", "update.position", "cursor.persisted"]);
+/** Rows that repeat what another row says: a marker's writing and travels, the positions of a snapshot. */
+const DETAILS = new Set(["marker.sent", "marker.handled", "marker.stored", "snapshot.position", "update.position", "cursor.persisted"]);
 
 /** @returns {boolean} whether the list of protocol events leaves it out */
-export const isTold = (row) => TOLD_ELSEWHERE.has(row.type) || (row.type === "marker.written" && row.reason !== "snapshot_response");
+export const isDetail = (row) => DETAILS.has(row.type) || (row.type === "marker.written" && row.reason !== "snapshot_response");
 
 /** @returns {string | null} glyph that stands before a row: a marker's own, or one for a snapshot or a cursor; null for any other row */
 export function glyphOfRow(row) {

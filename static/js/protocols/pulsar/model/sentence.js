@@ -1,9 +1,10 @@
 /** The one sentence that the page proves, of a Pulsar lab: what a failover now would repeat, or what the last one did repeat. */
 
 import { counted, whole } from "../../../model/format.js";
-import { isUp, topicView } from "../../../model/state.js";
+import { isUp } from "../../../model/state.js";
 import { creationSentence } from "./creation.js";
 import { shadowSentence } from "./shadows.js";
+import { topicView } from "./topics.js";
 
 /** @typedef {import("../../../model/sentence.js").Part} Part */
 

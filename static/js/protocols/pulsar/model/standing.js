@@ -8,7 +8,7 @@ import { beginKey } from "./begins.js";
 import { inRanges, isAcknowledged } from "./acknowledged.js";
 import { passedOver } from "./passed_over.js";
 import { movedOf } from "./moved.js";
-import { topicView } from "../../../model/state.js";
+import { topicView } from "./topics.js";
 
 export const DONE = 1; // acknowledged here or anywhere else
 export const HERE = 2; // let go by this cluster's own cursor

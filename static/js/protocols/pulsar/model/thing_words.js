@@ -3,7 +3,7 @@
 import { isAcknowledged } from "./acknowledged.js";
 import { markerKind, originOf } from "./cells.js";
 import { positionOf } from "./positions.js";
-import { topicView } from "../../../model/state.js";
+import { topicView } from "./topics.js";
 
 const MARKERS = { 110: "request", 111: "response", 112: "snapshot marker", 113: "update" };
 

@@ -1,6 +1,6 @@
 /** What acknowledgement-state sync has told whom about the watched subscription. Pure. */
 
-import { topicView } from "../../../model/state.js";
+import { topicView } from "./topics.js";
 
 /**
  * @typedef {{from: string, to: string, acknowledged: number, known: number, at_us: number | null, next_us: number | null, on_the_wire: number, connected: boolean}} Told

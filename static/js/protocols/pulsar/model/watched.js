@@ -3,7 +3,8 @@
  * one that would take over (the target). A viewer's wishes hold while they exist; else the lab's own sentence decides.
  */
 
-import { clustersOf, isUp, lanesOf, subscriptionsOf, topicsOf, topicView } from "../../../model/state.js";
+import { clustersOf, isUp, lanesOf } from "../../../model/state.js";
+import { subscriptionsOf, topicsOf, topicView } from "./topics.js";
 
 /** @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[]}} see the shell's `model/watched.js` */
 export function watchedOfLogs(state, wish) {

@@ -1,11 +1,11 @@
 /** The snapshot under construction: one row per region asked, ring to half ring per round, what it answered, who is missing. */
 
 import { seconds, sentence, span } from "../../../model/format.js";
-import { topicView } from "../../../model/state.js";
 import { required, setText } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
+import { topicView } from "../model/topics.js";
 
 const ROW_PX = 30;
 

@@ -2,11 +2,11 @@
 
 import { counted } from "../../../model/format.js";
 import { positionOf } from "../model/positions.js";
-import { topicView } from "../../../model/state.js";
 import { required, setText } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph, pin } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
+import { topicView } from "../model/topics.js";
 
 export function makeCaches(document, root) {
   const title = required(root, "[data-part=cache-title]");

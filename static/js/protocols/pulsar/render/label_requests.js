@@ -12,9 +12,9 @@ import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../../../model/format.js";
 import { beginKey } from "../model/begins.js";
 import { HELD, LOST, STRANDED } from "../model/standing.js";
-import { subscriptionsOf, topicsOf } from "../../../model/state.js";
 import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
+import { subscriptionsOf, topicsOf } from "../model/topics.js";
 
 /** More ranges than this are not printed one by one. */
 const RANGES_PRINTED = 6;

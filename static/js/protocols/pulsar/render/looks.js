@@ -1,11 +1,11 @@
 /** A look inside a marker (JSON as PIP-33 prints it, its bytes, where it travelled) or a message (where it lies, who has acknowledged it), as nodes for the inspector. */
 
 import { bytes, seconds } from "../../../model/format.js";
-import { topicView } from "../../../model/state.js";
 import { element, putParts } from "../../../render/dom.js";
 import { isAcknowledged } from "../model/acknowledged.js";
 import { identityOf, originOf } from "../model/cells.js";
 import { positionOf } from "../model/positions.js";
+import { topicView } from "../model/topics.js";
 
 /**
  * @param {Document} document

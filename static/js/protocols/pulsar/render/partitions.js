@@ -4,10 +4,10 @@
  */
 
 import { counted, whole } from "../../../model/format.js";
-import { topicView } from "../../../model/state.js";
 import { partitionsOf } from "../model/partitions.js";
 import { element, required, setText } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";
+import { topicView } from "../model/topics.js";
 
 const ROW_PX = 12;
 

@@ -1,6 +1,6 @@
 /** What can be done to the thing that was clicked: items of the menus, from the state as it is. Data only. */
 
-import { topicView } from "../../../model/state.js";
+import { topicView } from "../model/topics.js";
 
 /** @typedef {import("../../../transport/menu.js").Item} Item */
 
