@@ -8,7 +8,7 @@
  * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link play, seek, seekSeq, command
  * @property {ReturnType<import("../wire/http.js").makeRequests>} requests
  * @property {string} base path of the lab, ending in "/"
- * @property {() => any} getState the LabState, with what the protocol folds (`PulsarState`)
+ * @property {() => any} getState the LabState, with what the protocol folds from frames
  * @property {() => object} getWatched
  * @property {(wish: object) => void} choose what to watch
  * @property {() => void} wake asks for one more drawing
