@@ -111,4 +111,5 @@ def test_what_the_rows_say_is_what_is_there(scenario):
         (cluster, name): one["partitions"] for cluster, found in told.items() for name, one in found.items()
     } == shapes
     for (cluster, name), names in schemas.items():
-        assert [one["schema"] for one in told[cluster].get(name, {"schemas": []})["schemas"]] == names
+        if (cluster, name) in shapes:  # a replicator that creates one partition registers the topic's schema
+            assert [one["schema"] for one in told[cluster][name]["schemas"]] == names
