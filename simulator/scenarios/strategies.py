@@ -46,14 +46,14 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         "local",
         "Local subscription",
-        "Nothing is told. The subscription begins in the new cluster where its own settings say.",
+        "Nothing is replicated. The subscription starts in the new cluster at its initial position.",
         False,
         False,
     ),
     Strategy(
         "snapshots",
         "Snapshots (PIP-33)",
-        "Now and then markers in the topic tie positions together, and the mark-delete is told by them.",
+        "Periodic snapshots map positions between clusters, and updates carry the mark-delete.",
         True,
         False,
     ),
@@ -61,8 +61,8 @@ STRATEGIES: tuple[Strategy, ...] = (
         "acknowledgement-sync",
         "Acknowledgement-state sync",
         (
-            "Mark-delete and single acknowledgements are told beside the topic, by the positions that "
-            "messages had at home."
+            "Mark-delete and individual acknowledgements are sent outside the topic, by the messages' "
+            "positions in the source cluster."
         ),
         False,
         True,

@@ -43,8 +43,8 @@ ELSEWHERE = (
 NOT_NOW = Refused(
     "no-redis",
     (
-        "The server's processes cannot reach one another (Redis does not answer), so nobody knows which of "
-        "them runs this lab."
+        "The server's processes cannot reach one another (Redis does not answer), so it is unknown which "
+        "of them runs this lab."
     ),
     "Nothing is lost. This page tries again by itself.",
 )

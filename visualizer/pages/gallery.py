@@ -23,24 +23,24 @@ from visualizer.questions.questions import refusal
 
 FAMILY_WORDS = {
     "replicated-subscriptions": (
-        "Pulsar ties positions of different regions together with snapshots, and moves the standby's "
-        "cursor when the active one has passed them."
+        "A snapshot maps a position in one region's log to positions in the others. The standby's "
+        "cursor advances when the active one has passed it (PIP-33)."
     ),
     "tenant-migration": (
-        "A tenant moves to another cluster: its data is replicated, what its consumers have acknowledged "
-        "is told by the positions that messages had at home, and its clients follow."
+        "A tenant moves to another cluster: its data is replicated, its acknowledgements are synced by "
+        "the messages' positions in the old cluster, and its clients are redirected."
     ),
     "topic-creation": (
-        "Each cluster has topics, policies and schemas of its own; a replicator asks the other side before "
-        "it starts, and is told no, for ever if need be."
+        "Each cluster has its own topics, policies and schemas. A replicator checks the remote topic "
+        "before it starts, and retries as long as the check fails (PIP-433)."
     ),
     "shadow-topics": (
-        "A shadow topic has subscriptions of its own on the ledgers of another topic: no copy, no writing, "
-        "another broker (PIP-180)."
+        "A shadow topic has its own subscriptions on the ledgers of another topic. It copies and writes "
+        "nothing, and another broker can serve it (PIP-180)."
     ),
     "durable-shared-subscriptions": (
-        "EMQX deals the streams of a topic filter to the sessions of a group: one leader grants them, "
-        "takes them back, and remembers how far each was read."
+        "EMQX assigns the streams of a topic filter to the sessions of a group. One leader grants and "
+        "revokes them and stores how far each was read."
     ),
 }
 """What a family's mechanism is, in one sentence; a family without one stands by its name."""

@@ -120,7 +120,7 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
                 ),
             ),
             Field("at", "At", "such as 20s"),
-            Field("after", "Moved after", "until somebody moves them"),
+            Field("after", "Consumers moved after", "time from the crash to the move"),
             Field("end", "Then run on for", "to see what comes twice"),
         ),
     ),

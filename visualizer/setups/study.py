@@ -146,7 +146,7 @@ class Study:
             raise Refused(
                 "bad-scenario",
                 f"The scenario has {len(reading.problems)} problem(s).",
-                "Mend every place named and ask again.",
+                "Fix every problem listed and start again.",
             )
         failure = reading.failure
         if failure is None:

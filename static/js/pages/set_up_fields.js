@@ -38,7 +38,7 @@ export function makeFields(document, form, pairs) {
     note.append(...words.map((text) => element(document, "span.harm-text", { "data-part": "problem", text })));
   }
 
-  /** How long until somebody moves them is a question of crashes only. */
+  /** The time from the crash to the move applies to crashes only. */
   function onlyWhenCrashing() {
     const crash = fieldOf("how").value === "crash";
     fieldOf("after").disabled = !crash;
