@@ -209,9 +209,8 @@ class _Bar:
             self._shown = percent
             filled = BAR_CHARACTERS * percent // 100
             self._err.write(
-                f"\r{'█' * filled}{'░' * (BAR_CHARACTERS - filled)} {percent:3d} %  "
-                f"{done_us / 1e6:,.1f} s "
-                f"simulated"
+                f"\r{'█' * filled}{'░' * (BAR_CHARACTERS - filled)} {percent:3d} %  {done_us / 1e6:,.1f} s "
+                "simulated"
             )
             self._err.flush()
 

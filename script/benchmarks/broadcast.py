@@ -60,8 +60,7 @@ def scenario(
             *(
                 (
                     f"  reader-{number}-1: {{subscription: reader-{number}, cluster: eu, "
-                    f"acknowledgmentGroupTime: "
-                    f"0s}}"
+                    f"acknowledgmentGroupTime: 0s}}"
                 )
                 for number in range(subscriptions)
             ),

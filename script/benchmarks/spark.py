@@ -162,9 +162,8 @@ def _duckdb(folder: str) -> dict[str, Any]:
 
     connection = duckdb.connect(config={"threads": CORES})
     connection.sql(
-        f"CREATE VIEW trace AS SELECT *, filename AS run FROM read_parquet('{folder}/*.parquet', "
-        f"filename "
-        f"= true)"
+        f"CREATE VIEW trace AS SELECT *, filename AS run FROM read_parquet('{folder}/*.parquet', filename = "
+        "true)"
     )
     answer: list[Any] = []
     seconds = seconds_of(lambda: answer.extend(connection.sql(QUERY).fetchall()))

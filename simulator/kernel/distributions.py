@@ -153,8 +153,7 @@ class Sampler:
             if not 0 <= distribution.low_us <= distribution.high_us <= LONGEST_US:
                 raise ValueError(
                     f"a uniform span from {distribution.low_us} us to {distribution.high_us} us is "
-                    f"impossible; "
-                    f"both must lie within 0..{LONGEST_US}, the lower first"
+                    f"impossible; both must lie within 0..{LONGEST_US}, the lower first"
                 )
         elif not 0 <= distribution.value_us <= LONGEST_US:
             raise ValueError(

@@ -200,9 +200,8 @@ POLICIES = (
         "changeEventsPartitions",
         "integer",
         (
-            "the system topic `__change_events` exists with so many partitions, 0 as a plain topic; "
-            "without it "
-            "not yet"
+            "the system topic `__change_events` exists with so many partitions, 0 as a plain topic; without "
+            "it not yet"
         ),
         attribute="change_events_partitions",
         minimum=0,
@@ -274,9 +273,8 @@ BROKERS = Section(
             "topics",
             "topics-or-partitions",
             (
-                "topics that it serves at the start; the others go, in order of their names, to the "
-                "broker of "
-                "their cluster with the fewest topics, the first by name among equals"
+                "topics that it serves at the start; the others go, in order of their names, to the broker "
+                "of their cluster with the fewest topics, the first by name among equals"
             ),
         ),
         Key(
@@ -327,17 +325,15 @@ TOPICS = Section(
             "partitions-by-cluster",
             (
                 "where it is when the run begins, with how many partitions: {a: 2, b: 0}, 0 is a plain "
-                "topic, {} "
-                "is nowhere; without it in all its clusters"
+                "topic, {} is nowhere; without it in all its clusters"
             ),
         ),
         Key(
             "shadowOf",
             "topic",
             (
-                "makes it a shadow topic of that topic: other subscriptions on the same ledgers, in "
-                "one cluster of "
-                "the source's"
+                "makes it a shadow topic of that topic: other subscriptions on the same ledgers, in one "
+                "cluster of the source's"
             ),
             attribute="shadow_of",
         ),
@@ -357,9 +353,8 @@ ROLES = Section(
     "role",
     model.RoleSpec,
     (
-        "the roles, by name; with any, clients need permission for what they do, and without any "
-        "everybody may "
-        "do everything"
+        "the roles, by name; with any, clients need permission for what they do, and without any everybody "
+        "may do everything"
     ),
     (
         Key("superuser", "boolean", "may do everything"),
@@ -480,8 +475,7 @@ SUBSCRIPTIONS = Section(
             "choice",
             (
                 "whether clusters tell each other what is acknowledged, message by message: never, on "
-                "command, or "
-                "again and again"
+                "command, or again and again"
             ),
             attribute="acknowledgement_sync",
             choices=("none", "once", "periodic"),
@@ -510,9 +504,8 @@ CONSUMERS = Section(
             "stop",
             "duration",
             (
-                "instant at which it closes, once done with the message at work; what it holds goes "
-                "back; without "
-                "it never"
+                "instant at which it closes, once done with the message at work; what it holds goes back; "
+                "without it never"
             ),
             attribute="stop_us",
         ),
@@ -521,8 +514,7 @@ CONSUMERS = Section(
             "integer",
             (
                 "messages it lets the broker push ahead; 0 is none: one message is fetched at a time, "
-                "partitions "
-                "are refused, and a batch closes it"
+                "partitions are refused, and a batch closes it"
             ),
             attribute="receiver_queue_size",
             minimum=0,
@@ -578,8 +570,7 @@ AUDIENCES = Section(
     model.AudienceSpec,
     (
         "very many alike Exclusive subscriptions, each with one consumer that takes and acknowledges "
-        "messages "
-        "at once; they need declared brokers (docs/broadcast.md)"
+        "messages at once; they need declared brokers (docs/broadcast.md)"
     ),
     (
         Key("topic", "topic", "what they subscribe to", required=True),
@@ -653,9 +644,8 @@ PUBLISHERS = Section(
             "clients",
             "integer",
             (
-                "MQTT clients that it stands for, taken in turn; all of one client's messages go to "
-                "one shard; "
-                "without it one for each shard"
+                "MQTT clients that it stands for, taken in turn; all of one client's messages go to one "
+                "shard; without it one for each shard"
             ),
             minimum=1,
             maximum=100_000,
@@ -699,9 +689,8 @@ SESSIONS = Section(
             "reconnect",
             "duration",
             (
-                "after a crash it connects again after this, at its node or another that is up; "
-                "without it not at "
-                "all"
+                "after a crash it connects again after this, at its node or another that is up; without it "
+                "not at all"
             ),
             attribute="reconnect_us",
             minimum=1,

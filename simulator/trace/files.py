@@ -218,9 +218,8 @@ def _meta_of_line(path: Path, line: str) -> dict[str, Any]:
 def _checked_meta(path: Path, text: str | bytes | None) -> dict[str, Any]:
     if text is None:
         raise TraceFileError(
-            f"{path.name} is not a Failover Lab trace: it lacks the {METADATA_KEY!r} header that "
-            f"`simulate "
-            f"--trace` writes"
+            f"{path.name} is not a Failover Lab trace: it lacks the {METADATA_KEY!r} header that `simulate "
+            "--trace` writes"
         )
     meta = json.loads(text)
     if meta.get("format") != FILE_FORMAT:

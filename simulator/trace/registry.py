@@ -257,9 +257,8 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         (*_MARKER, "size_bytes"),
         "control",
         (
-            "a marker was appended where it was made; reason is its type; peer is the only addressee, "
-            "null for "
-            "everyone"
+            "a marker was appended where it was made; reason is its type; peer is the only addressee, null "
+            "for everyone"
         ),
     ),
     ("marker.sent", _MARKER, "control", "left cluster for peer"),
@@ -305,8 +304,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "control",
         (
             "peer's answer of round count counted at cluster: position of the response here, position "
-            "reported "
-            "there"
+            "reported there"
         ),
     ),
     (
@@ -590,9 +588,8 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "control",
         (
             "the topic exists in the cluster, with count partitions (0: a plain topic); reason: command, "
-            "client, replicator, copied-request, set-replication-clusters, migration; peer is the "
-            "cluster that "
-            "asked for it, or whose shape was adopted"
+            "client, replicator, copied-request, set-replication-clusters, migration; peer is the cluster "
+            "that asked for it, or whose shape was adopted"
         ),
     ),
     (
@@ -625,9 +622,8 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "control",
         (
             "the start check said no; count starts failed so far, the next is tried after duration_us; "
-            "reason: "
-            "different-partitions, no-remote-topic, conflict, and before PIP-433 remote-partitioned, "
-            "no-such-partition, no-partitioned-topic, auto-creation-not-allowed"
+            "reason: different-partitions, no-remote-topic, conflict, and before PIP-433 "
+            "remote-partitioned, no-such-partition, no-partitioned-topic, auto-creation-not-allowed"
         ),
     ),
     (
@@ -827,8 +823,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "control",
         (
             "the LookupService answered: the client's topic is in cluster (reason: partition-metadata, "
-            "schema, "
-            "lookup)"
+            "schema, lookup)"
         ),
     ),
     (
@@ -945,8 +940,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "control",
         (
             "its connection ended; reason: closed (in order), killed, crash, node-crash, node-stop, "
-            "evacuated "
-            "(in order), taken-over (by the same client elsewhere)"
+            "evacuated (in order), taken-over (by the same client elsewhere)"
         ),
     ),
     (
@@ -970,8 +964,7 @@ _DECLARED: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
         "control",
         (
             "the group is there: it reads what was stored from instant duration_us on; detail is how a "
-            "client "
-            "asks for it"
+            "client asks for it"
         ),
     ),
     ("group.destroyed", ("subscription",), "control", "the group is gone with its progress"),

@@ -87,9 +87,8 @@ def drawn(run: dict[str, Any]) -> bool:
 def _words(told: dict[str, Any]) -> str:
     return "; ".join(
         (
-            f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} "
-            f"wait at "
-            f"the end"
+            f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} wait "
+            "at the end"
         )
         for one in told["replicators"]
         if one["refused"]

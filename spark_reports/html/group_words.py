@@ -9,8 +9,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         "Message",
         (
             "One publish of an MQTT client, stored in one stream: a topic's share of one shard and "
-            "generation "
-            "of the durable storage."
+            "generation of the durable storage."
         ),
     ),
     (
@@ -35,8 +34,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         "Reader",
         (
             "A session that has been granted a stream, until it is taken back or its borrower is gone, "
-            "whether "
-            "anything is there to read or not."
+            "whether anything is there to read or not."
         ),
     ),
     (

@@ -372,9 +372,8 @@ def _stories(group: dict[str, Any]) -> str:
         section(
             "Messages from start to finish",
             (
-                "The first delivery of each cause, and what happened to its readers and leaders in "
-                "between. The "
-                "number is the row of the trace."
+                "The first delivery of each cause, and what happened to its readers and leaders in between. "
+                "The number is the row of the trace."
             ),
             "".join(parts),
         )

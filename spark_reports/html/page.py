@@ -164,9 +164,8 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.chart(
             "Around the failover",
             (
-                "Deliveries to the subscription's consumers. Below: the messages that would come twice "
-                "if the "
-                "consumers moved at that instant and, after the move, those still to come."
+                "Deliveries to the subscription's consumers. Below: the messages that would come twice if "
+                "the consumers moved at that instant and, after the move, those still to come."
             ),
             f"timeline-{place}",
             "tall",
@@ -183,9 +182,8 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.chart(
             "How far behind",
             (
-                f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor "
-                f"does not "
-                f"cover."
+                f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does "
+                "not cover."
             ),
             f"lag-{place}",
             "wide",

@@ -305,11 +305,9 @@ def snapshots(failover: dict[str, Any]) -> str:
     )
     says = (
         f"<b>{number(totals.get('asked'))}</b> asked for in the whole run, "
-        f"<b>{number(totals.get('completed'))}</b> complete after {span(totals.get('taken_us'))} on "
-        f"average, "
-        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> "
-        f"cut off, <b>{number(totals.get('evicted'))}</b> evicted by the cache rule. {age}. The last "
-        f"{len(told)}:"
+        f"<b>{number(totals.get('completed'))}</b> complete after {span(totals.get('taken_us'))} on average, "
+        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> cut "
+        f"off, <b>{number(totals.get('evicted'))}</b> evicted by the cache rule. {age}. The last {len(told)}:"
     )
     rows, classes = [], []
     for entry in told:

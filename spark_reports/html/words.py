@@ -56,9 +56,8 @@ CAUSES: dict[str, tuple[str, str]] = {
     "ack_hole": (
         "Held back by an unacknowledged message",
         (
-            "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that "
-            "was not "
-            "acknowledged."
+            "Only the mark-delete is replicated. At {x} it had stopped below these, at a message that was "
+            "not acknowledged."
         ),
     ),
     "update_in_flight": (

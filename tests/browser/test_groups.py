@@ -28,8 +28,7 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     expect(page.get_by_role("tab", name="Handshakes")).to_have_attribute("aria-selected", "true")
     lab.seek(11_000_000)
     expect(page.locator("[data-part=sentence]")).to_contain_text(
-        "ada and ben both read 1/1/meters/heat, and so with 1 other stream. The leader believes in "
-        "ada and "
+        "ada and ben both read 1/1/meters/heat, and so with 1 other stream. The leader believes in ada and "
         "knows nothing of ben."
     )
     expect(

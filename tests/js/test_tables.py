@@ -44,8 +44,7 @@ def test_the_page_holds_the_same_rows_for_longer_as_frames_bring():
         "model/kept.js",
         (
             "Object.fromEntries(Object.entries(page.KEPT).map(([name, { types, most }]) => [name, "
-            "[[...types], "
-            "most]]))"
+            "[[...types], most]]))"
         ),
     )
     assert of_page == {name: [list(types), most] for name, (types, most) in KEPT.items()}

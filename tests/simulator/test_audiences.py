@@ -90,8 +90,7 @@ def test_two_brokers_side_by_side():
         "{at: 650ms, do: cluster.crash, cluster: a}, {at: 900ms, do: cluster.restart, cluster: a}",
         (
             "{at: 700ms, do: producer.publish, producer: p, count: 5}, {at: 701ms, do: topic.unload, "
-            "cluster: "
-            "a, topic: t}"
+            "cluster: a, topic: t}"
         ),
     ],
 )

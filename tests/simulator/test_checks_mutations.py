@@ -291,9 +291,8 @@ def test_without_a_mutation_the_filter_breaks_nothing(also):
     there_and_back = SYNC.replace(
         "mode: planned}]",
         (
-            "mode: planned}, {at: 4s, do: subscription.fail-over, subscription: billing, from: b, to: "
-            "a, mode: "
-            "planned}]"
+            "mode: planned}, {at: 4s, do: subscription.fail-over, subscription: billing, from: b, to: a, "
+            "mode: planned}]"
         ),
     )
     assert broken_claims(there_and_back.replace("acknowledgementSync: periodic", also)) == set()

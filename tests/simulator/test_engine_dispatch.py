@@ -204,8 +204,7 @@ def test_negative_ack_on_exclusive_reads_everything_unacknowledged_again():
         consumers=[
             (
                 "c1: {processing: 1ms, negativeAckRedeliveryDelay: 1s, negativeAcknowledge: {messages: "
-                "[p/3]}, "
-                "hold: {messages: [p/5]}}"
+                "[p/3]}, hold: {messages: [p/5]}}"
             )
         ],
     )

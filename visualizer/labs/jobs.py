@@ -52,8 +52,7 @@ def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Await
         result = yield from _apply(session, given["command"])
         if given["ok"] is not None and bool(result.ok) != given["ok"]:
             raise AssertionError(
-                f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} "
-                f"when it "
+                f"command {given['number']} ({given['command']['do']}) was {_outcome(given['ok'])} when it "
                 f"was given and is {_outcome(result.ok)} in the replay"
             )
         yield from session.risk_curves.settle()

@@ -164,9 +164,8 @@ class Reruns:
         )
         if len(world.trace) > ROWS_MOST:
             study.refuse(
-                f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not "
-                f"run again "
-                f"here."
+                f"The run has {len(world.trace):,} rows; runs of more than {ROWS_MOST:,} are not run again "
+                "here."
             )
         study.asker = self.asker
         self._studies[key] = study

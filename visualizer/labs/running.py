@@ -281,9 +281,8 @@ class Runner:
                     "internal-error",
                     words,
                     (
-                        "The lab goes on. Please report this with the lab's id and seed; the server's "
-                        "log has the "
-                        "details."
+                        "The lab goes on. Please report this with the lab's id and seed; the server's log "
+                        "has the details."
                     ),
                 )
             )

@@ -154,9 +154,8 @@ class Study:
                 "no-failure",
                 NO_FAILURE,
                 (
-                    "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: "
-                    "…, mode: "
-                    "crash}"
+                    "commands: - {at: 30s, do: subscription.fail-over, subscription: …, from: …, to: …, "
+                    "mode: crash}"
                 ),
             )
         asked = variations(reading.scenario, failure)
@@ -176,13 +175,11 @@ class Study:
                 "too-large",
                 (
                     f"One run of this set-up writes more than {ROWS_OF_A_RUN:,} rows, the most that is "
-                    f"counted "
-                    f"here."
+                    "counted here."
                 ),
                 (
-                    "Lower the rate, or let it run for a shorter time; a lab of its own may hold ten "
-                    "times as "
-                    "many."
+                    "Lower the rate, or let it run for a shorter time; a lab of its own may hold ten times "
+                    "as many."
                 ),
             )
         refused = [

@@ -128,9 +128,8 @@ OPTIONS: tuple[Setting, ...] = (
         "ends",
         "choice",
         (
-            "a borrower reset while it unsubscribes is gone, or comes back for a subscription that is "
-            "no more, "
-            "as shipped"
+            "a borrower reset while it unsubscribes is gone, or comes back for a subscription that is no "
+            "more, as shipped"
         ),
         ("ends", "resubscribes"),
     ),
@@ -153,9 +152,8 @@ OPTIONS: tuple[Setting, ...] = (
         "remembered",
         "choice",
         (
-            "that the last known generation was read is kept, or forgotten, so that it is read again "
-            "from the "
-            "start, as shipped"
+            "that the last known generation was read is kept, or forgotten, so that it is read again from "
+            "the start, as shipped"
         ),
         ("remembered", "forgotten"),
     ),

@@ -36,8 +36,7 @@ GROUP_CAUSES: dict[str, tuple[str, str]] = {
         "A chunk repeats whole",
         (
             "Not all of their chunk was acknowledged. Progress moves by chunk, so those that were "
-            "acknowledged "
-            "come again with the others."
+            "acknowledged come again with the others."
         ),
     ),
     "leader_outdated": (

@@ -75,9 +75,8 @@ class AskedAgain(Check):
                     yield (
                         seq,
                         (
-                            f"{stretch.name(client)} asked {(due_us - at_us) / 1e6:.3f} s before its "
-                            f"wait was "
-                            f"over"
+                            f"{stretch.name(client)} asked {(due_us - at_us) / 1e6:.3f} s before its wait "
+                            "was over"
                         ),
                     )
             if kind == _FAILED and self.lost.get(client, 0) < 2:

@@ -133,9 +133,8 @@ class AudiencesServed(Check):
         return first_broken(
             rows.seqs[bad],
             lambda n: (
-                f"{stretch.name(int(clients[bad[n]]))} was delivered "
-                f"{position_words(int(places[bad[n]]))} out "
-                f"of turn"
+                f"{stretch.name(int(clients[bad[n]]))} was delivered {position_words(int(places[bad[n]]))} "
+                "out of turn"
             ),
         )
 

@@ -79,9 +79,8 @@ class SentWhereTold(Check):
                         (
                             seq,
                             (
-                                f"{name(client)} was told {name(cluster)} for {name(topic)} while the "
-                                f"map said "
-                                f"{mapped}"
+                                f"{name(client)} was told {name(cluster)} for {name(topic)} while the map "
+                                f"said {mapped}"
                             ),
                         )
                     )

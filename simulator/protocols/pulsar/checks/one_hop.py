@@ -31,8 +31,7 @@ class OneHop(Check):
 
     claim = (
         "Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link is "
-        "always preceded"
-        " by a rewind."
+        "always preceded by a rewind."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -100,9 +100,8 @@ class SchemasByRule(Administered):
                 if self._enforced(row)
                 else [
                     (
-                        f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, "
-                        f"which takes "
-                        f"messages without"
+                        f"{row.client} was refused without a schema by {row.topic} in {row.cluster}, which "
+                        "takes messages without"
                     )
                 ]
             )

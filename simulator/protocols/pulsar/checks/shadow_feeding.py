@@ -166,9 +166,8 @@ class ShadowFed(Check):
                 yield (
                     first_after(stretch, end_us),
                     (
-                        f"{source[1]} in {source[0]} has {shadow} on its list and has not tried again "
-                        f"to feed "
-                        f"it"
+                        f"{source[1]} in {source[0]} has {shadow} on its list and has not tried again to "
+                        "feed it"
                     ),
                 )
 

@@ -186,9 +186,8 @@ class ShadowWithinSource(ShadowCheck):
         yield from first_broken(
             rows.seqs[bad],
             lambda n: (
-                f"{stretch.name(place[1])} delivered {position_words(int(places[bad[n]]))} before it "
-                f"had seen "
-                f"it"
+                f"{stretch.name(place[1])} delivered {position_words(int(places[bad[n]]))} before it had "
+                "seen it"
             ),
         )
 

@@ -75,8 +75,7 @@ def start(runtime: Runtime, arguments: dict, begin: Begin) -> None:
             "shadow-topics",
             (
                 f"{', '.join(shadows)} of {tenant} share the ledgers of their sources in {source}, and "
-                f"ledgers "
-                f"do not move"
+                "ledgers do not move"
             ),
             "delete the shadow topics first: shadow.delete",
         )

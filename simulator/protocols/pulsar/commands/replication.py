@@ -182,8 +182,7 @@ def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes:
                 *nowhere,
                 (
                     f"the topic would have to be created in {name}: create its namespace there, or put "
-                    f"{name} "
-                    f"on the list there"
+                    f"{name} on the list there"
                 ),
             )
         if far is None:

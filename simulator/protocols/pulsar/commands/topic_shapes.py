@@ -94,9 +94,8 @@ def delete(runtime, arguments, begin) -> None:
             raise CommandError(
                 "422",
                 (
-                    f"Delete forbidden. Topic {full_name(runtime, base, feeding.name)} is replicated "
-                    f"to shadow "
-                    f"topics."
+                    f"Delete forbidden. Topic {full_name(runtime, base, feeding.name)} is replicated to "
+                    "shadow topics."
                 ),
                 f"take {fed} off its list of shadow topics first, or force",
             )

@@ -156,8 +156,7 @@ def _auto_creation(cluster: Cluster, remote: Cluster, namespace: str) -> None:
         raise CommandError(
             "409",
             f"Effective auto-topic creation policy mismatch for namespace '{namespace}' between local "
-            f"cluster and remote cluster '{remote.name}': {differing}. "
-            "Please ensure auto-topic creation policies are the same before enabling "
-            "replication.",
+            f"cluster and remote cluster '{remote.name}': {differing}. Please ensure auto-topic creation "
+            "policies are the same before enabling replication.",
             "set one override in both namespaces, or the same broker settings",
         )

@@ -364,8 +364,7 @@ OPTIONS: tuple[Setting, ...] = (
         True,
         "boolean",
         (
-            "before PIP-433: a broker refuses to create a partition whose partitioned topic does "
-            "not exist "
+            "before PIP-433: a broker refuses to create a partition whose partitioned topic does not exist "
             "(PIP-414); false: it makes a plain topic of that name"
         ),
     ),
@@ -386,8 +385,7 @@ OPTIONS: tuple[Setting, ...] = (
         False,
         "boolean",
         (
-            "shadow replicators send payloads, which the shadow's broker caches: the proposal; as "
-            "shipped "
+            "shadow replicators send payloads, which the shadow's broker caches: the proposal; as shipped "
             "they send none (#23236, #23147)"
         ),
     ),
@@ -402,8 +400,7 @@ OPTIONS: tuple[Setting, ...] = (
         False,
         "boolean",
         (
-            "who opens a ledger that is being written sees all but its last entry, as BookKeeper's "
-            "entries "
+            "who opens a ledger that is being written sees all but its last entry, as BookKeeper's entries "
             "carry it; false: nothing, unless bookkeeperExplicitLacIntervalInMills says more"
         ),
     ),
@@ -423,8 +420,7 @@ OPTIONS: tuple[Setting, ...] = (
         "terminates",
         "choice",
         (
-            "a shadow replicator whose first start fails ends until the next policy check, as "
-            "shipped, or "
+            "a shadow replicator whose first start fails ends until the next policy check, as shipped, or "
             "tries again with backoff"
         ),
         ("terminates", "retries"),
@@ -434,8 +430,7 @@ OPTIONS: tuple[Setting, ...] = (
         "keeps-running",
         "choice",
         (
-            "taking the last shadow off a source's list leaves its replicator running until the "
-            "source is "
+            "taking the last shadow off a source's list leaves its replicator running until the source is "
             "unloaded, as shipped, or ends it"
         ),
         ("keeps-running", "ends"),
@@ -472,8 +467,7 @@ OPTIONS: tuple[Setting, ...] = (
         False,
         "boolean",
         (
-            "HAZARD, read in the source and not confirmed: trimming or deleting a shadow topic "
-            "deletes the "
+            "HAZARD, read in the source and not confirmed: trimming or deleting a shadow topic deletes the "
             "ledgers that it shares"
         ),
     ),

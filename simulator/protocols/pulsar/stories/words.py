@@ -70,9 +70,8 @@ CAUSES: dict[str, tuple[str, str]] = {
     "ack_hole": (
         "An older message held the line",
         (
-            "Other regions are only told up to where everything is acknowledged. An older message was "
-            "not, so "
-            "these behind it did not count."
+            "Other regions are only told up to where everything is acknowledged. An older message was not, "
+            "so these behind it did not count."
         ),
     ),
     "update_in_flight": (

@@ -28,9 +28,8 @@ NAMESPACES: tuple[Command, ...] = (
                 "compareTopicPartitions",
                 "boolean",
                 (
-                    "compare topics and policies of both sides first: the command line does, a plain "
-                    "REST call "
-                    "does not"
+                    "compare topics and policies of both sides first: the command line does, a plain REST "
+                    "call does not"
                 ),
                 default=True,
             ),

@@ -17,9 +17,8 @@ UNLOAD: tuple[Command, ...] = (
                 "broker",
                 "broker",
                 (
-                    "load it again at this declared broker, as pulsar-admin's --destinationBroker; "
-                    "without it "
-                    "where it was"
+                    "load it again at this declared broker, as pulsar-admin's --destinationBroker; without "
+                    "it where it was"
                 ),
             ),
         ),
