@@ -69,20 +69,16 @@ def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
     )
     return (
         f"<{tag}>{begin}{target} delivered {twice}, {stranded}, {lost}.</{tag.split()[0]}><p "
-        f'class="dek">{escape(run["title"])}: {moved} {first}</p>'
+        f'class="dek">{escape(run["title"])}. {moved} {first}</p>'
     )
 
 
 def _stranded(failover: dict[str, Any]) -> str:
     """What was processed at the source before the move is no harm, though the target never had it."""
-    count = failover["stranded"]
-    if not count:
-        return "<b>none</b> are stranded"
-    return (
-        f"<b>{number(count)}</b> {'is' if count == 1 else 'are'} stranded"
-        if failover["stranded_unprocessed"]
-        else "<b>no unread message</b> was left behind"
-    )
+    unread = failover["stranded_unprocessed"]
+    if not unread:
+        return "<b>no unread message</b> was left unreplicated"
+    return f"<b>{number(unread)}</b> unread {'was' if unread == 1 else 'were'} not replicated"
 
 
 def figures(failover: dict[str, Any]) -> str:
@@ -93,9 +89,9 @@ def figures(failover: dict[str, Any]) -> str:
         (
             number(failover["stranded"]),
             "",
-            f"stranded, {number(failover['stranded_unprocessed'])} of them unprocessed"
+            f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
             if failover["stranded"]
-            else "stranded",
+            else "not replicated",
             "harm" if failover["stranded_unprocessed"] else "zero",
         ),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
