@@ -70,6 +70,16 @@ def test_pruning_step_by_step():
     assert kept(cache) == [50]
 
 
+def test_a_merged_distance_is_the_sum_not_the_distance_of_the_positions():
+    """`removeSingleEntryWithMinimumTotalDistanceToPreviousAndNext` adds the two distances of the entry that
+    it drops, so 0 to 20 counts 9 + 9 entries, not 19: then 20 and 30 tie at 27, and the lower one goes.
+    """
+    cache = cache_of(3, [0, 10, 20, 30])
+    assert kept(cache) == [0, 20, 30]
+    cache.add(CachedSnapshot(49, 49, ()))
+    assert kept(cache) == [0, 30, 49]
+
+
 def test_distances_stay_even():
     """testSnapshotCachePruningByKeepingEqualDistance, with 100 of 5,000 in place of 10,000 of a million."""
     chance = random.Random(33)

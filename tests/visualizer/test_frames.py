@@ -154,7 +154,7 @@ def test_five_hundred_flights_fit_a_frame_of_a_crowded_lab_with_room(regions, la
         assert len(frame.text.encode()) <= FRAME_BYTES * 0.7
 
 
-def _everything_at_once() -> str:
+def _everything_at_once(consumers_each: int = 1) -> str:
     """Sixteen regions, four topics, eight subscriptions with held messages: more than a frame can say."""
     names = [f"region-{number:02}" for number in range(1, 17)]
     topics = "\n".join(f"  topic-{number}: {{clusters: [{', '.join(names)}]}}" for number in range(4))
@@ -171,10 +171,11 @@ def _everything_at_once() -> str:
     )
     consumers = "\n".join(
         (
-            f"  c-{number}: {{subscription: s-{number}, cluster: {names[number]}, processing: 1ms, hold: "
-            f"{{share: 30%, for: 60s}}}}"
+            f"  c-{number}-{other}: {{subscription: s-{number}, cluster: {names[number + other - 16]}, "
+            f"processing: 1ms, hold: {{share: 30%, for: 60s}}}}"
         )
         for number in range(8)
+        for other in range(consumers_each)
     )
     return f"""
 format: 1
@@ -204,6 +205,12 @@ def test_a_frame_that_would_be_too_long_is_thinned_until_it_fits():
         assert len(frame.text.encode()) <= FRAME_BYTES
         assert read["sampled"] and 0 < read["flights"]["count"] < MOVING_THINGS
         assert sum(one["count"] for one in rows_of(read["flights_total"])) > MOVING_THINGS
+
+
+def test_the_largest_frames_fit_because_thinning_has_more_than_three_levels():
+    world = world_of(_everything_at_once(consumers_each=16), 1_500_000)
+    frames = frames_of(world, 3, every_us=100_000)
+    assert all(len(frame.text.encode()) <= FRAME_BYTES for frame in frames[1:])
 
 
 def test_what_a_thinned_frame_left_out_comes_when_the_lab_stands_still():
