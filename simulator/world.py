@@ -18,6 +18,7 @@ from simulator.branch import BY_HAND, Branch, memory_bytes, put_by_hand
 from simulator.checks.checks import Checks
 from simulator.counting.results import CountedRun
 from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
+from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import protocol_of
 from simulator.scenarios.commands import normalise_command
 from simulator.scenarios.loader import load_scenario
@@ -53,7 +54,7 @@ class World(Advancing):
         self.seed = scenario.seed if seed is None else seed
         self.rows_max = rows_max
         self.protocol = protocol_of(scenario)
-        self.runtime = self.protocol.build(scenario, self.seed, Trace())
+        self.runtime = self.protocol.build(scenario, self.seed, Trace(vocabulary()))
         self._branches = [Branch(0, self.runtime)]
         self._branch = self._branches[0]
         self._undo: Undo | None = None

@@ -15,9 +15,10 @@ from django.urls import get_resolver, resolve
 from script.benchmarks.__main__ import PARTS
 from script.benchmarks.document import missing_parts
 from simulator import World
+from simulator.protocols.registry import EVENT_TYPES
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.document import trace_document
-from simulator.trace.registry import COLUMNS, EVENT_TYPES
+from simulator.trace.registry import COLUMNS
+from simulator.trace_document import trace_document
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
@@ -27,7 +28,7 @@ NAMED_TEST = re.compile(r"`(tests/[\w/.-]+\.(?:py|mjs|js))(?:::([\w:]+))?`")
 def test_trace_page_is_what_the_registry_says():
     current = (ROOT / "docs" / "trace.md").read_text()
     assert current == trace_document(), (
-        "docs/trace.md is out of date: python -m simulator.trace.document > docs/trace.md"
+        "docs/trace.md is out of date: python -m simulator.trace_document > docs/trace.md"
     )
 
 

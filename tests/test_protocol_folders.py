@@ -15,10 +15,9 @@ TABLES = ("simulator/protocols/table.py", "simulator/protocols/declared.py")
 
 STILL_NAMING = (
     "simulator/scenarios/",
-    "simulator/trace/document.py",
     "simulator/stories.py",
 )
-"""To be removed: sections, settings and commands; the numbers of markers; the stories of failover and group."""
+"""To be removed: sections, settings and commands; the stories of failover and group."""
 
 NAME = re.compile("|".join(PROTOCOLS), re.IGNORECASE)
 

@@ -36,9 +36,15 @@ PROTOCOL_MANIFEST = "simulator.protocols.manifest"
 
 DECLARED_TABLE = "simulator/protocols/declared.py"
 DECLARATIONS = re.compile(
-    r"simulator/protocols/(declared\.py$|\w+/scenario/|\w+/commands/(__init__|declared))"
+    r"simulator/protocols/(declared\.py$|\w+/scenario/|\w+/events|\w+/commands/(__init__|declared))"
 )
-"""What protocols declare for scenario files: the loader reads it, so it must not import an engine."""
+"""What protocols declare for scenario files and traces: the loader reads it, so it must not import an engine.
+"""
+
+VOCABULARY_OF_TRACES = ("simulator.trace.registry", "simulator.trace.shared_events")
+"""What declarations may import of the trace."""
+
+EVENT_REGISTRY = "simulator/protocols/registry.py"
 
 KNOWN_CYCLES: dict[tuple[str, ...], int] = {
     ("simulator.protocols.pulsar.",): 46,
@@ -53,7 +59,6 @@ STILL_LONGER = frozenset(
         "simulator/protocols/pulsar/admin/truth.py of_metrics",
         "simulator/protocols/pulsar/fast_path/groups.py _gather",
         "simulator/scenarios/shape.py",
-        "simulator/trace/registry.py",
         "spark_reports/html/charts.py positions",
         "spark_reports/html/migration.py _crossed",
         "spark_reports/html/sections.py",
@@ -131,6 +136,7 @@ FRONT_DOOR = (
     "simulator.comparison",
     "simulator.stories",
     "simulator.protocols.pulsar.views.creation",
+    "simulator.protocols.registry",
     "simulator.trace.registry",
     "simulator.trace.files",
     "simulator.scenarios.settings",
@@ -229,7 +235,7 @@ def test_arrows_inside_the_simulator_point_down():
     offences = []
     for path in sources("simulator"):
         parts = path.relative_to(ROOT / "simulator").parts
-        if len(parts) == 1 or name_of(path) in (PROTOCOL_TABLE, DECLARED_TABLE):
+        if len(parts) == 1 or name_of(path) in (PROTOCOL_TABLE, DECLARED_TABLE, EVENT_REGISTRY):
             continue  # world and the front door stand above all folders
         if parts[0] == "protocols":
             allowed = PROTOCOL_MAY_IMPORT
@@ -257,7 +263,7 @@ def test_declarations_of_protocols_import_no_engine():
                 f"{name_of(path)}:{line} imports {module}"
                 for line, module in deepest(imports_of(path))
                 if module.startswith("simulator.")
-                and not module.startswith("simulator.scenarios.")
+                and not module.startswith(("simulator.scenarios.", *VOCABULARY_OF_TRACES))
                 and not DECLARATIONS.match(_file_of(module))
             ]
     no_offences(offences)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.ma  # noqa: F401  np.unique asks for it: 25 ms that are better spent before a run than in it
 
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 
 ENTRY_BITS = 32
@@ -130,6 +130,7 @@ class Stretch:
         self.first = first
         self.last = last
         self.names = trace.names
+        self._code, self._codes = trace.vocabulary.code, len(trace.vocabulary.types)
         self._trace = trace
         self._sealed = trace.whole_block(first, last)
         self._columns = {} if self._sealed is not None else trace.columns(first, last, READ_COLUMNS)
@@ -137,9 +138,9 @@ class Stretch:
         if audiences:
             numbers = [trace.number(name) for name in audiences]
             apart = np.isin(self.values("subscription"), [number for number in numbers if number is not None])
-            types[apart] += len(CODE)
+            types[apart] += self._codes
         self._order = np.argsort(types, kind="stable")
-        self._edges: list[int] = np.searchsorted(types[self._order], np.arange(2 * len(CODE) + 1)).tolist()
+        self._edges: list[int] = np.searchsorted(types[self._order], np.arange(2 * self._codes + 1)).tolist()
 
     def values(self, name: str, index: np.ndarray | slice = slice(None)) -> np.ndarray:
         """A column at these of its rows, int64 with NULL. Of sealed rows no more than that is unpacked."""
@@ -154,15 +155,15 @@ class Stretch:
 
     def of(self, *types: str) -> Rows:
         """The rows of these event types, those of audiences left out."""
-        return self._coded([CODE[name] for name in types])
+        return self._coded([self._code[name] for name in types])
 
     def of_audiences(self, *types: str) -> Rows:
         """The rows of these event types that are of audiences."""
-        return self._coded([len(CODE) + CODE[name] for name in types])
+        return self._coded([self._codes + self._code[name] for name in types])
 
     def of_all(self, type_: str) -> Rows:
         """The rows of this event type, whoever they are of."""
-        return self._coded([CODE[type_], len(CODE) + CODE[type_]])
+        return self._coded([self._code[type_], self._codes + self._code[type_]])
 
     def _coded(self, codes: list[int]) -> Rows:
         edges = [(self._edges[code], self._edges[code + 1]) for code in codes]

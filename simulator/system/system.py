@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.kernel.clock import Clock
 from simulator.kernel.random import draw, stream_key
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 from simulator.trace.trace import Trace
 
@@ -165,7 +165,7 @@ class System(Clock):
         """Write a row of the control plane: strings are interned, None is NULL."""
         return self.emit(
             (
-                CODE[event],
+                self.trace.vocabulary.code[event],
                 self.now_us,
                 cause,
                 *[field if type(field) is int else self._number(field) for field in fields],

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.trace.open_rows import ROW_COLUMNS, OpenRows
-from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL
+from simulator.trace.open_rows import OpenRows
+from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL, Vocabulary
 from simulator.trace.row_columns import RowColumns
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
@@ -43,7 +43,7 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
     # (column, where in it, values without NULL or one for all)
     parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []
     for code, where, fields in rows.by_field():
-        for name, values in zip(ROW_COLUMNS[code][1:], fields):
+        for name, values in zip(rows.vocabulary.row_columns[code][1:], fields):
             places = where
             if not isinstance(values, np.ndarray):
                 low = high = values
@@ -78,9 +78,10 @@ def _unpack(packed: np.ndarray) -> np.ndarray:
 class Block:
     """Packed columns of consecutive rows."""
 
-    __slots__ = ("row_count", "_packed")
+    __slots__ = ("vocabulary", "row_count", "_packed")
 
     def __init__(self, rows: OpenRows) -> None:
+        self.vocabulary: Vocabulary = rows.vocabulary
         self.row_count = len(rows)
         self._packed = _pack(rows)
 
@@ -106,13 +107,15 @@ class Block:
 
     def row_tuple(self, row: int) -> tuple[int, ...]:
         """The row as the tuple that was emitted."""
-        return tuple(self.value(name, row) for name in ROW_COLUMNS[int(self._packed["type"][row])])
+        columns = self.vocabulary.row_columns[int(self._packed["type"][row])]
+        return tuple(self.value(name, row) for name in columns)
 
     def opened(self, first_seq: int, count: int) -> OpenRows:
         """The first `count` rows, by column, from that seq on: what a branch needs to go on from inside a
         block.
         """
-        rows, types = OpenRows(first_seq), self.types()[:count]
+        rows, types = OpenRows(self.vocabulary, first_seq), self.types()[:count]
+        row_columns = self.vocabulary.row_columns
         if count:
             places = (
                 (code, np.flatnonzero(types == code)) for code in np.flatnonzero(np.bincount(types)).tolist()
@@ -121,7 +124,7 @@ class Block:
                 count,
                 [
                     RowColumns(
-                        code, where + first_seq, [self.column(name, where) for name in ROW_COLUMNS[code][1:]]
+                        code, where + first_seq, [self.column(name, where) for name in row_columns[code][1:]]
                     )
                     for code, where in places
                 ],

@@ -20,14 +20,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from simulator.trace.registry import CODE, COLUMNS, EVENT_TYPES, INTEGER, NAME, NULL
+from simulator.trace.registry import COLUMNS, INTEGER, NAME, NULL, Vocabulary
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 FILE_FORMAT = 1
 METADATA_KEY = "failover-lab"
 SUFFIXES = (".parquet", ".jsonl")
 
-_TYPE_NAMES = pa.array([event.name for event in EVENT_TYPES], pa.string())
 SCHEMA = pa.schema(
     [pa.field("seq", pa.int64(), nullable=False)]
     + [
@@ -87,13 +86,14 @@ def read_meta(path: str | Path) -> dict[str, Any]:
         raise TraceFileError(f"{path.name} is not a Parquet file: {error}") from error
 
 
-def read_trace(path: str | Path) -> TraceFile:
-    """Read a file that `write_trace` made; raises TraceFileError when its digest is not the one it was
-    written with.
+def read_trace(path: str | Path, vocabulary: Vocabulary) -> TraceFile:
+    """Read a file that `write_trace` made, with the event types of `vocabulary`.
+
+    Raises TraceFileError when its digest is not the one it was written with.
     """
     path = Path(path)
     meta = read_meta(path)
-    trace = Trace()
+    trace = Trace(vocabulary)
     for name in meta["names"]:
         trace.intern(name)
     for row in _parquet_rows(path, trace) if path.suffix == ".parquet" else _jsonl_rows(path, trace):
@@ -112,6 +112,7 @@ def read_trace(path: str | Path) -> TraceFile:
 def _write_parquet(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
     schema = SCHEMA.with_metadata({METADATA_KEY: json.dumps(meta, separators=(",", ":"))})
     names = pa.array(trace.names, pa.string())
+    type_names = pa.array([event.name for event in trace.vocabulary.types], pa.string())
     dictionary_columns = [
         "type",
         *(name for name, (kind, _) in COLUMNS.items() if kind == NAME and name != "type"),
@@ -121,15 +122,20 @@ def _write_parquet(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
             last = min(first + BLOCK_ROWS, len(trace))
             columns = trace.columns(first, last)
             arrays = [pa.array(np.arange(first, last, dtype=np.int64))]
-            arrays += [_arrow_column(name, columns[name], names) for name in COLUMNS]
+            arrays += [_arrow_column(columns[name], _words_of(name, names, type_names)) for name in COLUMNS]
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema), row_group_size=BLOCK_ROWS)
 
 
-def _arrow_column(name: str, values: np.ndarray, names: pa.Array) -> pa.Array:
+def _words_of(column: str, names: pa.Array, type_names: pa.Array) -> pa.Array | None:
+    """What the numbers of a column stand for; None when they are numbers in the file too."""
+    if column == "type":
+        return type_names
+    return names if COLUMNS[column][0] == NAME else None
+
+
+def _arrow_column(values: np.ndarray, words: pa.Array | None) -> pa.Array:
     numbers = pa.array(values, mask=values == NULL)
-    if name == "type":
-        return _TYPE_NAMES.take(numbers)
-    return names.take(numbers) if COLUMNS[name][0] == NAME else numbers
+    return numbers if words is None else words.take(numbers)
 
 
 def _parquet_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
@@ -146,7 +152,7 @@ def _parquet_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
             columns = {name: _memory_column(path, trace, name, batch.column(name)) for name in SCHEMA.names}
             for row, (seq, code) in enumerate(zip(columns["seq"], columns["type"], strict=True)):
                 _check_seq(path, len(trace), seq)
-                fields = EVENT_TYPES[code].fields
+                fields = trace.vocabulary.types[code].fields
                 yield (
                     code,
                     columns["at_us"][row],
@@ -161,7 +167,7 @@ def _memory_column(path: Path, trace: Trace, name: str, values: pa.Array) -> lis
     encoded = values.dictionary_encode()
     words = encoded.dictionary.to_pylist()
     numbers = (
-        [_event_code(path, word) for word in words]
+        [_event_code(path, trace.vocabulary, word) for word in words]
         if name == "type"
         else [trace.intern(word) for word in words]
     )
@@ -188,8 +194,8 @@ def _jsonl_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
             except json.JSONDecodeError as error:
                 raise TraceFileError(f"{path.name} line {number} is not JSON: {error.msg}") from error
             _check_seq(path, len(trace), row.get("seq"))
-            code = _event_code(path, row.get("type"))
-            values = (row.get(name, NULL) for name in EVENT_TYPES[code].fields)
+            code = _event_code(path, trace.vocabulary, row.get("type"))
+            values = (row.get(name, NULL) for name in trace.vocabulary.types[code].fields)
             fields = (trace.intern(value) if isinstance(value, str) else value for value in values)
             yield (code, row["at_us"], row.get("cause_seq", NULL), *fields)
 
@@ -199,10 +205,11 @@ def _check_seq(path: Path, expected: int, seq: int | None) -> None:
         raise TraceFileError(f"{path.name}: row {expected} says seq {seq}; seqs run from 0 without holes")
 
 
-def _event_code(path: Path, word: str | None) -> int:
-    if word not in CODE:
+def _event_code(path: Path, vocabulary: Vocabulary, word: str | None) -> int:
+    code = None if word is None else vocabulary.code.get(word)
+    if code is None:
         raise TraceFileError(f"{path.name}: {word!r} is not an event type of this version")
-    return CODE[word]
+    return code
 
 
 def _meta_of_line(path: Path, line: str) -> dict[str, Any]:

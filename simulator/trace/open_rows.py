@@ -13,18 +13,12 @@ from struct import pack
 
 import numpy as np
 
-from simulator.trace.registry import COLUMNS, EVENT_TYPES, NULL
+from simulator.trace.registry import COLUMNS, NULL, Vocabulary
 from simulator.trace.row_columns import Column, RowColumns, chosen
-
-ROW_COLUMNS: tuple[tuple[str, ...], ...] = tuple(
-    ("type", "at_us", "cause_seq", *event.fields) for event in EVENT_TYPES
-)
-"""By type code: the column of each integer of a row."""
 
 FOLD_ROWS = 1024
 """Rows between two folds: what is not folded yet takes some 100 KiB, which stays in the processor's cache."""
 
-_WIDTH = tuple(len(columns) for columns in ROW_COLUMNS)
 _AT_US = 1
 
 
@@ -34,13 +28,14 @@ class OpenRows:
     Rows by column stand in the `parts` of their type, the others, one after another, in `recent`.
     """
 
-    __slots__ = ("first_seq", "codes", "parts", "recent", "_spans", "_recent_from")
+    __slots__ = ("vocabulary", "first_seq", "codes", "parts", "recent", "_spans", "_recent_from")
 
-    def __init__(self, first_seq: int = 0) -> None:
+    def __init__(self, vocabulary: Vocabulary, first_seq: int = 0) -> None:
+        self.vocabulary = vocabulary
         self.first_seq = first_seq
         self.codes = bytearray()
-        self.parts: tuple[list[RowColumns], ...] = tuple([] for _ in EVENT_TYPES)
-        self.recent: tuple[list[int], ...] = tuple([] for _ in EVENT_TYPES)
+        self.parts: tuple[list[RowColumns], ...] = tuple([] for _ in vocabulary.types)
+        self.recent: tuple[list[int], ...] = tuple([] for _ in vocabulary.types)
         self._spans: list[tuple[int, int]] = []  # of places where recent rows stand, and all from there on:
         self._recent_from = 0
 
@@ -89,7 +84,7 @@ class OpenRows:
         codes = np.frombuffer(bytes(self.codes[:last]), dtype=np.uint8)[places[: places.searchsorted(last)]]
         begin = int(places.searchsorted(first))
         for code in np.flatnonzero(np.bincount(codes[begin:])).tolist():
-            of_type, width = np.flatnonzero(codes == code), _WIDTH[code]
+            of_type, width = np.flatnonzero(codes == code), self.vocabulary.row_widths[code]
             before = int(of_type.searchsorted(begin))
             recent = self.recent[code][before * width : len(of_type) * width]
             rows = np.ascontiguousarray(
@@ -111,10 +106,11 @@ class OpenRows:
     def row(self, index: int) -> tuple[int, ...]:
         """The row as it was added."""
         code, before = self.codes[index], 0
+        width = self.vocabulary.row_widths[code]
         for first, last in self._recent_spans():
             if first <= index < last:
-                begin = (before + self.codes.count(code, first, index)) * _WIDTH[code]
-                return tuple(self.recent[code][begin : begin + _WIDTH[code]])
+                begin = (before + self.codes.count(code, first, index)) * width
+                return tuple(self.recent[code][begin : begin + width])
             before += self.codes.count(code, first, last)
         seq = index + self.first_seq
         for part in self.parts[code]:
@@ -135,7 +131,7 @@ class OpenRows:
 
     def prefix(self, count: int) -> OpenRows:
         """An independent copy of the first `count` rows."""
-        copy = OpenRows(self.first_seq)
+        copy = OpenRows(self.vocabulary, self.first_seq)
         copy.codes = self.codes[:count]
         for part in self._parts_between(0, count):
             copy.parts[part.code].append(part)
@@ -182,7 +178,7 @@ class OpenRows:
         last = len(self.codes) if last is None else last
         columns: dict[str, np.ndarray] = {"type": self.types(first, last)}
         for code, where, fields in self.by_field(first, last):
-            for name, values in zip(ROW_COLUMNS[code][1:], fields):
+            for name, values in zip(self.vocabulary.row_columns[code][1:], fields):
                 if name not in columns:
                     columns[name] = np.full(last - first, NULL, dtype=np.int64)
                 columns[name][where] = values

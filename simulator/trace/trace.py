@@ -16,7 +16,7 @@ import numpy as np
 
 from simulator.trace.block import COLUMN_NAMES, Block
 from simulator.trace.open_rows import FOLD_ROWS, OpenRows
-from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
+from simulator.trace.registry import NAME_COLUMNS, NULL, Vocabulary
 from simulator.trace.row_columns import RowColumns
 
 BLOCK_ROWS = 65_536
@@ -25,22 +25,11 @@ BLOCK_ROWS = 65_536
 _NAME_COLUMNS = frozenset(NAME_COLUMNS)
 
 
-def _mask(codes: Iterable[int]) -> np.ndarray:
-    """By type code whether it is one of these: a lookup costs a tenth of `np.isin` for the few rows of a
-    frame.
-    """
-    mask = np.zeros(len(EVENT_TYPES), dtype=bool)
-    mask[list(codes)] = True
-    return mask
-
-
-_CONTROL_MASK = _mask(event.code for event in EVENT_TYPES if event.plane == "control")
-
-
 class Trace:
-    """Rows of one branch, from seq 0. `len(trace)` is the number of rows."""
+    """Rows of one branch, from seq 0, of a vocabulary's event types. `len(trace)` is the number of rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
         self._named_at: list[int] = []  # rows there were when each name was first used
@@ -48,7 +37,7 @@ class Trace:
         self._sealed_rows = 0
         self._digests = [hashlib.sha256()]  # of the sealed blocks: none, the first, the first two…
         self.length = 0
-        self._write_to(OpenRows())
+        self._write_to(OpenRows(vocabulary))
 
     def __len__(self) -> int:
         return self.length
@@ -130,7 +119,7 @@ class Trace:
 
     def prefix(self, seq: int) -> Trace:
         """An independent trace of the rows before `seq`: sealed blocks shared, the rest copied."""
-        copy = Trace()
+        copy = Trace(self.vocabulary)
         kept = sum(1 for named_at in self._named_at if named_at < seq or named_at == 0)
         copy.names = self.names[:kept]
         copy._named_at = self._named_at[:kept]
@@ -170,7 +159,7 @@ class Trace:
         return self._blocks[seq // BLOCK_ROWS].row_tuple(seq % BLOCK_ROWS)
 
     def _as_dict(self, seq: int, values: tuple[int, ...]) -> dict:
-        event = EVENT_TYPES[values[0]]
+        event = self.vocabulary.types[values[0]]
         row = {"seq": seq, "at_us": values[1], "type": event.name}
         if values[2] != NULL:
             row["cause_seq"] = values[2]
@@ -202,9 +191,10 @@ class Trace:
     ) -> list[int]:
         """The seqs that `rows` would give."""
         last = self.length if last is None else min(last, self.length)
-        wanted = None if types is None else _mask(CODE[name] for name in types)
+        vocabulary = self.vocabulary
+        wanted = None if types is None else vocabulary.mask(vocabulary.code[name] for name in types)
         if wanted is None and control_only:
-            wanted = _CONTROL_MASK
+            wanted = vocabulary.control_mask
         found: list[int] = []
         while first < last and (limit is None or len(found) < limit):
             end = min(last, (first // BLOCK_ROWS + 1) * BLOCK_ROWS)

@@ -12,8 +12,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from simulator.protocols.pulsar.events import MARKER_TYPES
+from simulator.protocols.registry import EVENT_TYPES
 from simulator.scenarios.command_table import COMMANDS
-from simulator.trace.registry import EVENT_TYPES, MARKER_TYPES
 from spark_reports.html.charts import hues_of
 from visualizer.live.frames import SNAPSHOT_ROWS
 from visualizer.live.kept import KEPT

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from simulator import headless, scenario_names
+from simulator.protocols.registry import VOCABULARY
 from simulator.trace.files import read_trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,7 +149,7 @@ def test_the_trace_file_is_the_run(tmp_path, suffix):
     path = tmp_path / f"run{suffix}"
     code, out, _ = simulate("region-down", as_json=True, trace_path=str(path))
     summary = json.loads(out)
-    file = read_trace(path)
+    file = read_trace(path, VOCABULARY)
     assert code == 0
     assert len(file.trace) == summary["events"]
     assert file.trace.digest() == summary["trace_sha256"] == file.meta["trace_sha256"]

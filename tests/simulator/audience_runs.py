@@ -9,7 +9,8 @@ import re
 import numpy as np
 
 from simulator import World, load_scenario_text
-from simulator.trace.registry import CODE, EVENT_TYPES, NAME_COLUMNS, NULL
+from simulator.protocols.registry import CODE, EVENT_TYPES, VOCABULARY
+from simulator.trace.registry import NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
 HEAD = "format: 1\nname: audience-test\ntitle: Audience test\nfamily: replicated-subscriptions\nuntil: 10s\n"
@@ -77,7 +78,7 @@ def messages_of(world: World) -> Trace:
         ledger: number
         for number, ledger in enumerate(sorted({int(columns["ledger"][seq]) for seq in kept} - {NULL}))
     }
-    trace, number_of = Trace(), {NULL: NULL}
+    trace, number_of = Trace(VOCABULARY), {NULL: NULL}
     for seq in kept:
         event = EVENT_TYPES[int(columns["type"][seq])]
         fields = [_alike_field(world, trace, ledgers, name, int(columns[name][seq])) for name in event.fields]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.markers import codec
 from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
-from simulator.trace.registry import MARKER_TYPES
 
 JAVA_LONG = st.integers(-(1 << 63), (1 << 63) - 1)
 NAME = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",)), max_size=12)

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from simulator.protocols.pulsar.commands.declared.clusters import MARKER_WORDS
+from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.scenarios import COMMANDS, CommandError, KnownNames, normalise_command
 from simulator.scenarios.commands import write_arguments
 from simulator.scenarios.compound import KINDS
-from simulator.trace.registry import MARKER_TYPES
 
 NAMES = KnownNames(
     clusters=("a", "b"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulator.protocols.pulsar.verdicts import CountedFailover, CountedRun, count_run
+from simulator.protocols.registry import BY_NAME, VOCABULARY
 from simulator.scenarios.model import (
     ClusterSpec,
     Distribution,
@@ -18,7 +19,7 @@ from simulator.scenarios.model import (
     SubscriptionSpec,
     TopicSpec,
 )
-from simulator.trace.registry import BY_NAME, NAME_COLUMNS, NULL
+from simulator.trace.registry import NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
 LATENCY_US = 40_000
@@ -60,7 +61,7 @@ class TraceBuilder:
     ) -> None:
         self.clusters = clusters or ("a", "b")
         self.topic, self.subscription = topic, subscription
-        self.trace = Trace()
+        self.trace = Trace(VOCABULARY)
         self.now_us = 0
         self.scenario = scenario_of(self.clusters, topic, (subscription,), settings or {})
         self.next_entry = dict.fromkeys(self.clusters, 0)

@@ -1,7 +1,8 @@
 """Traces written by hand, for tests of what reads them: a row per call, missing fields null."""
 
+from simulator.protocols.registry import BY_NAME, VOCABULARY
 from simulator.scenarios.model import ClusterSpec, ProducerSpec, Scenario, SubscriptionSpec, TopicSpec
-from simulator.trace.registry import BY_NAME, NAME_COLUMNS, NULL
+from simulator.trace.registry import NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
 
@@ -24,7 +25,7 @@ class WrittenTrace:
     """
 
     def __init__(self):
-        self.trace = Trace()
+        self.trace = Trace(VOCABULARY)
 
     def write(self, event, cause_seq=NULL, **fields) -> int:
         """Append a row and return its seq."""

@@ -8,7 +8,8 @@ from random import Random
 
 from simulator import Trace, World
 from simulator.protocols.emqx.protocol import MESSAGES
-from simulator.trace.registry import BY_NAME, COLUMNS, NAME, NULL
+from simulator.protocols.registry import BY_NAME, VOCABULARY
+from simulator.trace.registry import COLUMNS, NAME, NULL
 from tests.emqx.group_runs import SECOND, run
 from tests.emqx.test_group_swarm import NODES, SESSIONS, SHARE, SHIPPED, world_of
 
@@ -95,7 +96,7 @@ def lost_by_hand(world: World) -> Trace:
     """The rows of a run in which nobody ever got every seventh message, though positions passed it: what
     no engine of ours does, countings must see.
     """
-    trace = Trace()
+    trace = Trace(VOCABULARY)
     for row in world.trace.rows():
         gone = row["type"] in ("message.delivered", "message.acknowledged") and row["sequence_id"] % 7 == 0
         event = BY_NAME["store.failed" if gone else row["type"]]

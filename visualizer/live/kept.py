@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.trace.registry import CODE
+from simulator.protocols.registry import CODE
 from visualizer.labs.work import Work
 from visualizer.questions.reading import SEARCHED_ROWS, rows_at
 

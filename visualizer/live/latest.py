@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.registry import CODE
+from simulator.trace.registry import NULL
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
 from visualizer.questions.passages import PIECE_ROWS

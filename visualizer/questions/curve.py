@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any
 
-from simulator.trace.registry import pattern_of
+from simulator.protocols.registry import pattern_of
 from visualizer.live.packing import packed
 
 GRID_US, FINEST_US = 100_000, 20_000

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.registry import CODE
+from simulator.trace.registry import NULL
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
 from visualizer.live.wire import Refused

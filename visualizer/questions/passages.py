@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.trace.registry import EVENT_TYPES
+from simulator.protocols.registry import EVENT_TYPES
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
 from visualizer.questions.reading import rows_at

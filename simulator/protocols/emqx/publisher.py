@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler, Span
 from simulator.kernel.random import stream_key
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.emqx.events import CODE
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.runtime import Emqx

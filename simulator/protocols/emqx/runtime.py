@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from simulator.kernel.links import Link
 from simulator.log.columns import SharedColumn
+from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.figures import READS, Figures
 from simulator.protocols.emqx.leader_process import LeaderProcess
 from simulator.protocols.emqx.leader_store import Committed, LeaderStore
@@ -26,7 +27,7 @@ from simulator.scenarios.model import Scenario
 from simulator.scenarios.mqtt_topics import QUEUE, Subscription, matches, parse_subscription
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.system import System
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 
 _STORED = CODE["message.stored"]

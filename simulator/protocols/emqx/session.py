@@ -18,11 +18,12 @@ from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.agent import Agent
+from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.generations import in_turn, whose_turn_comes
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
 from simulator.protocols.emqx.reading import Reading
 from simulator.scenarios.mqtt_topics import Subscription
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.emqx.runtime import Emqx

@@ -15,12 +15,13 @@ from simulator.protocols.pulsar.commands.effects import HANDLERS
 from simulator.protocols.pulsar.creation import enforcement, policies
 from simulator.protocols.pulsar.creation.catalogue import partition_names
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
+from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.runtime import Runtime
 from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers
-from simulator.trace.registry import MARKER_TYPES, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 
 _HANDLERS = Handlers(HANDLERS)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.protocols.registry import EVENT_TYPES, VOCABULARY
 from simulator.trace.files import SCHEMA, TraceFileError, read_meta, read_trace, write_trace
-from simulator.trace.registry import COLUMNS, EVENT_TYPES, NAME_COLUMNS, NULL
+from simulator.trace.registry import COLUMNS, NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
 META = {"engine_version": "0", "scenario": "name: tiny\n", "seed": 3, "commands": [], "until_us": 10}
@@ -16,7 +17,7 @@ META = {"engine_version": "0", "scenario": "name: tiny\n", "seed": 3, "commands"
 
 def small_trace(rows):
     """A trace of (type code, field values); names are drawn from a short list."""
-    trace = Trace()
+    trace = Trace(VOCABULARY)
     for at_us, (code, values) in enumerate(rows):
         fields = []
         for name, value in zip(EVENT_TYPES[code].fields, values, strict=False):
@@ -41,7 +42,7 @@ def test_a_trace_comes_back_with_its_digest(tmp_path_factory, suffix, rows):
     trace = small_trace(rows)
     path = tmp_path_factory.mktemp("trace") / f"run{suffix}"
     write_trace(path, trace, META)
-    back = read_trace(path)
+    back = read_trace(path, VOCABULARY)
     assert back.trace.digest() == trace.digest()
     assert back.trace.rows() == trace.rows()
     assert back.meta["seed"] == 3 and back.meta["trace_sha256"] == trace.digest()
@@ -66,13 +67,13 @@ def test_jsonl_begins_with_the_run_and_leaves_nulls_out(tmp_path):
 
 def test_what_cannot_be_read_is_said_in_words(tmp_path):
     with pytest.raises(TraceFileError, match="ends in .parquet or .jsonl"):
-        write_trace(tmp_path / "run.csv", Trace(), META)
+        write_trace(tmp_path / "run.csv", Trace(VOCABULARY), META)
     (tmp_path / "other.parquet").write_bytes(b"no")
     with pytest.raises(TraceFileError, match="not a Parquet file"):
-        read_trace(tmp_path / "other.parquet")
+        read_trace(tmp_path / "other.parquet", VOCABULARY)
     (tmp_path / "other.jsonl").write_text("{}\n")
     with pytest.raises(TraceFileError, match="not a Failover Lab trace"):
-        read_trace(tmp_path / "other.jsonl")
+        read_trace(tmp_path / "other.jsonl", VOCABULARY)
 
 
 def test_a_changed_row_is_noticed(tmp_path):
@@ -80,4 +81,4 @@ def test_a_changed_row_is_noticed(tmp_path):
     write_trace(path, small_trace([(3, [2]), (4, [2])]), META)
     path.write_text(path.read_text().replace('"at_us":1', '"at_us":9'))
     with pytest.raises(TraceFileError, match="changed after it was written"):
-        read_trace(path)
+        read_trace(path, VOCABULARY)

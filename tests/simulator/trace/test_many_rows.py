@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.protocols.registry import CODE, VOCABULARY
 from simulator.trace import trace as trace_module
-from simulator.trace.open_rows import FOLD_ROWS, ROW_COLUMNS
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.open_rows import FOLD_ROWS
+from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns, rows_by_column
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
@@ -23,7 +24,7 @@ VALUES = st.one_of(st.integers(-1, 9), st.integers(-(1 << 40), 1 << 40), st.just
 def batches(draw):
     """Rows in pieces: each a list of rows for one call."""
     row = st.sampled_from(TYPES).flatmap(
-        lambda code: st.tuples(st.just(code), *[VALUES for _ in ROW_COLUMNS[code][1:]])
+        lambda code: st.tuples(st.just(code), *[VALUES for _ in VOCABULARY.row_columns[code][1:]])
     )
     return draw(st.lists(st.lists(row, max_size=9), max_size=6))
 
@@ -38,7 +39,7 @@ def as_columns(rows, first_seq):
 def test_many_at_once_are_one_after_another(pieces, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace_module, "BLOCK_ROWS", data.draw(st.integers(1, 8)))
-        one, many = Trace(), Trace()
+        one, many = Trace(VOCABULARY), Trace(VOCABULARY)
         for rows in pieces:
             for row in rows:
                 one.append(row)
@@ -62,9 +63,9 @@ def test_many_at_once_are_one_after_another(pieces, data):
 
 
 def test_a_batch_larger_than_blocks():
-    rows = np.zeros((2 * BLOCK_ROWS + 17, len(ROW_COLUMNS[CODE["topic.loaded"]])), dtype=np.int64)
+    rows = np.zeros((2 * BLOCK_ROWS + 17, len(VOCABULARY.row_columns[CODE["topic.loaded"]])), dtype=np.int64)
     rows[:, 0], rows[:, 1] = CODE["topic.loaded"], np.arange(len(rows))
-    one, many = Trace(), Trace()
+    one, many = Trace(VOCABULARY), Trace(VOCABULARY)
     for row in rows.tolist():
         one.append(tuple(row))
     many.append_rows(
@@ -93,10 +94,15 @@ def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
     """
     codes = [CODE["topic.loaded"], CODE["topic.unloaded"]]
     rows = [
-        (code := codes[number % 3 == 1], number, NULL, *([number % 5] * (len(ROW_COLUMNS[code]) - 3)))
+        (
+            code := codes[number % 3 == 1],
+            number,
+            NULL,
+            *([number % 5] * (len(VOCABULARY.row_columns[code]) - 3)),
+        )
         for number in range(2 * BLOCK_ROWS + 17)
     ]
-    whole = Trace()
+    whole = Trace(VOCABULARY)
     for row in rows:
         whole.append(row)
     slowly = whole.prefix(seq)
@@ -114,7 +120,7 @@ def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
 
 
 def test_nothing_is_written_that_is_there():
-    trace = Trace()
+    trace = Trace(VOCABULARY)
     rows = [(CODE["topic.loaded"], 1, NULL, 0, 1), (CODE["topic.loaded"], 2, NULL, 0, 1)]
     for row in rows:
         trace.append(row)

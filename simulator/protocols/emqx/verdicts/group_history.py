@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simulator.trace.registry import BY_NAME, NULL
+from simulator.protocols.emqx.events import BY_NAME
+from simulator.trace.registry import NULL
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 END = 1 << 40

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState, origin_of
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.pulsar.events import CODE
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription

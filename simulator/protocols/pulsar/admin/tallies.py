@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.pulsar.events import CODE
+from simulator.trace.registry import NULL
 from simulator.trace.trace import BLOCK_ROWS
 
 if TYPE_CHECKING:

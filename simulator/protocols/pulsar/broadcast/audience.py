@@ -16,8 +16,9 @@ import numpy as np
 from simulator.log.border import Border
 from simulator.protocols.pulsar.broadcast.runs import UNKNOWN, Run
 from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
 from simulator.protocols.pulsar.ack_sync.sync import sender_for
 from simulator.protocols.pulsar.broker.dispatchers import dispatcher_for
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
 from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:

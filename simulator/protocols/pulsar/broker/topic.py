@@ -16,6 +16,7 @@ from simulator.log.ledgers import TopicLog
 from simulator.protocols.pulsar.ack_sync.sync import NONE
 from simulator.protocols.pulsar.broker.hot_settings import HotSettings
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.ranks import TOPIC, rank
 from simulator.protocols.pulsar.replication.replicator import Replicator
@@ -25,7 +26,7 @@ from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.protocols.pulsar.storage.topic_ledgers import TopicLedgers
 from simulator.protocols.pulsar.storage.topic_timers import TopicTimers
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,11 +16,12 @@ from typing import Any
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios import shape
 from simulator.scenarios.model import NamespaceSpec, Scenario
 from simulator.scenarios.names import base_of
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 FOLLOWED = (
     "topic.created",

@@ -15,9 +15,9 @@ import numpy as np
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import CODE
 
 FIRST_US, MOST_US = 100_000, 60_000_000
 _READ = (

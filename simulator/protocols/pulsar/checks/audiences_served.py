@@ -19,8 +19,8 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch, position_words
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import MARKER, Log
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 _NOTHING_YET = -1
 _LOADED = CODE["topic.loaded"]

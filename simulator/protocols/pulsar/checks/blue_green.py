@@ -17,9 +17,9 @@ from simulator.protocols.pulsar.checks.cursors import NOWHERE
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import HERE, MARKER
 from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
-from simulator.trace.registry import CODE
 
 _READ = (
     "command.applied",

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.pulsar.events import CODE
+from simulator.trace.registry import NULL
 
 Key = tuple[int, int, int]
 """(cluster, topic, subscription)"""

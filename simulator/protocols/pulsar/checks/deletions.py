@@ -18,9 +18,9 @@ from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch
 from simulator.protocols.pulsar.checks.administration import declared_shapes
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.planned import planned_arguments
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
-from simulator.trace.registry import CODE
 
 _USING = (
     "command.applied",

@@ -17,8 +17,8 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch, position
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 COVERING = ("subscription.created", "update.applied")
 _CREATED = CODE["subscription.created"]

@@ -12,7 +12,8 @@ import numpy as np
 
 from simulator.checks.stretch import ENTRY_BITS, Rows, Stretch
 from simulator.checks.table import Table
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.pulsar.events import CODE
+from simulator.trace.registry import NULL
 
 MARKER = -1
 """Producer of a marker's row."""

@@ -10,8 +10,8 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch, position, position_words
 from simulator.protocols.pulsar.checks.cursors import NOWHERE
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 _SERVING = (
     "lookup.stopped",

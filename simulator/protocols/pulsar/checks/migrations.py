@@ -16,9 +16,10 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import PARTITION_SUFFIX
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 _MAPPED, _ANSWERED, _REDIRECTED = CODE["tenant.mapped"], CODE["lookup.answered"], CODE["client.redirected"]
 _STARTED, _CHANGED, _DELETED = CODE["migration.started"], CODE["migration.changed"], CODE["resource.deleted"]

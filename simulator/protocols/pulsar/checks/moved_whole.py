@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "topic", "subscription"
 

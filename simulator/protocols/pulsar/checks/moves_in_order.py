@@ -14,8 +14,8 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Stretch
 from simulator.protocols.pulsar.checks.cursors import NOWHERE
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 STEPS = ("metadata", "topic-data", "consumption-progress", "switch", "clean-up")
 NOT_OF = {"none": ("consumption-progress",), "blue-green": ("topic-data", "consumption-progress")}

@@ -18,8 +18,8 @@ from simulator.checks.stretch import Rows, Stretch, position, position_words
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import HERE, Log
 from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 _CREATED = CODE["replicator.created"]
 

@@ -15,8 +15,8 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch, position_words
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import HERE
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 SENT = ("message.replicated", "marker.sent")
 PUT_BACK = ("replicator.rewound", "replicator.created")

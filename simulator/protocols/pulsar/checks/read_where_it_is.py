@@ -13,9 +13,9 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
-from simulator.trace.registry import CODE
 
 DRIVER, KEPT = "managedLedgerOffloadDriver", "managedLedgerCacheEvictionTimeThresholdMillis"
 _READ = (

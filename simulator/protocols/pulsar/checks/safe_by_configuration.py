@@ -12,9 +12,9 @@ from itertools import permutations
 
 from simulator.checks.stretch import Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario, TopicSpec
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import CODE
 
 _CREATED = CODE["replicator.created"]
 

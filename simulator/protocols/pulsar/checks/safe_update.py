@@ -20,8 +20,8 @@ from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.safe_by_configuration import SafeByConfiguration
 from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 CONTROL = (
     "ledger.trimmed",

@@ -14,8 +14,9 @@ from collections.abc import Iterable
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 _PARTITION = "-partition-"
 _READ = (

@@ -18,9 +18,9 @@ from simulator.checks.stretch import Stretch, position, position_words
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import Log
 from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
-from simulator.trace.registry import CODE
 
 Place = tuple[int, int]
 """(cluster, topic)"""

@@ -16,10 +16,10 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import CODE
 
 Place = tuple[str, str]
 """(cluster, topic or partition)"""

@@ -9,9 +9,9 @@ from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.administration import declared_shapes
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.shadow_feeding import first_after
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import OPTIONS
-from simulator.trace.registry import CODE
 
 Place = tuple[str, str]
 """(cluster, topic)"""

@@ -18,8 +18,8 @@ from simulator.checks.stretch import ENTRY_BITS, PAST_EVERY_LEDGER, Rows, Stretc
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
-from simulator.trace.registry import CODE
 
 Place = tuple[int, int]
 """(cluster, topic)"""

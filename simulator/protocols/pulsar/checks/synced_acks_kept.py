@@ -20,9 +20,10 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import PARTITION_SUFFIX
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 _CONTROL = (
     "acknowledgements.applied",

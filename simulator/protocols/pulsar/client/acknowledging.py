@@ -16,7 +16,8 @@ from simulator.kernel.random import Shares, stream_key
 from simulator.protocols.pulsar.client.deliveries import About, Ack, Key, Place
 from simulator.protocols.pulsar.client.redelivery import GivesBack
 from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.pulsar.events import CODE
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session

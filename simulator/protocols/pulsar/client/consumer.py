@@ -17,10 +17,11 @@ from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.broker.session import Session
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Handed
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.lookup.resolving import resolver_for
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
 from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker

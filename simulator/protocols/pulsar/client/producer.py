@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.running import Quiet, run_quietly
 from simulator.protocols.pulsar.lookup.producing import Brokers
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
 from simulator.protocols.pulsar.shadow.authorisation import PRODUCE, refusal
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap
 
-from simulator.trace.registry import CODE
+from simulator.protocols.pulsar.events import CODE
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.acknowledging import Handed

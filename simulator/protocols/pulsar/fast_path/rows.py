@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.protocols.pulsar.client.waiting_acks import AboutColumns, AckColumns
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.groups import REASON
 from simulator.protocols.pulsar.fast_path.order import Seqs
 from simulator.protocols.pulsar.fast_path.stretch import Stretch
 from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns, alike, rows_by_column
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.survey import HELD_ENOUGH, PROCESSED, RETURNED
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.acknowledging import Handed

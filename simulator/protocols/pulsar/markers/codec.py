@@ -14,8 +14,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
-from simulator.trace.registry import MARKER_TYPES
 
 MARKER_PRODUCER = "pulsar.marker"
 """Producer name in every marker's metadata; the sequence id is always 0."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.markers import codec
-from simulator.trace.registry import MARKER_TYPES
 
 REQUEST, RESPONSE, SNAPSHOT, UPDATE = (
     "snapshot_request",

@@ -21,10 +21,11 @@ from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.creation import replicated_schemas, replicator_start
 from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, ReceiptTaker
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.trace.registry import CODE, NULL
+from simulator.protocols.pulsar.events import CODE
+from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from simulator.counting.results import CountedFailover, LazyList
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.stories.steps import Beat, Case, tell
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES
 from simulator.story.rows import rows_where
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 
 _LISTS = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simulator.trace.registry import CODE
+from simulator.protocols.pulsar.events import CODE
 from simulator.trace.trace import BLOCK_ROWS
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.shadow.losses import lost_messages
-from simulator.trace.registry import CODE
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.reads import Reads

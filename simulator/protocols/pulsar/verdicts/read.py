@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.trace.registry import BY_NAME, EVENT_TYPES, NAME_COLUMNS, NULL, EventType
+from simulator.protocols.pulsar.events import BY_NAME
+from simulator.trace.registry import NAME_COLUMNS, NULL, EventType
 
 if TYPE_CHECKING:
     from simulator.trace.trace import Trace
@@ -232,7 +233,7 @@ def _read(trace: Trace, upto_seq: int, left_out: list[int]) -> dict[str, Table]:
     for first in range(0, max(upto_seq, 1), _CHUNK_ROWS):
         columns = trace.columns(first, min(first + _CHUNK_ROWS, upto_seq), names=wanted)
         if left_out:
-            columns["type"][np.isin(columns["subscription"], left_out)] = len(EVENT_TYPES)
+            columns["type"][np.isin(columns["subscription"], left_out)] = len(trace.vocabulary.types)
         order = np.argsort(columns["type"].astype(np.int16), kind="stable")
         codes = columns["type"][order]
         for event in types:

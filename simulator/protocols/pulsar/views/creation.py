@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.protocols.pulsar.creation import policies, schema_registry
+from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.summary_sections.creation import figures, together
-from simulator.trace.registry import CODE, NULL
+from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster

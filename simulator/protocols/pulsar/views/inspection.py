@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.markers import codec
 from simulator.protocols.pulsar.runtime import Runtime
-from simulator.trace.registry import MARKER_TYPES
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic

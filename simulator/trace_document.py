@@ -1,14 +1,16 @@
-"""`docs/trace.md`, made from the registry: `python -m simulator.trace.document > docs/trace.md`; a test
+"""`docs/trace.md`, made from the registry: `python -m simulator.trace_document > docs/trace.md`; a test
 asserts it is current.
 """
 
 from __future__ import annotations
 
-from simulator.trace.registry import COLUMNS, EVENT_TYPES, MARKER_TYPES, EventType
+from simulator.protocols.declared import DECLARED
+from simulator.protocols.registry import VOCABULARY
+from simulator.trace.registry import COLUMNS, EventType, WordTable
 
 _HEAD = """# The trace
 
-Made from `simulator/trace/registry.py` by `python -m simulator.trace.document > docs/trace.md`; edit the registry, not this page.
+Made by `python -m simulator.trace_document > docs/trace.md` from `simulator/trace/registry.py`, `simulator/trace/shared_events.py` and `simulator/protocols/*/events`; edit those, not this page.
 
 A run is one ordered trace. The live diagram, the checks and the Spark reports read it, and nothing else decides what
 happened. One row for each message and step; a row has an event type, the instant, the row that caused it, and the few
@@ -35,11 +37,9 @@ def trace_document() -> str:
     parts = [_HEAD, "## Columns\n", _columns(), "## Events\n"]
     for subject, events in _by_subject().items():
         parts += [f"### {subject}\n", _events(events)]
-    parts += [
-        "## Marker types\n",
-        "The words in `reason` of marker rows, and Pulsar's numbers for them.\n",
-        _markers(),
-    ]
+    for declared in DECLARED.values():
+        for table in declared.word_tables:
+            parts += [f"## {table.title}\n", f"{table.says}\n", _words(table)]
     return "\n".join(parts)
 
 
@@ -51,7 +51,7 @@ def _columns() -> str:
 def _by_subject() -> dict[str, list[EventType]]:
     """Event types under the word before the dot, in the registry's order."""
     subjects: dict[str, list[EventType]] = {}
-    for event in EVENT_TYPES:
+    for event in VOCABULARY.events:
         subjects.setdefault(event.name.split(".")[0], []).append(event)
     return subjects
 
@@ -67,17 +67,10 @@ def _events(events: list[EventType]) -> str:
     return "\n".join(["| code | event | plane | columns | says |", "|---|---|---|---|---|", *rows]) + "\n"
 
 
-def _markers() -> str:
-    return (
-        "\n".join(
-            [
-                "| word | MarkerType |",
-                "|---|---|",
-                *(f"| `{word}` | {number} |" for word, number in MARKER_TYPES.items()),
-            ]
-        )
-        + "\n"
-    )
+def _words(table: WordTable) -> str:
+    rows = [f"| `{word}` | " + " | ".join(map(str, more)) + " |" for word, *more in table.rows]
+    head = "| " + " | ".join(table.heads) + " |"
+    return "\n".join([head, "|---" * len(table.heads) + "|", *rows]) + "\n"
 
 
 if __name__ == "__main__":

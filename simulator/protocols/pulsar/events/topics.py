@@ -1,0 +1,78 @@
+"""Events of clusters, topics and ledgers."""
+
+from __future__ import annotations
+
+from simulator.trace.registry import EventType
+
+TOPICS: tuple[EventType, ...] = (
+    EventType(
+        3,
+        "cluster.crashed",
+        ("cluster",),
+        "control",
+        "all brokers of the cluster died; unflushed state and data on the wire are gone",
+    ),
+    EventType(
+        4,
+        "cluster.restarted",
+        ("cluster",),
+        "control",
+        "the cluster came back from what it had persisted",
+    ),
+    EventType(
+        5,
+        "cluster.lost",
+        ("cluster",),
+        "control",
+        "the cluster and its data are gone for good",
+    ),
+    EventType(
+        9,
+        "setting.changed",
+        ("cluster", "reason", "detail"),
+        "control",
+        "a broker setting changed; reason is its name, detail the value",
+    ),
+    EventType(
+        10,
+        "topic.loaded",
+        ("cluster", "topic"),
+        "control",
+        "a broker loaded the topic; a new ledger is open",
+    ),
+    EventType(
+        11,
+        "topic.unloaded",
+        ("cluster", "topic", "reason"),
+        "control",
+        "the topic left its broker (unload, crash, migration, deleted)",
+    ),
+    EventType(
+        12,
+        "ledger.opened",
+        ("cluster", "topic", "ledger"),
+        "control",
+        "a ledger was opened for appends",
+    ),
+    EventType(
+        13,
+        "ledger.closed",
+        ("cluster", "topic", "ledger", "count"),
+        "control",
+        "a ledger was closed with count entries",
+    ),
+    EventType(
+        14,
+        "ledger.trimmed",
+        ("cluster", "topic", "ledger", "count"),
+        "control",
+        "a ledger of count entries was deleted",
+    ),
+    EventType(
+        80,
+        "topic.assigned",
+        ("cluster", "topic", "broker"),
+        "control",
+        "the broker that serves the topic from this load on; only where brokers are declared",
+    ),
+)
