@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from simulator import World
 from tests.examples import examples
+from tests.oracle.sync_causes import PlainSync, sync_causes
 from tests.simulator.engine_runs import open_world
-from tests.simulator.plain_sync_recount import PlainSync, sync_causes
 
 UNTIL_MS = 6_000
 

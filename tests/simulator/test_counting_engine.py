@@ -6,7 +6,7 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.verdicts import CountedRun, count_run, failover_summary
-from tests.simulator.plain_recount import recount
+from tests.oracle.failovers import recount
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.trace_builder import causes, losses
 

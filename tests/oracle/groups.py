@@ -1,8 +1,6 @@
-"""Durable shared subscriptions counted a third time, in plain Python, row by row: slow, and written from
-docs/counting.md alone.
+"""Counts durable shared subscriptions in plain Python, row by row, from docs/counting.md alone.
 
-Shares nothing with `simulator.protocols.pulsar.verdicts` and `spark_reports`, so that a mistake in one of the
-three shows. Time is walked from one event to the next; a cause is looked for in all rows of its stream.
+It shares nothing but the trace with `simulator.protocols.emqx.verdicts` and `spark_reports`. Time is walked from one event to the next; a cause is looked for in all rows of its stream.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A second counting, in plain Python, row by row: slow, without numpy, and as close to the definitions'
-words as can be.
+"""Counts failovers in plain Python, row by row: slow, without numpy, and worded as docs/counting.md is.
 
-It shares nothing with `simulator.protocols.pulsar.verdicts` but the trace, so agreement of the two means
-something. Causes of duplicates are left to `test_counting_causes`; every other number of a failover is here.
+It shares nothing but the trace with `simulator.protocols.pulsar.verdicts` (numpy) and `spark_reports`
+(Spark): tests compare both with it. Causes of duplicates are in `test_counting_causes`; every other number of
+a failover is here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Any
 
-from tests.simulator.plain_draining import PlainDraining
+from tests.oracle.draining import PlainDraining
 
 Message = tuple[str, int]
 
@@ -53,7 +53,7 @@ class PlainRecount:
         self.receipted: set[Message] = set()
         # subscription -> kind -> message -> first seq
         self.seen: dict[str, dict[str, dict[Message, int]]] = {}
-        self.acks: dict[str, list[Message]] = {}  # subscription -> ids, least recent first
+        self.acks: dict[str, dict[Message, None]] = {}  # subscription -> ids, least recent first
         self.ack_at_us: dict[tuple[str, Message], int] = {}
         self.replicators: dict[tuple[str, str, str], tuple[int, int]] = {}
         self.given_up: set[tuple[str, str, Message]] = set()
@@ -139,10 +139,9 @@ class PlainRecount:
 
     def _message_acknowledged(self, row):
         message = self._note(row, "acknowledged")
-        recent = self.acks.setdefault(row["subscription"], [])
-        if message in recent:
-            recent.remove(message)
-        recent.append(message)
+        recent = self.acks.setdefault(row["subscription"], {})
+        recent.pop(message, None)
+        recent[message] = None
         self.ack_at_us[row["subscription"], message] = row["at_us"]
 
     def _message_expired(self, row):
@@ -175,8 +174,9 @@ class PlainRecount:
         window.first_delivered[message] = row
         if message in self._first(row, "acknowledged"):
             numbers["duplicates"] += 1
-            recent = self.acks[row["subscription"]]
-            window.remembered = max(window.remembered, len(recent) - recent.index(message))
+            most_recent_first = reversed(self.acks[row["subscription"]])
+            place = next(place for place, one in enumerate(most_recent_first, 1) if one == message)
+            window.remembered = max(window.remembered, place)
             window.span_us = max(window.span_us, row["at_us"] - self.ack_at_us[row["subscription"], message])
         elif message in self._first(row, "delivered"):
             numbers["redeliveries"] += 1

@@ -1,8 +1,6 @@
-"""What acknowledgement-state sync said, recounted in plain Python from the trace's rows alone: sets, one
-row after the other.
+"""Counts the causes `sync_in_flight` and `after_last_sync` in plain Python: sets, row by row.
 
-It shares nothing with the engine, `simulator.protocols.pulsar.verdicts` and Spark but the trace, so agreement
-means something.
+It shares nothing but the trace with the engine, `simulator.protocols.pulsar.verdicts` and Spark.
 """
 
 from __future__ import annotations
