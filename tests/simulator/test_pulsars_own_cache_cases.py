@@ -80,6 +80,24 @@ def test_a_merged_distance_is_the_sum_not_the_distance_of_the_positions():
     assert kept(cache) == [0, 30, 49]
 
 
+def test_the_distances_to_both_neighbours_add_up():
+    """The entries between are 3, 3, 4, 1: the snapshot at 13 is closest to its neighbours with 4 + 1."""
+    assert kept(cache_of(4, [0, 4, 8, 13, 15])) == [0, 4, 8, 15]
+
+
+def test_a_snapshot_at_the_newest_position_clears_the_cache():
+    """`addNewSnapshot`: a position at or below the tail's means that the cursor was reset."""
+    cache = cache_of(4, [3, 7])
+    cleared = cache.add(CachedSnapshot(99, 7, ()))
+    assert [(old.index, reason) for old, reason in cleared] == [(3, "cursor-reset"), (7, "cursor-reset")]
+    assert [snapshot.snapshot for snapshot in cache.snapshots] == [99]
+
+
+def test_a_lookup_returns_the_older_snapshots_that_it_passed():
+    snapshot, passed = cache_of(5, [1, 4, 6, 9]).take_up_to(8)
+    assert snapshot.index == 6 and [one.index for one in passed] == [1, 4]
+
+
 def test_distances_stay_even():
     """testSnapshotCachePruningByKeepingEqualDistance, with 100 of 5,000 in place of 10,000 of a million."""
     chance = random.Random(33)
