@@ -13,10 +13,7 @@ from simulator.scenarios.families import PROTOCOL_OF
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = ("simulator/protocols/table.py", "simulator/protocols/declared.py")
 
-STILL_NAMING = (
-    "simulator/scenarios/",
-    "simulator/stories.py",
-)
+STILL_NAMING = ("simulator/stories.py",)
 """To be removed: sections, settings and commands; the stories of failover and group."""
 
 NAME = re.compile("|".join(PROTOCOLS), re.IGNORECASE)

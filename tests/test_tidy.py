@@ -32,11 +32,13 @@ TEST_FILE_LINES_LIMIT, TEST_FUNCTION_LINES_LIMIT = 750, 110
 PAGE_FILE_LINES_LIMIT = 400
 
 PROTOCOL_TABLE = "simulator/protocols/table.py"
-PROTOCOL_MANIFEST = "simulator.protocols.manifest"
+PROTOCOL_TYPES = ("simulator.protocols.manifest", "simulator.protocols.declaration")
+"""The types in which a protocol declares itself."""
 
 DECLARED_TABLE = "simulator/protocols/declared.py"
+DECLARATION = "simulator/protocols/declaration.py"
 DECLARATIONS = re.compile(
-    r"simulator/protocols/(declared\.py$|\w+/scenario/|\w+/events|\w+/commands/(__init__|declared))"
+    r"simulator/protocols/(declared\.py$|declaration\.py$|\w+/scenario/|\w+/events|\w+/commands/(__init__|declared))"
 )
 """What protocols declare for scenario files and traces: the loader reads it, so it must not import an engine.
 """
@@ -58,7 +60,6 @@ STILL_LONGER = frozenset(
         "simulator/protocols/pulsar/admin/stats.py tree",
         "simulator/protocols/pulsar/admin/truth.py of_metrics",
         "simulator/protocols/pulsar/fast_path/groups.py _gather",
-        "simulator/scenarios/shape.py",
         "spark_reports/html/charts.py positions",
         "spark_reports/html/migration.py _crossed",
         "spark_reports/html/sections.py",
@@ -248,8 +249,9 @@ def test_arrows_inside_the_simulator_point_down():
             names = module.split(".")
             if names[0] != "simulator":
                 continue
-            own = parts[0] == "protocols" and (names[1:3] == list(parts[:2]) or module == PROTOCOL_MANIFEST)
-            own = own or (parts[0] == "scenarios" and f"{module.replace('.', '/')}.py" == DECLARED_TABLE)
+            own = parts[0] == "protocols" and (names[1:3] == list(parts[:2]) or module in PROTOCOL_TYPES)
+            if parts[0] == "scenarios":
+                own = own or f"{module.replace('.', '/')}.py" in (DECLARED_TABLE, DECLARATION)
             if not own and (len(names) == 1 or names[1] not in allowed):
                 offences.append(f"{name_of(path)}:{line} imports {module}; allowed are {', '.join(allowed)}")
     no_offences(offences)

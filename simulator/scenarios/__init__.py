@@ -6,9 +6,10 @@ Rules: `model.py` is what everything else reads; a scenario is complete and chec
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError, normalise_command
 from simulator.scenarios.expectations import broken_expectations
+from simulator.scenarios.known_names import KnownNames
 from simulator.scenarios.loader import load_scenario, load_scenario_text, parse_overrides
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.names import KnownNames, format_link, parse_link, parse_message, parse_position
+from simulator.scenarios.names import format_link, parse_link, parse_message, parse_position
 from simulator.scenarios.problems import Problem, ScenarioError
 from simulator.scenarios.units import (
     format_duration,

@@ -13,9 +13,9 @@ from typing import Any
 from simulator.scenarios import shape
 from simulator.scenarios.commands import write_arguments
 from simulator.scenarios.compound import KINDS
+from simulator.scenarios.key import Key, Section
 from simulator.scenarios.model import FORMAT_VERSION, Scenario
 from simulator.scenarios.names import format_link
-from simulator.scenarios.shape import Key
 from simulator.scenarios.units import format_duration
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.:/ <>\[\]-]*")
@@ -27,10 +27,12 @@ _BREAKS = "\u0085\u2028\u2029\ufeff\ufffe\uffff"
 
 def canonical_text(scenario: Scenario) -> str:
     lines = [f"format: {FORMAT_VERSION}"]
-    for key in shape.HEAD[1:]:
+    for key in shape.head()[1:]:
         lines += _head_lines(key, getattr(scenario, key.field))
-    for name in shape.ORDER[len(shape.HEAD) :]:
-        lines += _SECTION_LINES[name](scenario)
+    sections = {section.name: section for section in shape.sections()}
+    for name in shape.order()[len(shape.head()) :]:
+        section = sections.get(name)
+        lines += _OTHER_LINES[name](scenario) if section is None else _objects(section, scenario)
     return "\n".join(lines) + "\n"
 
 
@@ -84,19 +86,16 @@ def _members(keys: tuple[Key, ...], thing: Any) -> dict[str, Any]:
     return written
 
 
-def _objects(section: shape.Section) -> Any:
-    def lines(scenario: Scenario) -> list[str]:
-        found = getattr(scenario, section.name)
-        entries = [f"  {flow(name)}: {flow(_members(section.keys, thing))}" for name, thing in found.items()]
-        return [f"{section.name}:", *entries] if entries else []
-
-    return lines
+def _objects(section: Section, scenario: Scenario) -> list[str]:
+    found = getattr(scenario, section.name)
+    entries = [f"  {flow(name)}: {flow(_members(section.keys, thing))}" for name, thing in found.items()]
+    return [f"{section.name}:", *entries] if entries else []
 
 
 def _links(scenario: Scenario) -> list[str]:
+    keys = shape.link_keys()
     entries = [
-        f"  {format_link((pair,))}: {flow(_members(shape.LINK, link))}"
-        for pair, link in scenario.links.items()
+        f"  {format_link((pair,))}: {flow(_members(keys, link))}" for pair, link in scenario.links.items()
     ]
     return ["links:", *entries] if entries else []
 
@@ -120,8 +119,7 @@ def _compare(scenario: Scenario) -> list[str]:
     return ["compare:", *entries] if entries else []
 
 
-_SECTION_LINES = {
-    **{section.name: _objects(section) for section in shape.SECTIONS},
+_OTHER_LINES = {
     "links": _links,
     "commands": _commands,
     "expect": _expect,

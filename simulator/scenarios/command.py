@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from simulator.scenarios.shape import Key
+from simulator.scenarios.key import Key
 
 
 class Objection(NamedTuple):

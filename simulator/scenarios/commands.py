@@ -16,13 +16,12 @@ from simulator.scenarios import units
 from simulator.scenarios.command import Command
 from simulator.scenarios.command_table import COMMANDS
 from simulator.scenarios.compound import KINDS, read_setting_value
-from simulator.scenarios.families import belongs
+from simulator.scenarios.key import Key, belongs
 from simulator.scenarios.kinds import BAD
+from simulator.scenarios.known_names import KnownNames
 from simulator.scenarios.model import Distribution, Scenario
-from simulator.scenarios.names import KnownNames
 from simulator.scenarios.problems import suggestion
 from simulator.scenarios.reader import Reader
-from simulator.scenarios.shape import Key
 from simulator.scenarios.tree import Node, node_of
 
 __all__ = ["COMMANDS", "Command", "CommandError", "normalise_command", "read_command", "write_arguments"]

@@ -1,25 +1,23 @@
-"""Kinds made of several keys: distributions, selections of messages, settings, options, replicating pairs.
+"""The whole table of kinds: those made of several keys (distributions, selections of messages, settings,
+options), references to the names of each section, and what each protocol declares.
 
 Rules as in `kinds.py`, to whose table they are added here.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from simulator.scenarios import names, settings, units
-from simulator.scenarios.avro_text import canonical_definition
-from simulator.scenarios.kinds import BAD, DURATION, KINDS, LINKS, MESSAGE, SHARE, Kind
+from simulator.protocols.declared import DECLARED
+from simulator.scenarios import settings, units
+from simulator.scenarios.key import Key
+from simulator.scenarios.kinds import BAD, DURATION, KINDS, MESSAGE, SHARE, Kind, Reading, reference
 from simulator.scenarios.limits import EXPONENTIAL_TAIL, LONGEST_US, NORMAL_TAIL
 from simulator.scenarios.model import Distribution, Selection
 from simulator.scenarios.problems import Wrong, suggestion
-from simulator.scenarios.shape import PARTITIONS_MOST, POLICIES, Key
+from simulator.scenarios.shape import sections
 from simulator.scenarios.tree import Node
-
-if TYPE_CHECKING:
-    from simulator.scenarios.reader import Reader
 
 DISTRIBUTIONS: dict[str, tuple[Key, ...]] = {
     "constant": (Key("value", "duration", "the span", required=True, attribute="value_us"),),
@@ -60,7 +58,7 @@ _SELECTION_WORDS = {
 }
 
 
-def _read_distribution(node: Node, key: Key, path: str, reader: Reader) -> Any:
+def _read_distribution(node: Node, key: Key, path: str, reader: Reading) -> Any:
     if not isinstance(node.value, dict):
         return Distribution(value_us=units.parse_duration(node.plain()))
     if "kind" in node.value:
@@ -131,7 +129,7 @@ def _write_distribution(value: Distribution) -> Any:
 def _selection(name: str) -> Kind:
     keys = SELECTIONS[name]
 
-    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    def read(node: Node, key: Key, path: str, reader: Reading) -> Any:
         members = reader.members(node, keys, path)
         if members is BAD:
             return BAD
@@ -151,7 +149,7 @@ def _selection(name: str) -> Kind:
 
 
 def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
-    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
+    def read(node: Node, key: Key, path: str, reader: Reading) -> Any:
         keys = tuple(key_of(setting) for setting in table.values())
         return reader.members(node, keys, path, noun=noun)
 
@@ -177,7 +175,7 @@ def key_of(setting: settings.Setting) -> Key:
     )
 
 
-def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:
+def _read_setting_name(node: Node, key: Key, path: str, reader: Reading) -> str:
     if node.text not in settings.SETTINGS:
         raise Wrong(
             f'there is no broker setting "{node.plain()}"',
@@ -187,107 +185,20 @@ def _read_setting_name(node: Node, key: Key, path: str, reader: Reader) -> str:
     return node.text
 
 
-def _read_setting_value(node: Node, key: Key, path: str, reader: Reader) -> Any:
+def _read_setting_value(node: Node, key: Key, path: str, reader: Reading) -> Any:
     if not isinstance(node.value, (bool, int, str)):
         raise Wrong(f'"{node.plain()}" is not a setting\'s value', "write a number, true, false or a word")
     return node.value
 
 
-def read_setting_value(name: str, node: Node, path: str, reader: Reader) -> Any:
+def read_setting_value(name: str, node: Node, path: str, reader: Reading) -> Any:
     """The value of one broker setting; BAD when its problem was reported."""
     key = key_of(settings.SETTINGS[name])
     return reader.attempt(KINDS[key.kind], node, key, path)
 
 
-def _read_pairs(node: Node, key: Key, path: str, reader: Reader) -> Any:
-    links = LINKS.read(node, key, path, reader)
-    return BAD if links is BAD else tuple(dict.fromkeys(pair for pairs in links for pair in pairs))
-
-
-def _by_cluster(node: Node, path: str, reader: Reader, read_one: Any, example: str) -> Any:
-    """A mapping from clusters that are there to what `read_one` makes of each value; BAD when any is
-    wrong.
-    """
-    if not isinstance(node.value, dict):
-        raise Wrong(f'"{node.plain()}" is not a mapping', f"write {example}")
-    found: dict[str, Any] = {}
-    for cluster, member in node.value.items():
-        inner = f"{path}.{cluster}"
-        if cluster not in reader.names.clusters:
-            reader.fail(
-                member,
-                inner,
-                f'there is no cluster "{cluster}"',
-                suggestion(cluster, reader.names.clusters),
-                "unknown-name",
-                at_key=True,
-            )
-            found[cluster] = BAD
-        else:
-            found[cluster] = read_one(member, inner)
-    return BAD if any(value is BAD for value in found.values()) else found
-
-
-_PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PARTITIONS_MOST)
-
-
-def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
-    found = _by_cluster(
-        node,
-        path,
-        reader,
-        lambda member, inner: reader.attempt(KINDS["integer"], member, _PARTITIONS, inner),
-        "{a: 2, b: 0}",
-    )
-    return BAD if found is BAD else tuple(found.items())
-
-
-def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reader) -> Any:
-    return _by_cluster(
-        node,
-        path,
-        reader,
-        lambda member, inner: reader.members(member, POLICIES, inner, noun="policy"),
-        "{a: {defaultNumPartitions: 2}}",
-    )
-
-
-def _write_policies_by_cluster(value: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return {
-        cluster: {
-            key.name: KINDS[key.kind].write(policies[key.field]) for key in POLICIES if key.field in policies
-        }
-        for cluster, policies in value.items()
-    }
-
-
-def _read_avro(node: Node, key: Key, path: str, reader: Reader) -> str:
-    return canonical_definition(node.plain())
-
-
 KINDS |= {
-    "partitions-by-cluster": Kind(
-        "number of partitions by cluster",
-        lambda key: {
-            "type": "object",
-            "additionalProperties": {"type": "integer", "minimum": 0, "maximum": PARTITIONS_MOST},
-        },
-        _read_partitions_by_cluster,
-        dict,
-        lambda value: [list(pair) for pair in value],
-    ),
-    "policies-by-cluster": Kind(
-        "policies by cluster",
-        lambda key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/namespace-policies"}},
-        _read_policies_by_cluster,
-        _write_policies_by_cluster,
-    ),
-    "avro": Kind(
-        "Avro schema, as YAML or JSON text",
-        lambda key: {"type": ["object", "array", "string"]},
-        _read_avro,
-        json.loads,
-    ),
+    **{section.noun: reference(section.noun, section.name) for section in sections()},
     "distribution": Kind(
         (
             "duration, or {distribution: uniform, low, high}, {distribution: lognormal, median, sigma}, "
@@ -307,7 +218,6 @@ KINDS |= {
     "setting-value": Kind(
         "value of that setting", lambda key: {"type": ["integer", "boolean", "string"]}, _read_setting_value
     ),
-    "pairs": Kind(
-        LINKS.says, LINKS.schema, _read_pairs, lambda value: [names.format_link((pair,)) for pair in value]
-    ),
 }
+for _declared in DECLARED.values():
+    KINDS |= _declared.kinds

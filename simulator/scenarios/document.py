@@ -12,13 +12,14 @@ from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.canonical import flow
 from simulator.scenarios.commands import COMMANDS
 from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS, key_of
+from simulator.scenarios.key import Key, default_of
 from simulator.scenarios.kinds import integer_maximum
 from simulator.scenarios.limits import INSTANTS_MAX, LISTED_MAX
 from simulator.scenarios.loader import load_scenario
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import MOST_PROBLEMS
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from simulator.scenarios.shape import Key
 from simulator.scenarios.strategies import STRATEGY_NAMES
 from simulator.scenarios.tree import DEEPEST_NESTING, LARGEST_TEXT_CHARACTERS, MOST_MEMBERS, MOST_VALUES
 from simulator.scenarios.units import format_duration
@@ -79,8 +80,8 @@ def scenarios_document() -> str:
         listed=LISTED_MAX,
         instants=INSTANTS_MAX,
     )
-    parts = [head, "## Top level\n", _keys(shape.HEAD, shape.model.Scenario)]
-    for section in shape.SECTIONS:
+    parts = [head, "## Top level\n", _keys(shape.head(), Scenario)]
+    for section in shape.sections():
         parts += [
             f"## `{section.name}`\n",
             f"{section.says[0].upper()}{section.says[1:]}. At most {section.most}.\n",
@@ -89,7 +90,7 @@ def scenarios_document() -> str:
     parts += [
         "## `links`\n",
         _LINKS.format(latency=format_duration(shape.DEFAULT_LATENCY_US)),
-        _keys(shape.LINK),
+        _keys(shape.link_keys()),
     ]
     parts += ["## Distributions\n", _distributions(), "## Selections of messages\n", _selections()]
     parts += [
@@ -104,7 +105,7 @@ def scenarios_document() -> str:
     parts += [
         "## `settings`\n",
         (
-            "Pulsar's own names and defaults. What is not dynamic takes effect at the next topic load or "
+            "The brokers' own names and defaults. What is not dynamic takes effect at the next topic load or "
             "restart.\n"
         ),
         _settings(SETTINGS),
@@ -149,7 +150,7 @@ def _bounds(key: Key) -> str:
 def _default(key: Key, model: type | None) -> str:
     if key.required:
         return "required"
-    default = key.default if model is None else shape.default_of(model, key)
+    default = key.default if model is None else default_of(model, key)
     if default in (None, {}, ""):
         return ""
     return f"`{flow(default if model is None else KINDS[key.kind].write(default))}`"

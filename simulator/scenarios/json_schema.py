@@ -11,26 +11,28 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from simulator.protocols.declared import DECLARED
 from simulator.scenarios import shape, units
 from simulator.scenarios.commands import COMMANDS, Command
 from simulator.scenarios.compound import DISTRIBUTIONS, KINDS, SELECTIONS
-from simulator.scenarios.families import PROTOCOL_OF, belongs
+from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.key import Key, Section, belongs, default_of
 from simulator.scenarios.limits import LONGEST_US
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import LINK, NAME_PATTERN
 from simulator.scenarios.setting import Setting
 from simulator.scenarios.settings import OPTIONS, SETTINGS
-from simulator.scenarios.shape import Key
 from simulator.scenarios.strategies import STRATEGY_NAMES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def scenario_schema() -> dict[str, Any]:
-    head = _members(shape.HEAD, shape.model.Scenario)
+    head = _members(shape.head(), Scenario)
     properties: dict[str, Any] = {}
-    for name in shape.ORDER:
+    for name in shape.order():
         properties[name] = head.get(name, {"$ref": f"#/$defs/{name}"})
-    required = [key.name for key in shape.HEAD if key.required]
+    required = [key.name for key in shape.head() if key.required]
     return {
         "$schema": DIALECT,
         "title": "Failover Lab scenario, format 1",
@@ -47,7 +49,9 @@ def _needed_by(protocol: str) -> dict[str, Any]:
     """The sections without which the families of a protocol are nothing."""
     families = [name for name, one in PROTOCOL_OF.items() if one == protocol]
     needed = [
-        section.name for section in shape.SECTIONS if section.required and belongs(section.protocol, protocol)
+        section.name
+        for section in shape.sections()
+        if section.required and belongs(section.protocol, protocol)
     ]
     return {
         "if": {"properties": {"family": {"enum": families}}, "required": ["family"]},
@@ -60,12 +64,12 @@ def schema_text() -> str:
 
 
 def _definitions() -> dict[str, Any]:
-    definitions: dict[str, Any] = {section.name: _section(section) for section in shape.SECTIONS}
+    definitions: dict[str, Any] = {section.name: _section(section) for section in shape.sections()}
     definitions["links"] = {
         "description": "links by pattern: default, a -> b one way, a <-> b both; the more specific wins",
         "type": ["object", "null"],
         "propertyNames": {"pattern": f"^(default|{LINK.pattern})$"},
-        "additionalProperties": _object(shape.LINK),
+        "additionalProperties": _object(shape.link_keys()),
     }
     definitions["commands"] = {
         "type": ["array", "null"],
@@ -87,7 +91,8 @@ def _definitions() -> dict[str, Any]:
         "anyOf": [KINDS["duration"].schema(Key("", "duration", "")), *_distributions()]
     }
     definitions |= {name: _object(keys) for name, keys in SELECTIONS.items()}
-    definitions["namespace-policies"] = _object(shape.POLICIES)
+    for declared in DECLARED.values():
+        definitions |= {name: _object(keys) for name, keys in declared.key_groups.items()}
     definitions["broker-settings"] = _settings(SETTINGS)
     definitions["options"] = _settings(OPTIONS)
     return definitions
@@ -103,7 +108,7 @@ def _members(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
     members = {}
     for key in keys:
         members[key.name] = _key(key)
-        default = key.default if model is None or key.name == "format" else shape.default_of(model, key)
+        default = key.default if model is None or key.name == "format" else default_of(model, key)
         if default not in (None, {}, "") and not key.required:
             members[key.name]["default"] = default if model is None else KINDS[key.kind].write(default)
     return members
@@ -119,7 +124,7 @@ def _object(keys: Sequence[Key], model: type | None = None) -> dict[str, Any]:
 _NAMING = {"name": NAME_PATTERN, "namespace": f"{NAME_PATTERN}/{NAME_PATTERN}"}
 
 
-def _section(section: shape.Section) -> dict[str, Any]:
+def _section(section: Section) -> dict[str, Any]:
     return {
         "description": section.says,
         "type": "object" if section.required else ["object", "null"],

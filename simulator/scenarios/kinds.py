@@ -9,18 +9,15 @@ command log. Kinds made of several keys are in `compound.py`.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from simulator.scenarios import mqtt_topics, names, units
+from simulator.scenarios import names, units
+from simulator.scenarios.key import Key
 from simulator.scenarios.limits import INSTANTS_MAX, LARGEST_COUNT, LISTED_MAX
-from simulator.scenarios.problems import Wrong, suggestion
-from simulator.scenarios.shape import Key
+from simulator.scenarios.problems import Suggestion, Wrong, suggestion
 from simulator.scenarios.tree import Node
-
-if TYPE_CHECKING:
-    from simulator.scenarios.reader import Reader
 
 
 class _Bad:
@@ -28,6 +25,35 @@ class _Bad:
 
 
 BAD = _Bad()
+
+
+class Names(Protocol):
+    """The names that references may use."""
+
+    sites: tuple[str, ...]
+
+    def of_section(self, section: str) -> tuple[str, ...]: ...
+
+
+class Reading(Protocol):
+    """What a kind may ask of the reading under way (`simulator.scenarios.reader.Reader`)."""
+
+    @property
+    def names(self) -> Names: ...
+
+    def fail(
+        self,
+        node: Node,
+        path: str,
+        what: str,
+        right: str | Suggestion,
+        code: str = "bad-value",
+        at_key: bool = False,
+    ) -> None: ...
+
+    def attempt(self, kind: Kind, node: Node, key: Key, path: str) -> Any: ...
+
+    def members(self, node: Node, keys: Sequence[Key], path: str, noun: str = "key") -> Any: ...
 
 
 def same(value: Any) -> Any:
@@ -38,7 +64,7 @@ def same(value: Any) -> Any:
 class Kind:
     says: str
     schema: Callable[[Key], dict[str, Any]]
-    read: Callable[[Node, Key, str, Reader], Any]
+    read: Callable[[Node, Key, str, Reading], Any]
     write: Callable[[Any], Any] = same
     plain: Callable[[Any], Any] = same
     suffix: str = ""  # added to the key in a normalised command: the unit
@@ -57,7 +83,7 @@ def _scalar(node: Node, wanted: type, words: str) -> Any:
     return node.value
 
 
-def _read_text(node: Node, key: Key, path: str, reader: Reader) -> str:
+def read_text(node: Node, key: Key, path: str, reader: Reading) -> str:
     text = node.value if isinstance(node.value, str) else str(_scalar(node, (int, float), "text"))
     if any(unicodedata.category(character) in ("Cc", "Cs") and character not in "\n\t" for character in text):
         raise Wrong("holds a control character", "write plain text")
@@ -66,24 +92,24 @@ def _read_text(node: Node, key: Key, path: str, reader: Reader) -> str:
     return text.strip()
 
 
-def _read_name(node: Node, key: Key, path: str, reader: Reader) -> str:
+def _read_name(node: Node, key: Key, path: str, reader: Reading) -> str:
     return names.check_name(node.text)
 
 
-def _read_namespace(node: Node, key: Key, path: str, reader: Reader) -> str:
+def _read_namespace(node: Node, key: Key, path: str, reader: Reading) -> str:
     return names.check_namespace(node.plain())
 
 
-def _read_integer(node: Node, key: Key, path: str, reader: Reader) -> int:
+def _read_integer(node: Node, key: Key, path: str, reader: Reading) -> int:
     value = _scalar(node, int, "a whole number")
     return _bounded(value, replace(key, maximum=integer_maximum(key)), str)
 
 
-def _read_boolean(node: Node, key: Key, path: str, reader: Reader) -> bool:
+def _read_boolean(node: Node, key: Key, path: str, reader: Reading) -> bool:
     return _scalar(node, bool, "true or false")
 
 
-def _read_choice(node: Node, key: Key, path: str, reader: Reader) -> str:
+def _read_choice(node: Node, key: Key, path: str, reader: Reading) -> str:
     if node.value not in key.choices:
         raise Wrong(f'"{node.plain()}" is not one of the choices', suggestion(node.plain(), key.choices))
     return node.value
@@ -91,10 +117,10 @@ def _read_choice(node: Node, key: Key, path: str, reader: Reader) -> str:
 
 def _measured(
     parse: Callable[[object], int], write: Callable[[int], Any]
-) -> Callable[[Node, Key, str, Reader], int]:
+) -> Callable[[Node, Key, str, Reading], int]:
     """A quantity that `parse` bounds (it raises Wrong); the key may bound it further."""
 
-    def read(node: Node, key: Key, path: str, reader: Reader) -> int:
+    def read(node: Node, key: Key, path: str, reader: Reading) -> int:
         return _bounded(parse(node.plain()), key, write)
 
     return read
@@ -124,11 +150,11 @@ def _name_schema(key: Key) -> dict[str, Any]:
     return {"type": ["string", "number"], "pattern": f"^{names.NAME_PATTERN}$"}
 
 
-def _reference(kind: str) -> Kind:
-    noun = "producer or consumer" if kind == "client" else kind
+def reference(noun: str, *sections: str) -> Kind:
+    """A name that one of these sections declares."""
 
-    def read(node: Node, key: Key, path: str, reader: Reader) -> str:
-        known = reader.names.of_kind(kind)
+    def read(node: Node, key: Key, path: str, reader: Reading) -> str:
+        known = tuple(name for section in sections for name in reader.names.of_section(section))
         if node.text not in known:
             shown = node.plain() if node.text is None else node.text
             raise Wrong(f'there is no {noun} "{shown}"', suggestion(shown, known), code="unknown-name")
@@ -137,16 +163,7 @@ def _reference(kind: str) -> Kind:
     return Kind(f"name of a {noun}", _name_schema, read)
 
 
-def _read_partition(node: Node, key: Key, path: str, reader: Reader) -> str:
-    if node.text is None or names.PARTITION_SUFFIX.sub("", node.text) not in reader.names.topics:
-        shown = node.plain() if node.text is None else node.text
-        raise Wrong(
-            f'there is no topic "{shown}"', suggestion(shown, reader.names.topics), code="unknown-name"
-        )
-    return node.text
-
-
-def _read_link(node: Node, key: Key, path: str, reader: Reader) -> tuple[tuple[str, str], ...]:
+def _read_link(node: Node, key: Key, path: str, reader: Reading) -> tuple[tuple[str, str], ...]:
     pairs = names.parse_link(node.plain())
     for cluster in pairs[0]:
         if cluster not in reader.names.sites:
@@ -158,36 +175,31 @@ def _read_link(node: Node, key: Key, path: str, reader: Reader) -> tuple[tuple[s
     return pairs
 
 
-def _read_message(node: Node, key: Key, path: str, reader: Reader) -> tuple[str, int]:
+def _read_message(node: Node, key: Key, path: str, reader: Reading) -> tuple[str, int]:
     message = names.parse_message(node.plain())
-    if message[0] not in reader.names.producers:
+    producers = reader.names.of_section("producers")
+    if message[0] not in producers:
         raise Wrong(
             f'there is no producer "{message[0]}"',
-            suggestion(message[0], reader.names.producers),
+            suggestion(message[0], producers),
             code="unknown-name",
         )
     return message
 
 
-def _read_position(node: Node, key: Key, path: str, reader: Reader) -> str:
-    if node.value not in ("earliest", "latest"):
-        names.parse_position(node.plain())
-    return node.value
-
-
-def _checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reader], str]:
+def checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reading], str]:
     """A text that `check` takes (it raises Wrong), as it stands."""
 
-    def read(node: Node, key: Key, path: str, reader: Reader) -> str:
-        text = _read_text(node, key, path, reader)
+    def read(node: Node, key: Key, path: str, reader: Reading) -> str:
+        text = read_text(node, key, path, reader)
         check(text)
         return text
 
     return read
 
 
-def _list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
-    def read(node: Node, key: Key, path: str, reader: Reader) -> Any:
+def list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
+    def read(node: Node, key: Key, path: str, reader: Reading) -> Any:
         if not isinstance(node.value, list):
             raise Wrong(f'"{node.plain()}" is not a list', f"write {words}")
         if len(node.value) > most:
@@ -219,8 +231,8 @@ def _list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
     )
 
 
-def _pattern(pattern: str) -> Callable[[Key], dict[str, Any]]:
-    return lambda key: {"type": "string", "pattern": f"^{pattern}$"}
+def pattern(text: str) -> Callable[[Key], dict[str, Any]]:
+    return lambda key: {"type": "string", "pattern": f"^{text}$"}
 
 
 def _integer_schema(key: Key) -> dict[str, Any]:
@@ -232,33 +244,33 @@ _NUMBER = r"\d+(\.\d+)?\s*"
 
 DURATION = Kind(
     "duration (us ms s m h)",
-    _pattern(rf"\s*{_NUMBER}(us|ms|s|m|h)\s*"),
+    pattern(rf"\s*{_NUMBER}(us|ms|s|m|h)\s*"),
     _measured(units.parse_duration, units.format_duration),
     units.format_duration,
     suffix="_us",
 )
 SIZE = Kind(
     "size (B KB MB GB KiB MiB)",
-    _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*"),
+    pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*"),
     _measured(units.parse_size, units.format_size),
     units.format_size,
     suffix="_bytes",
 )
 BANDWIDTH = Kind(
     "size per second, such as 100MB/s",
-    _pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*/\s*s\s*"),
+    pattern(rf"\s*{_NUMBER}(B|KB|MB|GB|KiB|MiB)\s*/\s*s\s*"),
     _measured(units.parse_bandwidth, units.format_bandwidth),
     units.format_bandwidth,
 )
 RATE = Kind(
     "rate, such as 100/s",
-    _pattern(rf"\s*{_NUMBER}/\s*s\s*"),
+    pattern(rf"\s*{_NUMBER}/\s*s\s*"),
     _measured(units.parse_rate, str),
     units.format_rate,
 )
 SHARE = Kind(
     "percentage, such as 1%",
-    _pattern(rf"\s*{_NUMBER}%\s*"),
+    pattern(rf"\s*{_NUMBER}%\s*"),
     _measured(units.parse_share, units.format_share),
     units.format_share,
     suffix="_millionths",
@@ -271,43 +283,30 @@ DECIMAL = Kind(
 )
 MESSAGE = Kind(
     "message: producer/number",
-    _pattern(rf"{names.NAME_PATTERN}/\d+"),
+    pattern(rf"{names.NAME_PATTERN}/\d+"),
     _read_message,
     names.format_message,
     names.format_message,
 )
 LINK = Kind(
     "link: a -> b, or a <-> b for both ways",
-    _pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"),
+    pattern(rf"\s*{names.NAME_PATTERN}\s*(<->|->)\s*{names.NAME_PATTERN}\s*"),
     _read_link,
     names.format_link,
     names.format_link,
 )
-CLUSTER = _reference("cluster")
-ADDRESS = Kind(
-    (
-        "a topic as the admin interface takes it: its name, or persistent://tenant/namespace/name in full; "
-        "what is wrong with it is that interface's answer"
-    ),
-    lambda key: {"type": ["string", "number"]},
-    _read_text,
-)
-LINKS = _list_of(LINK, "a list of links (a -> b, a <-> b)")
+LINKS = list_of(LINK, "a list of links (a -> b, a <-> b)")
 
-PARTITION = Kind("name of a topic or of one partition", _pattern(names.NAME_PATTERN), _read_partition)
 NAME = Kind("name", _name_schema, _read_name)
 
-_TEXT: Callable[[Key], dict[str, Any]] = lambda key: {"type": ["string", "number"]}  # noqa: E731
-SUBSCRIPTION_FILTER = Kind(
-    "topic filter, $share/GROUP/FILTER or $queue/FILTER", _TEXT, _checked(mqtt_topics.parse_subscription)
-)
-
+TEXT: Callable[[Key], dict[str, Any]] = lambda key: {"type": ["string", "number"]}  # noqa: E731
+"""The JSON Schema of a text: one of digits only is a number to YAML."""
 KINDS: dict[str, Kind] = {
-    "text": Kind("text", lambda key: {"type": ["string", "number"]}, _read_text),
+    "text": Kind("text", TEXT, read_text),
     "name": NAME,
-    "names": _list_of(NAME, "a list of names"),
+    "names": list_of(NAME, "a list of names"),
     "namespace": Kind(
-        "tenant/namespace, two names", _pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace
+        "tenant/namespace, two names", pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace
     ),
     "integer": Kind("whole number", _integer_schema, _read_integer),
     "boolean": Kind("true or false", lambda key: {"type": "boolean"}, _read_boolean),
@@ -318,37 +317,9 @@ KINDS: dict[str, Kind] = {
     "rate": RATE,
     "share": SHARE,
     "decimal": DECIMAL,
-    "cluster": CLUSTER,
-    "topic": _reference("topic"),
-    "producer": _reference("producer"),
-    "subscription": _reference("subscription"),
-    "consumer": _reference("consumer"),
-    "client": _reference("client"),
-    "schema": _reference("schema"),
-    "topic-or-partition": PARTITION,
-    "broker": _reference("broker"),
-    "tenant": _reference("tenant"),
-    "topics-or-partitions": _list_of(PARTITION, "a list of topics or partitions"),
-    "position": Kind(
-        "ledger:entry, earliest or latest", _pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position
-    ),
-    "role": _reference("role"),
-    "topics": _list_of(_reference("topic"), "a list of topics"),
-    "address": ADDRESS,
-    "addresses": _list_of(ADDRESS, "a list of topics"),
     "message": MESSAGE,
+    "messages": list_of(MESSAGE, "a list of messages (producer/number)"),
     "link": LINK,
-    "node": _reference("node"),
-    "session": _reference("session"),
-    "publisher": _reference("publisher"),
-    "topic-name": Kind("topic to publish to", _TEXT, _checked(mqtt_topics.check_topic)),
-    "topic-filter": Kind("topic filter with + and #", _TEXT, _checked(mqtt_topics.check_filter)),
-    "subscription-filter": SUBSCRIPTION_FILTER,
-    "subscriptions": _list_of(
-        SUBSCRIPTION_FILTER, "a list of topic filters, $share/GROUP/FILTER, $queue/FILTER"
-    ),
-    "clusters": _list_of(CLUSTER, "a list of clusters"),
-    "messages": _list_of(MESSAGE, "a list of messages (producer/number)"),
-    "instants": _list_of(DURATION, "a list of instants (durations from the start)", INSTANTS_MAX),
+    "instants": list_of(DURATION, "a list of instants (durations from the start)", INSTANTS_MAX),
 }
-"""Every kind by name; `compound.py` adds those made of several keys."""
+"""The common kinds; `compound.py` adds those made of several keys, references and what protocols declare."""

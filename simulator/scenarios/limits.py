@@ -44,8 +44,8 @@ half a second.
 """
 
 BATCH_SETTING_MAX = 10_000
-"""Entries or messages that a broker setting lets through in one go: ten times Pulsar's largest default, so
-that one event stays short.
+"""Entries or messages that a broker setting lets through in one go: ten times the largest default of a
+broker, so that one event stays short.
 """
 
 EXPONENTIAL_TAIL = Decimal("9.02")

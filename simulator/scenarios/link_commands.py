@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.scenarios.command import Command
-from simulator.scenarios.shape import Key
+from simulator.scenarios.key import Key
 
 _LINK = Key("link", "link", "which link: a -> b one way, a <-> b both", required=True)
 

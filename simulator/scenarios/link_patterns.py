@@ -25,11 +25,12 @@ def read_links(node: Node | None, reader: Reader) -> dict[tuple[str, str], LinkS
     if node is not None and node.value is not None and not isinstance(node.value, dict):
         reader.fail(node, "links", "is not a mapping", "write links: {default: {latency: 40ms}}")
         return {}
+    keys = shape.link_keys()
     patterns = {} if node is None or node.value is None else node.value
     layers: tuple[list[tuple[Any, dict[str, Any]]], ...] = ([], [], [])  # default, both ways, one way
     for pattern, member in patterns.items():
         pairs = _pairs(pattern, member, reader)
-        values = reader.members(member, shape.LINK, f"links.{pattern}")
+        values = reader.members(member, keys, f"links.{pattern}")
         if pairs is not BAD and values is not BAD:
             layers[0 if pairs is None else 3 - len(pairs)].append((pairs, values))
     return _every_pair(reader.names.sites, layers)

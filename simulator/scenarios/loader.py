@@ -11,20 +11,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from simulator.protocols.declaration import Declared
+from simulator.protocols.declared import DECLARED
 from simulator.scenarios import shape
 from simulator.scenarios.builtin import builtin_text, scenario_names
 from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.check import Check
 from simulator.scenarios.commands import read_command
-from simulator.scenarios.consistency import check_consistency
 from simulator.scenarios.expectations import read_comparison, read_expectations
-from simulator.scenarios.families import PROTOCOL_OF, PULSAR, belongs
+from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.key import Key, Section, belongs
 from simulator.scenarios.kinds import BAD
+from simulator.scenarios.known_names import KnownNames
 from simulator.scenarios.link_patterns import read_links
 from simulator.scenarios.model import CommandSpec, Scenario
-from simulator.scenarios.names import KnownNames, check_name, check_namespace
+from simulator.scenarios.names import check_name, check_namespace
 from simulator.scenarios.problems import Problem, Problems, ScenarioError, Wrong, suggestion
 from simulator.scenarios.reader import Reader
-from simulator.scenarios.shape import Key, Section
 from simulator.scenarios.tree import (
     LARGEST_TEXT_CHARACTERS,
     MOST_VALUES,
@@ -81,11 +84,12 @@ def load_scenario_text(
         raise ScenarioError(problems)
     if oversized := list(_oversized(root)):
         raise ScenarioError(oversized)
-    reader = Reader(
-        KnownNames.of_sections({name: _member_names(root, name) for name in shape.ORDER}), _protocol(root)
-    )
-    scenario = _read(root, reader)
-    check_consistency(scenario, root, reader)
+    protocol = _protocol(root)
+    names = KnownNames(**{section.name: _member_names(root, section.name) for section in shape.sections()})
+    reader = Reader(names, protocol)
+    declared = DECLARED[protocol or next(iter(DECLARED))]
+    scenario = _read(root, reader, declared)
+    declared.consistency(Check(scenario, root, reader))
     problems.extend(reader.problems)
     if problems:
         raise ScenarioError(_in_order(problems))
@@ -146,7 +150,7 @@ def _oversized(root: Node) -> Iterator[Problem]:
     """Sections with more entries than may be: nothing else is read then, since what they refer to grows
     with their square.
     """
-    most = {section.name: section.most for section in shape.SECTIONS} | {
+    most = {section.name: section.most for section in shape.sections()} | {
         "links": shape.MOST_LINK_PATTERNS,
         "commands": shape.MOST_COMMANDS,
     }
@@ -165,35 +169,37 @@ def _in_order(problems: Problems) -> Problems:
     return ordered
 
 
-_UNREADABLE_HEAD = {"name": "", "title": "", "family": shape.FAMILIES[0], "until_us": 1}
+_UNREADABLE_HEAD = {"name": "", "title": "", "family": "", "until_us": 1}
 """Stands in while the rest is checked; a scenario with it is never returned."""
 
 
-def _read(root: Node, reader: Reader) -> Scenario:
-    """What could be read; incomplete when the reader holds problems."""
-    known = [key for key in root.value if key in shape.ORDER]
+def _read(root: Node, reader: Reader, declared: Declared) -> Scenario:
+    """What could be read, as a scenario of the protocol; incomplete when the reader holds problems."""
+    order, keys = shape.order(), shape.head()
+    known = [key for key in root.value if key in order]
     for key in root.value:
         if key not in known:
-            reader.fail(root.value[key], key, "unknown key", suggestion(key, shape.ORDER), at_key=True)
-    head_names = [key.name for key in shape.HEAD]
+            reader.fail(root.value[key], key, "unknown key", suggestion(key, order), at_key=True)
+    head_names = [key.name for key in keys]
     head = Node(
         {key: root.value[key] for key in known if key in head_names}, root.source, root.line, root.column
     )
-    values = reader.members(head, shape.HEAD, "")
-    sections = {section.name: _section(root, section, reader) for section in shape.SECTIONS}
+    values = reader.members(head, keys, "")
+    sections = {section.name: _section(root, section, reader, declared) for section in shape.sections()}
     links = read_links(root.value.get("links"), reader)
     commands = _commands(root.value.get("commands"), reader)
     expect = read_expectations(root.value.get("expect"), reader)
     compare = read_comparison(root.value.get("compare"), reader)
     values = dict(_UNREADABLE_HEAD) if values is BAD else values
     values.pop("format", None)
-    return Scenario(**values, **sections, links=links, commands=commands, expect=expect, compare=compare)
+    own = {section.name: sections[section.name] for section in declared.sections}
+    return declared.scenario(**values, **own, links=links, commands=commands, expect=expect, compare=compare)
 
 
 _NAMING = {"name": check_name, "namespace": check_namespace}
 
 
-def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
+def _section(root: Node, section: Section, reader: Reader, declared: Declared) -> dict[str, Any]:
     """The objects of a section that could be read."""
     node = root.value.get(section.name)
     if not belongs(section.protocol, reader.protocol):
@@ -207,7 +213,7 @@ def _section(root: Node, section: Section, reader: Reader) -> dict[str, Any]:
             )
         return {}
     if node is None or node.value is None or node.value == {}:
-        if section.required and section.protocol == (reader.protocol or PULSAR):
+        if section.required and section in declared.sections:
             where = root if node is None else node
             reader.fail(
                 where, section.name, "is missing", f"declare at least one {section.noun}", at_key=True

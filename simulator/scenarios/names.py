@@ -7,11 +7,8 @@ ways, `a <-> b`; a partition of topic t is `t-partition-n`; a namespace is `tena
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable
 
-from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Wrong
 
 NAME_PATTERN = "[a-z0-9][a-z0-9-]*"
@@ -26,43 +23,6 @@ PARTITION_SUFFIX = re.compile(r"-partition-\d+$")
 def base_of(topics: Iterable[str], log: str) -> str:
     """The topic of a log: `orders` of `orders-partition-2`, and of any name that is declared, itself."""
     return log if log in topics else PARTITION_SUFFIX.sub("", log)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownNames:
-    """The names that commands and references may use."""
-
-    clusters: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    producers: tuple[str, ...] = ()
-    subscriptions: tuple[str, ...] = ()
-    consumers: tuple[str, ...] = ()
-    brokers: tuple[str, ...] = ()
-    schemas: tuple[str, ...] = ()
-    roles: tuple[str, ...] = ()
-    tenants: tuple[str, ...] = ()
-
-    nodes: tuple[str, ...] = ()
-    groups: tuple[str, ...] = ()
-    publishers: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """What links join: clusters, or the nodes of one."""
-        return self.clusters or self.nodes
-
-    @classmethod
-    def of(cls, scenario: Scenario) -> KnownNames:
-        return cls(*(tuple(getattr(scenario, entry.name)) for entry in fields(cls)))
-
-    @classmethod
-    def of_sections(cls, sections: Mapping[str, Any]) -> KnownNames:
-        """From the section mappings of a file that may still be wrong."""
-        return cls(*(tuple(sections.get(entry.name) or ()) for entry in fields(cls)))
-
-    def of_kind(self, kind: str) -> tuple[str, ...]:
-        return self.producers + self.consumers if kind == "client" else getattr(self, kind + "s")
 
 
 def check_name(text: object) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.scenarios.compound import KINDS
-from simulator.scenarios.families import belongs
+from simulator.scenarios.key import Key, belongs
 from simulator.scenarios.kinds import BAD, Kind
-from simulator.scenarios.names import KnownNames
+from simulator.scenarios.known_names import KnownNames
 from simulator.scenarios.problems import Problem, Problems, Suggestion, Wrong, suggestion
-from simulator.scenarios.shape import Key
 from simulator.scenarios.tree import Node
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from simulator.scenarios.limits import LARGEST_COUNT, LONGEST_SETTING_US
 
 _UNITS_US = (("Millis", 1_000), ("Mills", 1_000), ("Seconds", 1_000_000), ("Minutes", 60_000_000))
-"""Units in Pulsar's names of settings that are a time."""
+"""Units in the brokers' names of settings that are a time."""
 
 
 @dataclass(frozen=True, slots=True)

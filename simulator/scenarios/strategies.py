@@ -1,73 +1,23 @@
-"""The strategies by which a subscription's progress reaches another cluster, and a scenario under each of
-them.
+"""The strategies by which progress reaches another cluster, and a scenario under each of them.
 
-Rules: a strategy changes what subscriptions ask for and nothing else: seed, publishes, faults and the move
-stay. Where a tenant is migrated, the migration carries progress over: then it is the migration that is begun
-with the strategy, and the tenant's subscriptions ask for nothing. Its scenario is of the family that knows
-the causes of all strategies.
+Rules: each protocol declares its own, if it has any. A strategy changes what the protocol's rules say and
+nothing else: seed, publishes, faults and the move stay.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from simulator.protocols.declared import DECLARED
 from simulator.scenarios.canonical import canonical_text
-from simulator.scenarios.model import CommandSpec, Scenario, SubscriptionSpec
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Problem, ScenarioError, suggestion
+from simulator.scenarios.strategy import Strategy, StrategyRules
 
-FAMILY = "tenant-migration"
-SYNC_COMMAND = "subscription.sync-acknowledgements"
-"""A command that only a subscription with acknowledgement-state sync obeys; under other strategies it is
-left out.
-"""
-MIGRATE_COMMAND, COPIES_NOTHING = "migration.start", "blue-green"
-"""A migration's own strategy is the one that is compared, but for one that carries no progress over."""
+_RULES = tuple(declared.strategies for declared in DECLARED.values() if declared.strategies is not None)
 
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """`name` for commands and links, `title` for headings, `says` in one sentence; `migration` is its name
-    there.
-    """
-
-    name: str
-    title: str
-    says: str
-    snapshots: bool
-    synchronises: bool
-
-    @property
-    def migration(self) -> str:
-        return self.name if self.snapshots or self.synchronises else "none"
-
-
-STRATEGIES: tuple[Strategy, ...] = (
-    Strategy(
-        "local",
-        "Local subscription",
-        "Nothing is replicated. The subscription starts in the new cluster at its initial position.",
-        False,
-        False,
-    ),
-    Strategy(
-        "snapshots",
-        "Snapshots (PIP-33)",
-        "Periodic snapshots map positions between clusters, and updates carry the mark-delete.",
-        True,
-        False,
-    ),
-    Strategy(
-        "acknowledgement-sync",
-        "Acknowledgement-state sync",
-        (
-            "Mark-delete and individual acknowledgements are sent outside the topic, by the messages' "
-            "positions in the source cluster."
-        ),
-        False,
-        True,
-    ),
-)
+STRATEGIES: tuple[Strategy, ...] = tuple(strategy for rules in _RULES for strategy in rules.strategies)
 STRATEGY_NAMES = tuple(strategy.name for strategy in STRATEGIES)
 
 
@@ -91,70 +41,28 @@ def strategy_named(name: str) -> Strategy:
 
 
 def under(scenario: Scenario, strategy: Strategy) -> Scenario:
-    """The scenario with every subscription under this strategy, and what it expects then.
+    """The scenario under this strategy, and what it expects then.
 
-    Raises ScenarioError for one without subscriptions.
+    Raises ScenarioError for one in which the strategy changes nothing.
     """
-    if not scenario.subscriptions:
-        raise ScenarioError(
-            [
-                Problem(
-                    scenario.name,
-                    None,
-                    None,
-                    "subscriptions",
-                    "there is none whose progress could be told",
-                    "compare a scenario of Pulsar's with subscriptions",
-                )
-            ]
-        )
-    moved = [
-        command.arguments["tenant"]
-        for command in scenario.commands
-        if _carries(command.do, command.arguments)
-    ]
     changed = replace(
-        scenario,
+        _rules_of(strategy).change(scenario, strategy),
         title=f"{scenario.title} · {strategy.title}",
-        family=FAMILY,
-        subscriptions={
-            name: _spec(spec, strategy, scenario.topics[spec.topic].tenant in moved)
-            for name, spec in scenario.subscriptions.items()
-        },
-        commands=tuple(
-            _command(command, strategy) for command in scenario.commands if obeyed(command.do, strategy)
-        ),
         expect=scenario.compare.get(strategy.name, {}),
         compare={},
     )
     return replace(changed, canonical_text=canonical_text(changed))
 
 
-def _spec(spec: SubscriptionSpec, strategy: Strategy, moved: bool) -> SubscriptionSpec:
-    if moved:
-        return replace(spec, replicate_subscription_state=False, acknowledgement_sync="none")
-    asked = spec.acknowledgement_sync if spec.acknowledgement_sync != "none" else "periodic"
-    return replace(
-        spec,
-        replicate_subscription_state=strategy.snapshots,
-        acknowledgement_sync=asked if strategy.synchronises else "none",
-    )
-
-
-def _carries(do: str, arguments: dict[str, Any]) -> bool:
-    """Whether a command begins a migration that carries progress over."""
-    return do == MIGRATE_COMMAND and arguments["strategy"] != COPIES_NOTHING
-
-
-def _command(command: CommandSpec, strategy: Strategy) -> CommandSpec:
-    return replace(command, arguments=with_strategy(command.do, command.arguments, strategy))
-
-
 def with_strategy(do: str, arguments: dict[str, Any], strategy: Strategy) -> dict[str, Any]:
     """A command's arguments under a strategy."""
-    return {**arguments, "strategy": strategy.migration} if _carries(do, arguments) else arguments
+    return _rules_of(strategy).arguments(do, arguments, strategy)
 
 
 def obeyed(do: str, strategy: Strategy) -> bool:
     """Whether a command makes sense under a strategy."""
-    return strategy.synchronises or do != SYNC_COMMAND
+    return _rules_of(strategy).obeyed(do, strategy)
+
+
+def _rules_of(strategy: Strategy) -> StrategyRules:
+    return next(rules for rules in _RULES if strategy in rules.strategies)

@@ -13,7 +13,7 @@ import pytest
 from simulator import World, load_scenario, scenario_names
 from simulator.comparison import strategy_named, under
 from simulator.scenarios import broken_expectations, builtin_text, parse_overrides
-from simulator.scenarios.shape import FAMILIES
+from simulator.scenarios.families import PROTOCOL_OF
 
 ASKED_FOR = (
     "two-regions",
@@ -139,7 +139,7 @@ def test_scenario_comes_out_as_expected(name):
 def test_scenario_is_well_formed(name):
     scenario = load_scenario(name)
     assert scenario.name == name
-    assert scenario.family in FAMILIES
+    assert scenario.family in PROTOCOL_OF
     assert scenario.title and scenario.about and scenario.watch
     assert scenario.expect.get("violations") == [] and len(scenario.expect) >= 4
     refused = [number for number, command in enumerate(summary_of(name)["commands"]) if not command["ok"]]

@@ -40,7 +40,9 @@ def test_the_schema_is_current_and_a_valid_schema():
 
 def test_the_page_names_everything():
     page = scenarios_document()
-    keys = [key.name for section in shape.SECTIONS for key in section.keys] + [key.name for key in shape.HEAD]
+    keys = [key.name for section in shape.sections() for key in section.keys] + [
+        key.name for key in shape.head()
+    ]
     for name in [*keys, *COMMANDS, *SETTINGS, *OPTIONS, *scenario_names()]:
         assert f"`{name}`" in page, name
 

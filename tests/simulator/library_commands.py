@@ -11,9 +11,8 @@ from random import Random
 from typing import Any
 
 from simulator.scenarios.command_table import COMMANDS
-from simulator.scenarios.families import belongs
+from simulator.scenarios.key import Key, belongs
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.shape import Key
 
 DURATIONS = ("1ms", "20ms", "150ms", "300ms", "1s", "4s")
 OPTIONAL_PERCENT = 40

@@ -3,7 +3,7 @@
 import pytest
 
 from simulator.checks.checks import CLAIMS, Checks
-from simulator.scenarios.model import ProducerSpec, TopicSpec
+from simulator.protocols.pulsar.scenario.model import ProducerSpec, TopicSpec
 from tests.simulator.written_trace import WrittenTrace, scenario
 
 CLAIM = CLAIMS[0]

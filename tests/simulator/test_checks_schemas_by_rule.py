@@ -8,7 +8,7 @@ from simulator.protocols.pulsar.checks.schema_first import SchemaFirst
 from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule, may_follow, may_subscribe
 from simulator.protocols.pulsar.creation import clients, schema_registry
 from simulator.protocols.pulsar.creation import schema_compatibility as compatibility
-from simulator.scenarios.model import SchemaSpec
+from simulator.protocols.pulsar.scenario.model import SchemaSpec
 from tests.simulator.checked import broken_claims
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS
 

@@ -15,9 +15,10 @@ import pytest
 
 from simulator.protocols.declared import DECLARED
 from simulator.protocols.emqx.commands.effects import HANDLERS as EMQX_HANDLERS
+from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.protocols.pulsar.commands import declared, effects
+from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios.command import Command
-from simulator.scenarios.families import EMQX, PULSAR
 from simulator.scenarios.link_commands import LINKS
 
 HANDLERS_OF = {PULSAR: effects.HANDLERS, EMQX: EMQX_HANDLERS}

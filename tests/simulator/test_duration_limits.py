@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from simulator import ScenarioError, World, load_scenario_text
 from simulator.kernel.distributions import Sampler
+from simulator.protocols.emqx.scenario.families import EMQX
+from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios import COMMANDS, CommandError, shape
 from simulator.scenarios.compound import DISTRIBUTIONS, SELECTIONS
-from simulator.scenarios.families import EMQX, PULSAR, belongs
+from simulator.scenarios.key import belongs
 from simulator.scenarios.limits import LONGEST_US
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from tests.simulator.test_scenarios_commands import sample
@@ -78,10 +80,10 @@ def durations(kind, most_us):
 def fields_of_scenarios():
     """(protocol, path, value at the bound, value beyond) of every duration of a scenario file."""
     for protocol in (PULSAR, EMQX):
-        places = [((), shape.HEAD), (("links", "default"), shape.LINK)]
+        places = [((), shape.head()), (("links", "default"), shape.link_keys())]
         places += [
             ((section.name, next(iter(SCENARIOS[protocol][section.name]))), section.keys)
-            for section in shape.SECTIONS
+            for section in shape.sections()
             if section.name in SCENARIOS[protocol]
         ]
         for path, keys in places:

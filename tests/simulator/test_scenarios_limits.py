@@ -109,10 +109,10 @@ def test_too_many_values_stop_the_reading(monkeypatch):
     assert len(read) <= MOST_MEMBERS + 10
 
 
-@pytest.mark.parametrize("name", [section.name for section in shape.SECTIONS] + ["links"])
+@pytest.mark.parametrize("name", [section.name for section in shape.sections()] + ["links"])
 def test_a_section_beyond_its_size_is_the_only_problem(name):
     """Links are made for every pair of clusters: sixteen thousand clusters would be 256 million."""
-    most = {section.name: section.most for section in shape.SECTIONS}.get(name, shape.MOST_LINK_PATTERNS)
+    most = {section.name: section.most for section in shape.sections()}.get(name, shape.MOST_LINK_PATTERNS)
     error = error_of(
         "format: 1\n" + f"{name}: {{" + ", ".join(f"n{number}: {{}}" for number in range(most + 1)) + "}\n"
     )

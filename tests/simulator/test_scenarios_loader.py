@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from simulator.protocols.declared import DECLARED
 from simulator.protocols.emqx.verdicts.group_causes import GROUP_CAUSES
 from simulator.protocols.pulsar.verdicts.causes import CAUSE_TABLES
 from simulator.scenarios import ScenarioError, load_scenario, load_scenario_text, parse_overrides, shape
 from simulator.scenarios.compound import KINDS
-from simulator.scenarios.model import Distribution, Scenario, Selection
+from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.model import Distribution, Selection
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "scenario-example.yaml"
 
@@ -356,7 +358,7 @@ def test_names_of_digits_and_odd_texts_come_back():
     assert load_scenario_text(scenario.canonical_text) == scenario
 
 
-@pytest.mark.parametrize("section", shape.SECTIONS, ids=lambda section: section.name)
+@pytest.mark.parametrize("section", shape.sections(), ids=lambda section: section.name)
 def test_shape_and_model_cover_each_other(section):
     declared = {key.field for key in section.keys}
     assert declared == {field.name for field in fields(section.model)} - {"name"}
@@ -364,7 +366,7 @@ def test_shape_and_model_cover_each_other(section):
 
 
 def test_every_family_has_its_causes():
-    assert set(shape.FAMILIES) == set(CAUSE_TABLES) | {"durable-shared-subscriptions"}
+    assert set(PROTOCOL_OF) == set(CAUSE_TABLES) | {"durable-shared-subscriptions"}
     assert [name for name, _holds in GROUP_CAUSES] == [
         "progress_unreported",
         "progress_unpersisted",
@@ -375,10 +377,25 @@ def test_every_family_has_its_causes():
     ]
 
 
-def test_the_head_covers_the_scenario():
+@pytest.mark.parametrize("protocol", DECLARED)
+def test_head_and_sections_cover_the_scenario(protocol):
     declared = (
-        {key.field for key in shape.HEAD} - {"format"}
-        | {section.name for section in shape.SECTIONS}
+        {key.field for key in shape.head()} - {"format"}
+        | {section.name for section in DECLARED[protocol].sections}
         | {"links", "commands", "expect", "compare"}
     )
-    assert declared == {field.name for field in fields(Scenario)} - {"canonical_text"}
+    assert declared == {field.name for field in fields(DECLARED[protocol].scenario)} - {"canonical_text"}
+
+
+@pytest.mark.parametrize("protocol", DECLARED)
+def test_the_canonical_text_has_a_place_for_every_section(protocol):
+    assert {section.name for section in DECLARED[protocol].sections} == {*DECLARED[protocol].order} - {
+        "links"
+    }
+
+
+def test_sections_of_another_protocol_are_empty_and_other_names_are_none():
+    scenario = load_scenario_text(SMALL)
+    assert scenario.topics and scenario.sessions == {}
+    with pytest.raises(AttributeError, match="a scenario has no colours"):
+        _ = scenario.colours

@@ -9,16 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simulator.protocols.pulsar.scenario.model import ClusterSpec, PulsarScenario, SubscriptionSpec, TopicSpec
 from simulator.protocols.pulsar.verdicts import CountedFailover, CountedRun, count_run
 from simulator.protocols.registry import BY_NAME, VOCABULARY
-from simulator.scenarios.model import (
-    ClusterSpec,
-    Distribution,
-    LinkSpec,
-    Scenario,
-    SubscriptionSpec,
-    TopicSpec,
-)
+from simulator.scenarios.model import Distribution, LinkSpec, Scenario
 from simulator.trace.registry import NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
@@ -35,7 +29,7 @@ def scenario_of(
 ) -> Scenario:
     """The least scenario that counting reads: clusters, links of 40 ms, one topic, its subscriptions."""
     pairs = [(one, other) for one in clusters for other in clusters if one != other]
-    return Scenario(
+    return PulsarScenario(
         name="by-hand",
         title="By hand",
         family="replicated-subscriptions",

@@ -1,7 +1,14 @@
 """Traces written by hand, for tests of what reads them: a row per call, missing fields null."""
 
+from simulator.protocols.pulsar.scenario.model import (
+    ClusterSpec,
+    ProducerSpec,
+    PulsarScenario,
+    SubscriptionSpec,
+    TopicSpec,
+)
 from simulator.protocols.registry import BY_NAME, VOCABULARY
-from simulator.scenarios.model import ClusterSpec, ProducerSpec, Scenario, SubscriptionSpec, TopicSpec
+from simulator.scenarios.model import Scenario
 from simulator.trace.registry import NAME_COLUMNS, NULL
 from simulator.trace.trace import Trace
 
@@ -16,7 +23,7 @@ def scenario(clusters=("a", "b"), **changes) -> Scenario:
             "billing": SubscriptionSpec("billing", "orders", replicate_subscription_state=True)
         },
     }
-    return Scenario("by-hand", "By hand", "replicated-subscriptions", 60_000_000, **(parts | changes))
+    return PulsarScenario("by-hand", "By hand", "replicated-subscriptions", 60_000_000, **(parts | changes))
 
 
 class WrittenTrace:

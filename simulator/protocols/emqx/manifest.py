@@ -2,6 +2,7 @@
 
 from simulator.checks.knowledge import NoKnowledge
 from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
+from simulator.protocols.emqx.scenario import families
 from simulator.protocols.emqx.stability import tables
 from simulator.protocols.emqx.summary_sections.groups import groups
 from simulator.protocols.emqx.system import build, flights
@@ -10,7 +11,6 @@ from simulator.protocols.emqx.views.view import view
 from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
 from simulator.protocols.manifest import CheckList, Manifest
-from simulator.scenarios import families
 
 MANIFEST = Manifest(
     name=families.EMQX,

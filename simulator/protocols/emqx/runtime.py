@@ -21,10 +21,10 @@ from simulator.protocols.emqx.publisher import Publisher
 from simulator.protocols.emqx.ranks import Rank, RankProgress
 from simulator.protocols.emqx.reading import Reading
 from simulator.protocols.emqx.registry import Registry
+from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches, parse_subscription
 from simulator.protocols.emqx.session import Session
 from simulator.protocols.emqx.storage import Storage
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.mqtt_topics import QUEUE, Subscription, matches, parse_subscription
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.system import System
 from simulator.trace.registry import NULL

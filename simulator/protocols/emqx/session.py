@@ -22,7 +22,7 @@ from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.generations import in_turn, whose_turn_comes
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
 from simulator.protocols.emqx.reading import Reading
-from simulator.scenarios.mqtt_topics import Subscription
+from simulator.protocols.emqx.scenario.mqtt_topics import Subscription
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:

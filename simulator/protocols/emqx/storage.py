@@ -11,7 +11,7 @@ from bisect import bisect_left
 
 from simulator.log.columns import SharedColumn
 from simulator.protocols.emqx.ranks import Rank
-from simulator.scenarios.mqtt_topics import matches
+from simulator.protocols.emqx.scenario.mqtt_topics import matches
 
 
 class Stream:

@@ -11,10 +11,10 @@ from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.commands.effects import HANDLERS
 from simulator.protocols.emqx.publisher import Publisher
 from simulator.protocols.emqx.runtime import Emqx, NodeLink
+from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE
 from simulator.protocols.emqx.session import SESSION_RANK, Session
 from simulator.protocols.emqx.standing import borrower_name
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.mqtt_topics import QUEUE
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers
 from simulator.trace.registry import NULL

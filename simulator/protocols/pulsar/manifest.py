@@ -15,6 +15,7 @@ from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.markers.entries import MarkerTable
+from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.protocols.pulsar.summary_sections import (
     acknowledgement_sync,
@@ -35,7 +36,6 @@ from simulator.protocols.pulsar.views.forecasts import to_targets
 from simulator.protocols.pulsar.views.view import view
 from simulator.protocols.pulsar.what_if.changes import CHANGES
 from simulator.protocols.pulsar.what_if.compared import COMPARED
-from simulator.scenarios import families
 
 SECTIONS = {
     "clusters": logs.clusters,

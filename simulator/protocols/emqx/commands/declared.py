@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.scenarios.command import Command
-from simulator.scenarios.families import EMQX
+from simulator.scenarios.key import Key
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.link_commands import LINKS
 from simulator.scenarios.link_commands import REFUSALS as LINK_REFUSALS
-from simulator.scenarios.shape import Key
 
 PROTOCOL_MESSAGES = (
     "leader-wanted",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.emqx.network import Order
 from simulator.protocols.emqx.publisher import PAUSED, RUNNING
+from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
 from simulator.protocols.emqx.session import Session
 from simulator.scenarios.commands import CommandError
-from simulator.scenarios.mqtt_topics import Subscription, parse_subscription
 from simulator.scenarios.problems import Wrong
 from simulator.scenarios.units import format_duration
 from simulator.system import links

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from simulator.scenarios.families import EMQX
+from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.scenarios.limits import BATCH_SETTING_MAX
 from simulator.scenarios.setting import Setting
 

@@ -14,10 +14,10 @@ from itertools import islice, takewhile
 from typing import Any
 
 from simulator.counting.results import CountedRun
+from simulator.protocols.emqx.scenario.mqtt_topics import matches
 from simulator.protocols.emqx.verdicts.group_causes import GROUP_CAUSES, Case, Known, cause_of
 from simulator.protocols.emqx.verdicts.group_history import GroupHistory, Histories, StreamHistory
 from simulator.scenarios.model import Scenario
-from simulator.scenarios.mqtt_topics import matches
 from simulator.trace.trace import Trace
 
 

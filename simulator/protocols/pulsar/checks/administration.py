@@ -17,8 +17,9 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
-from simulator.scenarios import shape
-from simulator.scenarios.model import NamespaceSpec, Scenario
+from simulator.protocols.pulsar.scenario.model import NamespaceSpec
+from simulator.protocols.pulsar.scenario.policies import POLICIES
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 from simulator.trace.registry import NULL
@@ -340,7 +341,7 @@ def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _pulsar_names(spec: NamespaceSpec, overrides: dict[str, Any]) -> dict[str, Any]:
-    return {key.name: overrides.get(key.field, getattr(spec, key.field)) for key in shape.POLICIES}
+    return {key.name: overrides.get(key.field, getattr(spec, key.field)) for key in POLICIES}
 
 
 def _declared_lists(scenario: Scenario) -> dict[tuple[str, str, str], tuple[str, ...]]:

@@ -14,7 +14,8 @@ import numpy as np
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.scenarios.model import BrokerSpec, Scenario
+from simulator.protocols.pulsar.scenario.model import BrokerSpec
+from simulator.scenarios.model import Scenario
 
 _SECOND_US = 1_000_000
 

@@ -13,7 +13,8 @@ from itertools import permutations
 from simulator.checks.stretch import Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
-from simulator.scenarios.model import Scenario, TopicSpec
+from simulator.protocols.pulsar.scenario.model import TopicSpec
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import OPTIONS
 
 _CREATED = CODE["replicator.created"]

@@ -17,7 +17,8 @@ from avro.schema import parse
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.administration import Administered, Row
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.scenarios.model import Scenario, SchemaSpec
+from simulator.protocols.pulsar.scenario.model import SchemaSpec
+from simulator.scenarios.model import Scenario
 
 ANSWERS_KEPT = 4096
 """Pairs of definitions whose answer is kept."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from simulator.scenarios import shape
-from simulator.scenarios.model import NamespaceSpec, Scenario, TopicSpec
+from simulator.protocols.pulsar.scenario.model import NamespaceSpec, TopicSpec
+from simulator.protocols.pulsar.scenario.policies import POLICIES
+from simulator.scenarios.model import Scenario
 
-FIELDS = tuple(key.field for key in shape.POLICIES)
+FIELDS = tuple(key.field for key in POLICIES)
 LOCAL, GLOBAL = "local", "global"
 """Scopes of a topic's own list, in the order in which they count."""
 
@@ -275,4 +276,4 @@ def words(value: Any) -> str:
 
 
 def _pulsar_name(field: str) -> str:
-    return next(key.name for key in shape.POLICIES if key.field == field)
+    return next(key.name for key in POLICIES if key.field == field)

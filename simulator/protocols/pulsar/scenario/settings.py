@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from simulator.scenarios.families import PULSAR
+from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, SCHEMA_STRATEGIES
 from simulator.scenarios.limits import BATCH_SETTING_MAX
 from simulator.scenarios.setting import Setting
-from simulator.scenarios.shape import PARTITIONS_MOST, SCHEMA_STRATEGIES
 
 _own = partial(Setting, protocol=PULSAR)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.scenarios.command import Command
-from simulator.scenarios.families import PULSAR
-from simulator.scenarios.shape import Key
+from simulator.scenarios.key import Key
 
 command = partial(Command, protocol=PULSAR)
 """Declares a command of Pulsar."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLIENT, CONSUMER, PRODUCER, command
 from simulator.scenarios.command import Command, Objection
+from simulator.scenarios.key import Key
 from simulator.scenarios.limits import LONGEST_MEAN_US, PUBLISHED_AT_ONCE_MAX
-from simulator.scenarios.shape import Key
 
 
 def _holds_something(values: Mapping[str, Any]) -> Objection | None:

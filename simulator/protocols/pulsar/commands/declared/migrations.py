@@ -7,7 +7,7 @@ from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, command
 from simulator.scenarios.command import Command, Objection
-from simulator.scenarios.shape import Key
+from simulator.scenarios.key import Key
 
 
 def _to_another(values: Mapping[str, Any]) -> Objection | None:

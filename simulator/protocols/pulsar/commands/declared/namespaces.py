@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, command
+from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, SCHEMA_STRATEGIES, TOPIC_TYPES
 from simulator.scenarios.command import Command
-from simulator.scenarios.shape import PARTITIONS_MOST, SCHEMA_STRATEGIES, TOPIC_TYPES, Key
+from simulator.scenarios.key import Key
 
 _NAMESPACE = Key("namespace", "namespace", "which namespace", required=True)
 

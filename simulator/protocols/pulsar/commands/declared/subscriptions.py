@@ -7,8 +7,8 @@ from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, SUBSCRIPTION, command
 from simulator.scenarios.command import Command, Objection
+from simulator.scenarios.key import Key
 from simulator.scenarios.limits import LARGEST_COUNT
-from simulator.scenarios.shape import Key
 
 
 def _leaves(values: Mapping[str, Any]) -> Objection | None:

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, TOPIC, command
+from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST
 from simulator.scenarios.command import Command
-from simulator.scenarios.shape import PARTITIONS_MOST, Key
+from simulator.scenarios.key import Key
 
 _PARTITIONS = Key(
     "partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=PARTITIONS_MOST

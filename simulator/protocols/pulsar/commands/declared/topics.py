@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, PARTITION, command
 from simulator.scenarios.command import Command
-from simulator.scenarios.shape import Key
+from simulator.scenarios.key import Key
 
 UNLOAD: tuple[Command, ...] = (
     command(

@@ -4,24 +4,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from simulator.protocols.pulsar.scenario.check import PulsarCheck
 from simulator.scenarios.problems import suggestion
-
-if TYPE_CHECKING:
-    from simulator.scenarios.consistency import _Check
 
 WITH_DEFINITION = ("AVRO", "JSON")
 
 
-def check_creation(check: _Check) -> None:
+def check_creation(check: PulsarCheck) -> None:
     _namespaces(check)
     _schemas(check)
     for name in check.scenario.topics:
         _exists(check, name)
 
 
-def _namespaces(check: _Check) -> None:
+def _namespaces(check: PulsarCheck) -> None:
     for name, namespace in check.scenario.namespaces.items():
         here = ("namespaces", name)
         places = tuple(check.scenario.clusters) if namespace.clusters is None else namespace.clusters
@@ -63,7 +59,7 @@ _CHECKED = (
 )
 
 
-def _auto_creation(check: _Check, here: tuple[str, str], policies: dict) -> None:
+def _auto_creation(check: PulsarCheck, here: tuple[str, str], policies: dict) -> None:
     number, kind = policies["default_num_partitions"], policies["allow_auto_topic_creation_type"]
     if kind == "non-partitioned" and number is not None and number > 1:
         check.fail(
@@ -75,7 +71,7 @@ def _auto_creation(check: _Check, here: tuple[str, str], policies: dict) -> None
         check.fail((*here, "defaultNumPartitions"), "a partitioned topic without partitions", "at least 1")
 
 
-def _schemas(check: _Check) -> None:
+def _schemas(check: PulsarCheck) -> None:
     for name, schema in check.scenario.schemas.items():
         needs = schema.type in WITH_DEFINITION
         if needs and schema.definition is None:
@@ -92,7 +88,7 @@ def _schemas(check: _Check) -> None:
             )
 
 
-def _exists(check: _Check, name: str) -> None:
+def _exists(check: PulsarCheck, name: str) -> None:
     topic = check.scenario.topics[name]
     namespace = check.scenario.namespaces.get(topic.namespace)
     for cluster in topic.shapes:

@@ -1,0 +1,60 @@
+"""What a protocol declares for scenario files and traces, without its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from simulator.scenarios.check import Check
+from simulator.scenarios.command import Command
+from simulator.scenarios.key import Key, Section
+from simulator.scenarios.kinds import Kind
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.setting import Setting
+from simulator.scenarios.strategy import StrategyRules
+from simulator.trace.registry import EventType, WordTable
+
+
+def _no_remarks(scenario: Scenario) -> Iterable[str]:
+    return ()
+
+
+def _no_rules(check: Check) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Required first:
+
+    - `families` of scenarios that show the protocol.
+    - `scenario`: the subclass whose fields are its `sections`; `order`, their names in the canonical text.
+    - `commands`, and `refusals`: the meaning of each code with which a running system refuses one.
+    - `events` of the trace that only this protocol writes.
+
+    Optional:
+
+    - `settings` under the broker's own names, `options`: the lab's switches.
+    - `kinds` of value beside the common ones, `key_groups` that they refer to in the JSON Schema.
+    - `link_keys` beside latency and bandwidth.
+    - `consistency(check)` notes what one part demands of another, `remarks(scenario)` what has no effect.
+    - `strategies` under which a scenario can be compared.
+    - `word_tables`: what words in events stand for, for `docs/trace.md`.
+    """
+
+    families: tuple[str, ...]
+    scenario: type[Scenario]
+    sections: tuple[Section, ...]
+    order: tuple[str, ...]
+    commands: tuple[Command, ...]
+    refusals: Mapping[str, str]
+    events: tuple[EventType, ...]
+    settings: tuple[Setting, ...] = ()
+    options: tuple[Setting, ...] = ()
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    key_groups: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
+    link_keys: tuple[Key, ...] = ()
+    consistency: Callable[[Check], None] = _no_rules
+    remarks: Callable[[Scenario], Iterable[str]] = _no_remarks
+    strategies: StrategyRules | None = None
+    word_tables: tuple[WordTable, ...] = ()

@@ -1,0 +1,28 @@
+"""What EMQX declares for scenario files and traces."""
+
+from __future__ import annotations
+
+from simulator.protocols.declaration import Declared
+from simulator.protocols.emqx import events
+from simulator.protocols.emqx.commands import declared as commands
+from simulator.protocols.emqx.scenario import kinds, sections, settings
+from simulator.protocols.emqx.scenario.consistency import check_consistency
+from simulator.protocols.emqx.scenario.families import FAMILIES
+from simulator.protocols.emqx.scenario.model import EmqxScenario
+from simulator.protocols.emqx.scenario.remarks import remarks
+
+EMQX_DECLARED = Declared(
+    families=FAMILIES,
+    scenario=EmqxScenario,
+    sections=sections.SECTIONS,
+    order=sections.ORDER,
+    commands=commands.DECLARED,
+    refusals=commands.REFUSALS,
+    events=events.EVENTS,
+    settings=settings.SETTINGS,
+    options=settings.OPTIONS,
+    kinds=kinds.KINDS,
+    link_keys=sections.LINK_KEYS,
+    consistency=check_consistency,
+    remarks=remarks,
+)

@@ -1,0 +1,34 @@
+"""What the rules about a scenario of Pulsar ask of it: where topics live, how many partitions they have."""
+
+from __future__ import annotations
+
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.scenarios.check import Check
+from simulator.scenarios.problems import suggestion
+
+
+class PulsarCheck(Check):
+    """The check of a scenario of Pulsar."""
+
+    scenario: PulsarScenario
+
+    def served(self, topic: str) -> tuple[str, ...]:
+        """Clusters where a topic lives at some time of the run: its list, and those that a command adds."""
+        added = [
+            command.arguments["cluster"]
+            for command in self.scenario.commands
+            if command.do == "replication.add-cluster" and command.arguments["topic"] == topic
+        ]
+        return (*self.scenario.topics[topic].clusters, *added)
+
+    def partitions(self, topic: str) -> int:
+        """How many a topic has when it is created; a shadow has its source's."""
+        spec = self.scenario.topics[topic]
+        source = self.scenario.topics.get(spec.shadow_of)
+        return spec.partitions if source is None else source.partitions
+
+    def serves(self, keys: tuple[str | int, ...], topic: str, cluster: str) -> None:
+        """Notes a problem when `topic` never lives in `cluster`."""
+        served = self.served(topic) if topic in self.scenario.topics else (cluster,)
+        if cluster not in served:
+            self.fail(keys, f"topic {topic} is not in {cluster}", suggestion(cluster, served))

@@ -1,0 +1,31 @@
+"""What Pulsar declares for scenario files and traces."""
+
+from __future__ import annotations
+
+from simulator.protocols.declaration import Declared
+from simulator.protocols.pulsar import events
+from simulator.protocols.pulsar.commands import declared as commands
+from simulator.protocols.pulsar.commands.declared.refusals import REFUSALS
+from simulator.protocols.pulsar.scenario import kinds, sections, settings, strategies
+from simulator.protocols.pulsar.scenario.consistency import check_consistency
+from simulator.protocols.pulsar.scenario.families import FAMILIES
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.protocols.pulsar.scenario.remarks import remarks
+
+PULSAR_DECLARED = Declared(
+    families=FAMILIES,
+    scenario=PulsarScenario,
+    sections=sections.SECTIONS,
+    order=sections.ORDER,
+    commands=commands.DECLARED,
+    refusals=REFUSALS,
+    events=events.EVENTS,
+    settings=settings.SETTINGS,
+    options=settings.OPTIONS,
+    kinds=kinds.KINDS,
+    key_groups=sections.KEY_GROUPS,
+    consistency=check_consistency,
+    remarks=remarks,
+    strategies=strategies.RULES,
+    word_tables=events.WORD_TABLES,
+)

@@ -1,0 +1,150 @@
+"""The kinds of value that only Pulsar's scenario files and commands have.
+
+Rules as in `simulator.scenarios.kinds`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from simulator.protocols.pulsar.scenario.avro_text import canonical_definition
+from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, POLICIES
+from simulator.scenarios import names
+from simulator.scenarios.key import Key
+from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, Reading, list_of, pattern, read_text, reference
+from simulator.scenarios.kinds import KINDS as COMMON  # in use it holds all kinds
+from simulator.scenarios.problems import Wrong, suggestion
+from simulator.scenarios.tree import Node
+
+
+def _read_partition(node: Node, key: Key, path: str, reader: Reading) -> str:
+    topics = reader.names.of_section("topics")
+    if node.text is None or names.PARTITION_SUFFIX.sub("", node.text) not in topics:
+        shown = node.plain() if node.text is None else node.text
+        raise Wrong(f'there is no topic "{shown}"', suggestion(shown, topics), code="unknown-name")
+    return node.text
+
+
+def _read_position(node: Node, key: Key, path: str, reader: Reading) -> str:
+    if node.value not in ("earliest", "latest"):
+        names.parse_position(node.plain())
+    return node.value
+
+
+def _read_pairs(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    links = LINKS.read(node, key, path, reader)
+    return BAD if links is BAD else tuple(dict.fromkeys(pair for pairs in links for pair in pairs))
+
+
+def _by_cluster(node: Node, path: str, reader: Reading, read_one: Any, example: str) -> Any:
+    """A mapping from clusters that are there to what `read_one` makes of each value; BAD when any is
+    wrong.
+    """
+    if not isinstance(node.value, dict):
+        raise Wrong(f'"{node.plain()}" is not a mapping', f"write {example}")
+    clusters = reader.names.of_section("clusters")
+    found: dict[str, Any] = {}
+    for cluster, member in node.value.items():
+        inner = f"{path}.{cluster}"
+        if cluster not in clusters:
+            reader.fail(
+                member,
+                inner,
+                f'there is no cluster "{cluster}"',
+                suggestion(cluster, clusters),
+                "unknown-name",
+                at_key=True,
+            )
+            found[cluster] = BAD
+        else:
+            found[cluster] = read_one(member, inner)
+    return BAD if any(value is BAD for value in found.values()) else found
+
+
+_PARTITIONS = Key("", "integer", "number of partitions", minimum=0, maximum=PARTITIONS_MOST)
+
+
+def _read_partitions_by_cluster(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    found = _by_cluster(
+        node,
+        path,
+        reader,
+        lambda member, inner: reader.attempt(COMMON["integer"], member, _PARTITIONS, inner),
+        "{a: 2, b: 0}",
+    )
+    return BAD if found is BAD else tuple(found.items())
+
+
+def _read_policies_by_cluster(node: Node, key: Key, path: str, reader: Reading) -> Any:
+    return _by_cluster(
+        node,
+        path,
+        reader,
+        lambda member, inner: reader.members(member, POLICIES, inner, noun="policy"),
+        "{a: {defaultNumPartitions: 2}}",
+    )
+
+
+def _write_policies_by_cluster(value: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        cluster: {
+            key.name: COMMON[key.kind].write(policies[key.field]) for key in POLICIES if key.field in policies
+        }
+        for cluster, policies in value.items()
+    }
+
+
+def _read_avro(node: Node, key: Key, path: str, reader: Reading) -> str:
+    return canonical_definition(node.plain())
+
+
+CLUSTER, TOPIC = reference("cluster", "clusters"), reference("topic", "topics")
+ADDRESS = Kind(
+    (
+        "a topic as the admin interface takes it: its name, or persistent://tenant/namespace/name in full; "
+        "what is wrong with it is that interface's answer"
+    ),
+    TEXT,
+    read_text,
+)
+PARTITION = Kind("name of a topic or of one partition", pattern(names.NAME_PATTERN), _read_partition)
+
+KINDS: dict[str, Kind] = {
+    "client": reference("producer or consumer", "producers", "consumers"),
+    "clusters": list_of(CLUSTER, "a list of clusters"),
+    "topics": list_of(TOPIC, "a list of topics"),
+    "namespace": COMMON["namespace"],
+    "topic-or-partition": PARTITION,
+    "topics-or-partitions": list_of(PARTITION, "a list of topics or partitions"),
+    "position": Kind(
+        "ledger:entry, earliest or latest", pattern(r"(\d+:(-1|\d+)|earliest|latest)"), _read_position
+    ),
+    "address": ADDRESS,
+    "addresses": list_of(ADDRESS, "a list of topics"),
+    "partitions-by-cluster": Kind(
+        "number of partitions by cluster",
+        lambda key: {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 0, "maximum": PARTITIONS_MOST},
+        },
+        _read_partitions_by_cluster,
+        dict,
+        lambda value: [list(pair) for pair in value],
+    ),
+    "policies-by-cluster": Kind(
+        "policies by cluster",
+        lambda key: {"type": "object", "additionalProperties": {"$ref": "#/$defs/namespace-policies"}},
+        _read_policies_by_cluster,
+        _write_policies_by_cluster,
+    ),
+    "avro": Kind(
+        "Avro schema, as YAML or JSON text",
+        lambda key: {"type": ["object", "array", "string"]},
+        _read_avro,
+        json.loads,
+    ),
+    "pairs": Kind(
+        LINKS.says, LINKS.schema, _read_pairs, lambda value: [names.format_link((pair,)) for pair in value]
+    ),
+}

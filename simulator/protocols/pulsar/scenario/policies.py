@@ -1,0 +1,108 @@
+"""Policies of a namespace in scenario files, and the words and bounds that they share with commands."""
+
+from __future__ import annotations
+
+from simulator.scenarios.key import Key
+
+TOPIC_TYPES = ("non-partitioned", "partitioned")
+
+SCHEMA_STRATEGIES = (
+    "FULL",
+    "BACKWARD",
+    "FORWARD",
+    "FULL_TRANSITIVE",
+    "BACKWARD_TRANSITIVE",
+    "FORWARD_TRANSITIVE",
+    "ALWAYS_COMPATIBLE",
+    "ALWAYS_INCOMPATIBLE",
+)
+
+SCHEMA_TYPES = (
+    "AVRO",
+    "JSON",
+    "STRING",
+    "BOOLEAN",
+    "INT8",
+    "INT16",
+    "INT32",
+    "INT64",
+    "FLOAT",
+    "DOUBLE",
+    "BYTES",
+)
+
+PARTITIONS_MOST = 256
+
+
+POLICIES = (
+    Key(
+        "replicationClusters",
+        "clusters",
+        "clusters that get what is published here; without it only itself",
+        attribute="replication_clusters",
+    ),
+    Key(
+        "allowedClusters",
+        "clusters",
+        "clusters where its topics may live without replication (PIP-321)",
+        attribute="allowed_clusters",
+    ),
+    Key(
+        "allowAutoTopicCreation",
+        "boolean",
+        "a client that connects to a missing topic creates it",
+        attribute="allow_auto_topic_creation",
+    ),
+    Key(
+        "allowAutoTopicCreationType",
+        "choice",
+        "what it creates",
+        attribute="allow_auto_topic_creation_type",
+        choices=TOPIC_TYPES,
+    ),
+    Key(
+        "defaultNumPartitions",
+        "integer",
+        "with how many partitions, where that is partitioned",
+        attribute="default_num_partitions",
+        minimum=0,
+        maximum=PARTITIONS_MOST,
+    ),
+    Key(
+        "schemaCompatibilityStrategy",
+        "choice",
+        "what a new schema must be to those before",
+        attribute="schema_compatibility_strategy",
+        choices=SCHEMA_STRATEGIES,
+    ),
+    Key(
+        "isAllowAutoUpdateSchema",
+        "boolean",
+        "clients may register schemas",
+        attribute="is_allow_auto_update_schema",
+    ),
+    Key(
+        "isAllowAutoUpdateSchemaWithReplicator",
+        "boolean",
+        "replicators may, also where clients may not (PIP-433)",
+        attribute="is_allow_auto_update_schema_with_replicator",
+    ),
+    Key(
+        "schemaValidationEnforced",
+        "boolean",
+        "producers without a schema are refused where the topic has one",
+        attribute="schema_validation_enforced",
+    ),
+    Key(
+        "changeEventsPartitions",
+        "integer",
+        (
+            "the system topic `__change_events` exists with so many partitions, 0 as a plain topic; without "
+            "it not yet"
+        ),
+        attribute="change_events_partitions",
+        minimum=0,
+        maximum=PARTITIONS_MOST,
+    ),
+)
+"""Policies of a namespace in one cluster."""

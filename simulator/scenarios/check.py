@@ -1,0 +1,27 @@
+"""What a protocol's rules about a whole scenario are given: the scenario, and where each value stands."""
+
+from __future__ import annotations
+
+from simulator.scenarios.kinds import Reading
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.problems import Suggestion
+from simulator.scenarios.tree import Node
+
+
+class Check:
+    """The scenario with the tree it was read from, so that a problem knows its place."""
+
+    def __init__(self, scenario: Scenario, root: Node, reader: Reading) -> None:
+        self.scenario, self.root, self.reader = scenario, root, reader
+
+    def fail(self, keys: tuple[str | int, ...], what: str, right: str | Suggestion) -> None:
+        """Notes a problem at the value under these keys, or at the deepest one there is."""
+        node, path = self.root, ""
+        for key in keys:
+            inside = node.value if isinstance(node.value, dict) and isinstance(key, str) else {}
+            if isinstance(node.value, list) and isinstance(key, int):
+                node = node.value[key]
+            elif key in inside:
+                node = inside[key]
+            path = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}" if path else key
+        self.reader.fail(node, path, what, right)

@@ -1,0 +1,32 @@
+"""What a strategy is: one way of carrying progress over, under which a whole scenario can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from simulator.scenarios.model import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """`name` for commands and links, `title` for headings, `says` in one sentence."""
+
+    name: str
+    title: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyRules:
+    """The strategies of a protocol, and what each changes.
+
+    `change` gives the scenario under a strategy, `arguments` a command's arguments, and `obeyed` says whether
+    a command makes sense then.
+    """
+
+    strategies: tuple[Strategy, ...]
+    change: Callable[[Scenario, Any], Scenario]
+    arguments: Callable[[str, dict[str, Any], Any], dict[str, Any]]
+    obeyed: Callable[[str, Any], bool]
