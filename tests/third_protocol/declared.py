@@ -1,0 +1,104 @@
+"""What the protocol declares for scenario files and traces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from simulator.protocols.declaration import Declared
+from simulator.scenarios.check import Check
+from simulator.scenarios.command import Command
+from simulator.scenarios.key import Key, Section
+from simulator.scenarios.model import Scenario
+from simulator.trace.registry import EventType
+
+NAME = "single-log"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """A server: it stores a message each `every_us`, `count` in all, and persists each n-th position."""
+
+    name: str
+    every_us: int
+    count: int
+    persist_each: int = 1
+    restart_us: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SingleLogScenario(Scenario):
+    """A scenario of this protocol: its sections by name."""
+
+    protocol: ClassVar[str] = NAME
+
+    servers: dict[str, ServerSpec] = field(default_factory=dict)
+
+
+SERVERS = Section(
+    "servers",
+    "server",
+    ServerSpec,
+    "the servers, each with one log and one reader",
+    (
+        Key("every", "duration", "one message each", required=True, attribute="every_us", minimum=1),
+        Key("count", "integer", "number of messages", required=True, minimum=1),
+        Key(
+            "persistEach",
+            "integer",
+            "acks between two persisted positions",
+            attribute="persist_each",
+            minimum=1,
+        ),
+        Key("restart", "duration", "from a crash until it is back", attribute="restart_us", minimum=1),
+    ),
+    most=4,
+    required=True,
+    protocol=NAME,
+    sites=True,
+)
+
+CRASH = Command(
+    "server.crash",
+    "let a server die, and restart it later",
+    (Key("server", "server", "which server", required=True),),
+    protocol=NAME,
+    refusals=("server-down",),
+)
+
+EVENTS = (
+    EventType(
+        250, "server.crashed", ("cluster",), "control", "the server died; what it had not persisted is gone"
+    ),
+    EventType(
+        251, "server.restarted", ("cluster", "entry"), "control", "it is back and reads on after entry"
+    ),
+    EventType(
+        252,
+        "position.persisted",
+        ("cluster", "entry"),
+        "data",
+        "a crash does not move the cursor back over entry",
+    ),
+)
+
+
+def _check_ends(check: Check) -> None:
+    """Notes servers that could not store all their messages before the end."""
+    for name, server in check.scenario.servers.items():
+        if server.every_us * server.count > check.scenario.until_us:
+            check.fail(
+                ("servers", name, "count"), "lasts longer than the run", "fewer messages, or a later until"
+            )
+
+
+DECLARED = Declared(
+    families=(NAME,),
+    scenario=SingleLogScenario,
+    sections=(SERVERS,),
+    order=("links", "servers"),
+    commands=(CRASH,),
+    refusals={"server-down": "the server is down already"},
+    events=EVENTS,
+    consistency=_check_ends,
+)

@@ -1,0 +1,92 @@
+"""The engine: a server stores messages, hands them to its reader, and comes back from what it had persisted."""
+
+from __future__ import annotations
+
+from simulator.scenarios.commands import CommandError
+from simulator.scenarios.model import Scenario
+from simulator.system import links
+from simulator.system.commanding import Begin, schedule_planned
+from simulator.system.system import Handlers, System
+from simulator.trace.registry import NULL
+from simulator.trace.trace import Trace
+from tests.third_protocol.declared import ServerSpec
+
+
+class Server:
+    """One server. `cursor` and `persisted` are the last acknowledged and the last persisted entry."""
+
+    def __init__(self, system: System, spec: ServerSpec) -> None:
+        self.system, self.spec = system, spec
+        self.up = True
+        self.stored: list[int] = []  # by entry the row that stored it
+        self.cursor = self.persisted = -1
+        system.schedule(spec.every_us, 0, self, "store")
+
+    def store(self, _argument: None) -> None:
+        """The next message arrives, if the server is up, and is read at once."""
+        number = len(self.stored)
+        if self.up and number < self.spec.count:
+            name = self.spec.name
+            row = (name, None, name, name, number, 0, number, None, 1)
+            self.stored.append(self.system.note("message.stored", NULL, *row))
+            self.read()
+        self.system.schedule(self.system.now_us + self.spec.every_us, 0, self, "store")
+
+    def read(self) -> None:
+        """Deliver and acknowledge everything behind the cursor."""
+        for entry in range(self.cursor + 1, len(self.stored)):
+            name = self.spec.name
+            about = (name, name, name, name, name, entry, 0, entry, None)
+            seq = self.system.note("message.delivered", self.stored[entry], *about, 0, self.stored[entry])
+            self.system.note("message.acknowledged", seq, *about, "individual")
+            self.cursor = entry
+            if (entry + 1) % self.spec.persist_each == 0:
+                self.persisted = entry
+                self.system.note("position.persisted", seq, name, entry)
+
+    def crash(self, cause: int) -> None:
+        """The server dies and is back after a while."""
+        self.up = False
+        self.system.note("server.crashed", cause, self.spec.name)
+        self.system.schedule(self.system.now_us + self.spec.restart_us, 0, self, "restart")
+
+    def restart(self, _argument: None) -> None:
+        """Back from what was persisted."""
+        self.up, self.cursor = True, self.persisted
+        self.system.note("server.restarted", NULL, self.spec.name, self.cursor)
+        self.read()
+
+
+class SingleLog(System):
+    """The simulated system: its servers by name."""
+
+    def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
+        super().__init__(scenario, seed, trace)
+        self.servers: dict[str, Server] = {}
+
+    @property
+    def topic_names(self) -> dict[str, list[str]]:
+        """By server its log."""
+        return {name: [name] for name in self.servers}
+
+
+def crash(system: SingleLog, arguments: dict, begin: Begin) -> None:
+    """server.crash: the server dies."""
+    server = system.servers[arguments["server"]]
+    if not server.up:
+        raise CommandError("server-down", f"{server.spec.name} is down already", "wait until it is back")
+    server.crash(begin())
+
+
+_HANDLERS = Handlers({**links.HANDLERS, "server.crash": crash})
+
+
+def build(scenario: Scenario, seed: int, trace: Trace) -> SingleLog:
+    """A system at instant 0: logs empty, servers up."""
+    system = SingleLog(scenario, seed, trace)
+    system.handlers = _HANDLERS
+    system.note("run.started", NULL, scenario.name)
+    for name in sorted(scenario.servers):
+        system.servers[name] = Server(system, scenario.servers[name])
+    schedule_planned(system)
+    return system

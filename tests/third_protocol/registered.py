@@ -1,0 +1,28 @@
+"""Puts the protocol in the tables for the length of a test, as its two lines there would for good."""
+
+from __future__ import annotations
+
+import pytest
+
+from simulator.protocols.declared import DECLARED
+from simulator.protocols.table import PROTOCOLS
+from simulator.scenarios.command_table import COMMANDS
+from simulator.scenarios.compound import KINDS
+from simulator.scenarios.families import PROTOCOL_OF
+from simulator.scenarios.kinds import reference
+from tests.third_protocol import declared
+from tests.third_protocol.manifest import MANIFEST
+
+NAME = declared.NAME
+
+
+def register(patch: pytest.MonkeyPatch) -> None:
+    """The lines in the two tables, and what other tables made of them when they were imported."""
+    patch.setitem(DECLARED, NAME, declared.DECLARED)
+    patch.setitem(PROTOCOLS, NAME, MANIFEST)
+    for family in declared.DECLARED.families:
+        patch.setitem(PROTOCOL_OF, family, NAME)
+    for command in declared.DECLARED.commands:
+        patch.setitem(COMMANDS, command.name, command)
+    for section in declared.DECLARED.sections:
+        patch.setitem(KINDS, section.noun, reference(section.noun, section.name))
