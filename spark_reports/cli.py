@@ -102,6 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _failover(spark: object, given: argparse.Namespace) -> int:
     from spark_reports.jobs.failover import FailoverReport
+    from spark_reports.protocols.table import PROTOCOLS
 
     try:
         report = FailoverReport(
@@ -111,17 +112,7 @@ def _failover(spark: object, given: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return 2
     for run in report["runs"]:
-        for failover in run["failovers"]:
-            print(
-                f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: "
-                f"{failover['duplicates']} twice, "
-                f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, "
-                f"{failover['lost']} lost"
-            )
-        for group in run["groups"]:
-            print(
-                f"{run['scenario']}: {group['name']}: {group['duplicates']} deliveries twice, "
-                f"{group['redeliveries']} redelivered, {group['lost']} lost"
-            )
+        for line in PROTOCOLS[run["protocol"]].result_lines(run):
+            print(line)
     print(given.out / "report.html")
     return 0

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from simulator import load_scenario
 from simulator.trace.files import SUFFIXES, TraceFileError, read_meta
 from spark_reports.local import from_rows
 from spark_reports.schemas import FILES, TRACE
@@ -128,3 +129,8 @@ def _addresses(uri: str) -> tuple[str, str]:
     """
     path = re.sub("^file:/+", "/", quote(uri, safe=":/%~!$&'()*+,;=@"))
     return f"file://{path}", f"file:{path}"
+
+
+def scenarios_of(inputs: Sequence[TraceInput]) -> list[Any]:
+    """The scenario of each trace, as its file carries it."""
+    return [load_scenario(entry.meta["scenario"]) for entry in inputs]

@@ -1,4 +1,4 @@
-"""Outside its own folder no protocol is named in the simulator: the rest reads manifests."""
+"""Outside its own folder no protocol is named in the simulator and in reports: the rest reads manifests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios.families import PROTOCOL_OF
 
 ROOT = Path(__file__).resolve().parents[1]
-TABLES = ("simulator/protocols/table.py", "simulator/protocols/declared.py")
+ROOMS = ("simulator", "spark_reports")
+TABLES = (
+    "simulator/protocols/table.py",
+    "simulator/protocols/declared.py",
+    "spark_reports/protocols/table.py",
+)
 
 STILL_NAMING = ("simulator/stories.py",)
 """To be removed: sections, settings and commands; the stories of failover and group."""
@@ -19,11 +26,18 @@ STILL_NAMING = ("simulator/stories.py",)
 NAME = re.compile("|".join(PROTOCOLS), re.IGNORECASE)
 
 
-def test_each_protocol_has_a_folder_with_its_manifest() -> None:
-    folders = {
-        path.name for path in (ROOT / "simulator" / "protocols").iterdir() if (path / "manifest.py").exists()
-    }
+@pytest.mark.parametrize("room", ROOMS)
+def test_each_protocol_has_a_folder_with_its_manifest(room: str) -> None:
+    folders = {path.name for path in (ROOT / room / "protocols").iterdir() if (path / "manifest.py").exists()}
     assert folders == set(PROTOCOLS)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_protocols_part_of_reports_imports_no_other_protocol(name: str) -> None:
+    others = {f"spark_reports.protocols.{other}" for other in PROTOCOLS if other != name}
+    for path in (ROOT / "spark_reports" / "protocols" / name).rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert not [other for other in others if other in text], path.relative_to(ROOT)
 
 
 def test_outside_its_folder_no_module_names_a_protocol() -> None:
@@ -59,9 +73,9 @@ def test_the_search_finds_imports_names_and_strings() -> None:
 
 
 def _generic_modules() -> Iterator[tuple[str, Path]]:
-    """The modules of the simulator outside the protocols' folders, without their tables."""
-    own = tuple(f"simulator/protocols/{name}/" for name in PROTOCOLS)
-    for path in sorted((ROOT / "simulator").rglob("*.py")):
+    """The modules of both rooms outside the protocols' folders, without their tables."""
+    own = tuple(f"{room}/protocols/{name}/" for room in ROOMS for name in PROTOCOLS)
+    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if name not in TABLES and not name.startswith(own):
             yield name, path

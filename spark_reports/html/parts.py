@@ -41,3 +41,11 @@ def scrolling(content: str) -> str:
         f'<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways where it is '
         f'wide">{content}</div>'
     )
+
+
+def chart(title: str, says: str, name: str, kind: str) -> str:
+    """A place where Plotly draws."""
+    return (
+        f'<section><h2>{escape(title)}</h2><p>{escape(says)}</p><figure><div class="chart {kind}" '
+        f'data-chart="{name}" role="img" aria-label="{escape(title)}"></div></figure></section>'
+    )

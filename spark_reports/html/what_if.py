@@ -10,8 +10,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from spark_reports.html.numbers import number, span
 from spark_reports.html.parts import scrolling
-from spark_reports.html.words import number, span
 
 SAME = "no difference"
 Line = tuple[str, dict[str, Any]]

@@ -18,15 +18,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_reports import publish
-from spark_reports.facts import scenarios_of
-from spark_reports.failover_part import FailoverPart
-from spark_reports.group_part import GroupPart
 from spark_reports.progress import Cancelled, Silent, Watch
-from spark_reports.read import TraceInput, find_traces
+from spark_reports.protocols.manifest import Part
+from spark_reports.protocols.table import PROTOCOLS
+from spark_reports.read import TraceInput, find_traces, scenarios_of
 from spark_reports.session import cut_for
-
-PARTS: dict[str, type] = {"pulsar": FailoverPart, "emqx": GroupPart}
-"""By protocol what tells its runs."""
 
 
 class FailoverReport:
@@ -51,16 +47,16 @@ class FailoverReport:
         self.listener = listener or Silent()
         self.replay_url = replay_url
         self.compare = compare
-        self.parts: list[Any] = []
+        self.parts: list[Part] = []
 
     def make(self) -> dict[str, Any]:
         """Make it and return what `report.json` holds. Raises Cancelled, TraceFileError, ScenarioError."""
         began = time.monotonic()
         self.inputs = find_traces(self.paths)
         protocols = [scenario.protocol for scenario in scenarios_of(self.inputs)]
-        for protocol, part in PARTS.items():
-            mine = [entry for entry, its in zip(self.inputs, protocols, strict=True) if its == protocol]
-            self.parts += [part(self, mine)] if mine else []
+        for name, protocol in PROTOCOLS.items():
+            mine = [entry for entry, its in zip(self.inputs, protocols, strict=True) if its == name]
+            self.parts += [protocol.part(self, mine)] if mine else []
         group = f"failover-report-{id(self)}-{time.monotonic_ns()}"
         try:
             with Watch(self.spark, self.listener, group) as watch:

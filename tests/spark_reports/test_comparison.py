@@ -14,9 +14,9 @@ import pytest
 
 from simulator.comparison import STRATEGIES
 from simulator.headless import compare
-from spark_reports import comparison
 from spark_reports.html.page import page
 from spark_reports.jobs.failover import FailoverReport
+from spark_reports.protocols.pulsar import comparison
 from spark_reports.read import find_traces
 from tests.spark_reports.conftest import run_scenario, write_run
 

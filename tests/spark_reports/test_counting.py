@@ -16,9 +16,9 @@ from simulator.comparison import STRATEGIES, under
 from simulator.headless import trace_meta
 from simulator.protocols.emqx.verdicts.groups import count_groups
 from simulator.trace.files import write_trace
-from spark_reports.counting import Counting
-from spark_reports.facts import facts_of
-from spark_reports.group_counting import GroupCounting
+from spark_reports.protocols.emqx.counting import GroupCounting
+from spark_reports.protocols.pulsar.counting import Counting
+from spark_reports.protocols.pulsar.facts import facts_of
 from spark_reports.read import TraceInput, find_traces, trace_rows
 from tests.oracle.failovers import recount
 from tests.oracle.groups import recount as recount_groups

@@ -33,7 +33,19 @@ def written(path: Path) -> list[dict[str, str]]:
 def test_a_group_filter_that_is_a_formula_is_written_as_text(tmp_path, monkeypatch):
     monkeypatch.setattr("spark_reports.publish.page", lambda report: "")
     write_small(
-        {"runs": [{"run": 1, "scenario": "-s", "seed": 5, "failovers": [], "groups": [GROUP]}]}, tmp_path
+        {
+            "runs": [
+                {
+                    "run": 1,
+                    "scenario": "-s",
+                    "seed": 5,
+                    "protocol": "emqx",
+                    "failovers": [],
+                    "groups": [GROUP],
+                }
+            ]
+        },
+        tmp_path,
     )
     (row,) = written(tmp_path / CSV)
     assert (

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_reports import curves
-from spark_reports.transforms.cursors import ABSENT
+from spark_reports.protocols.pulsar import curves
+from spark_reports.protocols.pulsar.transforms.cursors import ABSENT
 from spark_reports.transforms.places import LEDGER_STEP
 
 

@@ -10,10 +10,12 @@ import pyarrow.parquet as parquet
 import pytest
 
 from simulator.stories import GROUP_CAUSES
-from spark_reports.group_counting import filter_of
-from spark_reports.html import group_charts, group_words, groups
-from spark_reports.transforms import group_causes
-from spark_reports.transforms.groups import topic_pattern
+from spark_reports.protocols.emqx.counting import filter_of
+from spark_reports.protocols.emqx.html import charts as group_charts
+from spark_reports.protocols.emqx.html import groups
+from spark_reports.protocols.emqx.html import words as group_words
+from spark_reports.protocols.emqx.transforms import causes as group_causes
+from spark_reports.protocols.emqx.transforms.leases import topic_pattern
 from tests.spark_reports.systems import GROUPS, WITHOUT
 
 pytestmark = pytest.mark.slow

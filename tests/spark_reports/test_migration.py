@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_reports.html import migration as html
+from spark_reports.protocols.pulsar.html import migration as html
 from tests.spark_reports.systems import MIGRATION, WITHOUT
 
 pytestmark = pytest.mark.slow

@@ -16,10 +16,11 @@ from script.support.package import make_package
 from simulator import World, load_scenario
 from simulator.trace.files import TraceFileError, read_meta
 from simulator.what_if import beside
-from spark_reports import curves, session, what_if
+from spark_reports import session, what_if
 from spark_reports.html.what_if import what_if as table
+from spark_reports.protocols.pulsar import curves
+from spark_reports.protocols.pulsar.transforms.series import SAMPLES
 from spark_reports.read import find_traces
-from spark_reports.transforms.series import SAMPLES
 from tests.spark_reports.conftest import run_scenario, write_run
 
 

@@ -18,9 +18,9 @@ from django.test import Client
 
 from labsite import report_worker
 from spark_reports.html.page import page
-from spark_reports.html.words import CAUSES, DEFINITIONS
 from spark_reports.progress import Cancelled, Silent, Watch
-from spark_reports.transforms.causes import CAUSES as COUNTED_CAUSES
+from spark_reports.protocols.pulsar.html.words import CAUSES, DEFINITIONS
+from spark_reports.protocols.pulsar.transforms.causes import CAUSES as COUNTED_CAUSES
 from visualizer.labs.definitions import new_lab
 from visualizer.reports.models import Report
 

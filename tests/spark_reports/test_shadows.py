@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 
-from spark_reports.html import shadows as html
+from spark_reports.protocols.pulsar.html import shadows as html
 from tests.spark_reports.systems import SHADOWS, WITHOUT
 
 

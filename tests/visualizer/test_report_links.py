@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from simulator import World, load_scenario_text
-from spark_reports.html import sections
+from spark_reports.html.replay import replay
 from tests.visualizer.pages import PATIENCE_S, SCENARIO, Page, saved
 from visualizer.labs.definitions import copy_of, new_lab
 from visualizer.labs.hub import current_hub
@@ -77,7 +77,7 @@ def test_a_report_remembers_the_site_that_was_asked(settings, monkeypatch, heade
 
 
 def test_the_page_links_to_the_site_that_made_it():
-    text = sections.replay({**run_of([]), "replay_url": "https://lab.example.org/reports/x/replay/"})
+    text = replay({**run_of([]), "replay_url": "https://lab.example.org/reports/x/replay/"})
     assert 'href="https://lab.example.org/reports/x/replay/"' in text and "manage.py" not in text
 
 
@@ -176,7 +176,7 @@ def test_a_replay_link_of_a_report_that_is_gone_or_from_elsewhere_makes_nothing(
 )
 def test_without_a_site_the_page_gives_a_command_line_that_replays_the_run(tmp_path, commands):
     run = run_of(commands)
-    text = sections.replay(run)
+    text = replay(run)
     assert "href" not in text
     line = unescape(re.search("<code>(.*?)</code>", text, re.DOTALL)[1])
     (tmp_path / "scenario.yaml").write_text(run["scenario_text"])

@@ -1,0 +1,1 @@
+"""Reports about EMQX's durable shared subscriptions: groups, leases and what was delivered."""

@@ -1,0 +1,78 @@
+"""A group's line in figures.csv, and the judged deliveries as they go into deliveries.parquet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+CSV_COLUMNS = ("run", "scenario", "seed", "group", "filter")
+"""Of a file without any group."""
+
+
+def csv_lines(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """One line a group."""
+    return [_csv_line(run, group) for group in run["groups"]]
+
+
+def result_lines(run: dict[str, Any]) -> list[str]:
+    """One line a group for the terminal."""
+    return [
+        f"{run['scenario']}: {group['name']}: {group['duplicates']} deliveries twice, "
+        f"{group['redeliveries']} redelivered, {group['lost']} lost"
+        for group in run["groups"]
+    ]
+
+
+def _csv_line(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
+    plain = {
+        name: value
+        for name, value in group.items()
+        if isinstance(value, int | str) and name not in ("number", "name", "filter")
+    }
+    return {
+        "run": run["run"],
+        "scenario": run["scenario"],
+        "seed": run["seed"],
+        "group": group["name"],
+        "filter": group["filter"],
+        **plain,
+        **{f"by_cause.{name}": count for name, count in group["by_cause"].items()},
+        **{f"handover_us.{name}": us for name, us in group["handover_us"].items()},
+    }
+
+
+def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
+    """One row a delivery: the subscription is the group, the topic its stream, a position
+    generation and offset; the evidence is the leader's decision.
+    """
+    causes = explained.select("run", "seq", "cause", F.col("decided_seq").alias("evidence_seq"))
+    disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
+    missing = F.lit(None).cast("long")
+    return (
+        judged.join(causes, ["run", "seq"], "left")
+        .join(disorder, ["run", "seq"], "left")
+        .select(
+            "run",
+            "seq",
+            "at_us",
+            F.col("group").alias("subscription"),
+            F.col("stream").alias("topic"),
+            F.col("node").alias("cluster"),
+            "client",
+            "producer",
+            "sequence_id",
+            missing.alias("key"),
+            F.col("generation").alias("ledger"),
+            "entry",
+            missing.alias("failover_seq"),
+            "verdict",
+            "cause",
+            F.coalesce("reordered", F.lit(False)).alias("reordered"),
+            "ack_seq",
+            "ack_us",
+            F.col("ack_node").alias("ack_cluster"),
+            "evidence_seq",
+        )
+    )

@@ -1,0 +1,430 @@
+"""The report of a durable shared subscription: its sentence, figures, causes, who read what, balance,
+single messages.
+
+Rules: as `sections`: what has nothing to say is left out, numbers come ready from the report's values.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from simulator.stories import GROUP_CAUSES as CAUSES
+from spark_reports.html.numbers import message_name, number, plural, seconds, span
+from spark_reports.html.parts import section, table
+from spark_reports.html.replay import replay
+from spark_reports.html.squares import squares
+from spark_reports.html.what_if import what_if
+from spark_reports.protocols.emqx.html import charts as group_charts
+from spark_reports.protocols.emqx.html.words import event_words
+from spark_reports.protocols.manifest import Figure, Heading
+
+
+def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
+    """Named by the group when the page is about one alone."""
+    pairs = _pairs(runs)
+    return Heading(f"{pairs[0][1]['name']}, a shared subscription", "Report") if alone and pairs else None
+
+
+def overview(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+    """Every group, a line each; nothing when the page is about one alone."""
+    pairs = _pairs(runs)
+    return [] if alone and pairs else [_overview(pairs)]
+
+
+def articles(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+    """The groups described in full."""
+    return [_article(*told, alone) for told in _detailed(runs)]
+
+
+def figures(runs: list[dict[str, Any]]) -> list[Figure]:
+    """The charts of those articles."""
+    return [figure for told in _detailed(runs) for figure in _charts(*told)]
+
+
+def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    return [(run, group) for run in runs for group in run["groups"]]
+
+
+def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any], int]]:
+    """Run, group and number of those described in full: the ones whose streams were counted one by one."""
+    pairs = enumerate(_pairs(runs))
+    return [(run, group, place) for place, (run, group) in pairs if "streams_told" in group]
+
+
+def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool) -> str:
+    """One group from sentence to causal chain; `place` numbers it on the page."""
+    parts = [
+        headline(run, group, alone),
+        six_figures(group),
+        causes(run, group),
+        what_if(run, group["number"]),
+    ]
+    if group["streams_told"]:
+        parts += [
+            _readers(group, f"readers-{place}"),
+            _streams(group),
+            _balance(group, f"balance-{place}"),
+            _overlaps(run, group),
+        ]
+    parts += [_stories(group), replay(run)]
+    return (
+        f'<article class="{"" if alone else "part"}">'
+        + "\n".join(part for part in parts if part)
+        + "</article>"
+    )
+
+
+def _charts(run: dict[str, Any], group: dict[str, Any], place: int) -> list[tuple[str, dict[str, Any]]]:
+    """The figures that an article names."""
+    if not group["streams_told"]:
+        return []
+    return [
+        (f"readers-{place}", group_charts.readers(group, run["until_us"])),
+        (f"balance-{place}", group_charts.balance(group, run["until_us"])),
+    ]
+
+
+def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """Every group of every run, a line each."""
+    if not pairs:
+        return (
+            '<h1>No group was declared.</h1><p class="dek">The trace holds no durable shared subscription, '
+            "so there is nothing to judge.</p>"
+        )
+    twice, lost = (sum(group[name] for _, group in pairs) for name in ("messages_twice", "lost"))
+    head = (
+        f"<h1>{plural(len(pairs), 'group', 'groups')} got {_twice(twice)} and lost "
+        f"<b>{number(lost) if lost else 'none'}</b>.</h1>"
+    )
+    rows = [
+        [
+            escape(run["scenario"]),
+            escape(group["name"]),
+            number(group["streams"]),
+            number(group["sessions"]),
+            number(group["published"]),
+            number(group["messages_twice"]),
+            number(group["redeliveries"]),
+            number(group["lost"]),
+            _span(group["handover_us"]["max"]),
+            _span(group["unowned_us"] or None),
+            _span(group["two_readers_us"] or None),
+        ]
+        for run, group in pairs
+    ]
+    heads = [
+        "run",
+        "group",
+        "streams",
+        "sessions",
+        "published",
+        "twice",
+        "redelivered",
+        "lost",
+        "longest hand-over",
+        "without a reader",
+        "two readers",
+    ]
+    return head + section(
+        "Every group",
+        "Times without a reader, and with two, are added up over a group's streams.",
+        table(heads, rows, ["harm" if group["lost"] else "" for _, group in pairs], words=2),
+    )
+
+
+def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> str:
+    """The sentence that everything below proves."""
+    name, tag = escape(group["name"]), "h1" if alone else 'h1 class="part-title"'
+    lost = (
+        f'<span class="harm">{plural(group["lost"], "message was", "messages were")} lost</span>'
+        if group["lost"]
+        else "<b>none</b> were lost"
+    )
+    idle = (
+        f"; nobody read for <b>{span(group['unowned_us'])}</b>"
+        if group["unowned_us"] and group["streams"] == 1
+        else ""
+    )
+    shares = (
+        f"{plural(group['sessions'], 'session', 'sessions')} shared "
+        f"{plural(group['streams'], 'stream', 'streams')} of {escape(group['filter'])}"
+    )
+    told = (
+        f"{plural(group['published'], 'message', 'messages')} came to "
+        f"{plural(group['delivered'], 'delivery', 'deliveries')}"
+    )
+    leaders = f" Its leader changed {_times(group['leader_changes'])}." if group["leader_changes"] else ""
+    leaders += (
+        f" Two sessions read one stream at once, {_times(group['two_readers'])}."
+        if group["two_readers"]
+        else ""
+    )
+    return (
+        f"<{tag}>{name} got {_twice(group['messages_twice'])}, {lost}{idle}.</{tag.split()[0]}><p "
+        f'class="dek">{escape(run["title"])}: {shares}; {told}.{leaders}</p>'
+    )
+
+
+def _twice(count: int) -> str:
+    return (
+        f'<span class="harm">{plural(count, "message", "messages")} twice</span>'
+        if count
+        else "<b>nothing twice</b>"
+    )
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{number(count)} times")
+
+
+def _span(us: int | None) -> str:
+    return "–" if us is None else span(us)
+
+
+def six_figures(group: dict[str, Any]) -> str:
+    """The six figures."""
+    told = [
+        (
+            number(group["messages_twice"]),
+            "",
+            f"seen twice, in {number(group['duplicates'])} deliveries"
+            if group["duplicates"] != group["messages_twice"]
+            else "seen twice",
+            "harm" if group["duplicates"] else "zero",
+        ),
+        (number(group["redeliveries"]), "", "redelivered", "" if group["redeliveries"] else "zero"),
+        (number(group["lost"]), "", "lost", "harm" if group["lost"] else "zero"),
+        (
+            *_figure(group["handover_us"]["max"]),
+            f"longest of {plural(group['handovers'], 'hand-over', 'hand-overs')}"
+            if group["handovers"]
+            else "no hand-over",
+            "",
+        ),
+        (
+            *_figure(group["unowned_us"]),
+            "without a reader" if group["streams"] == 1 else "without a reader, all streams together",
+            "harm" if group["unowned_us"] else "zero",
+        ),
+        (
+            *_figure(group["two_readers_us"]),
+            "with two readers at once",
+            "harm" if group["two_readers_us"] else "zero",
+        ),
+    ]
+    parts = "".join(
+        (
+            f"<div "
+            f'class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if unit else ""}</dd></div>'
+        )
+        for value, unit, words, kind in told
+    )
+    also = [
+        (f"{number(group['reordered'])} out of their publisher's order", group["reordered"]),
+        (f"{number(group['lost_qos0'])} of quality of service 0 lost", group["lost_qos0"]),
+        (f"{number(group['waiting'])} not read by the end", group["waiting"]),
+    ]
+    happened = ", ".join(words for words, count in also if count)
+    halves = (
+        (
+            f"Half of the hand-overs took at most <b>{span(group['handover_us']['p50'])}</b>, 95 in 100 at "
+            f"most <b>{span(group['handover_us']['p95'])}</b>."
+        )
+        if group["handovers"] > 2
+        else ""
+    )
+    return (
+        f'<dl class="figures">{parts}</dl><p class="more">{f"Also {happened}." if happened else ""} '
+        f"{halves}</p>"
+    )
+
+
+def _figure(us: int | None) -> tuple[str, str]:
+    """A span as a large number and its unit."""
+    if not us:
+        return ("–" if us is None else "0"), ""
+    return (f"{us / 1000:.0f}", "ms") if us < 1_000_000 else (f"{us / 1_000_000:.2f}", "s")
+
+
+def _at(run: dict[str, Any], at_us: int) -> str:
+    """An instant; on the site a link to a lab of one's own that stands there."""
+    words = f"{seconds(at_us)} s"
+    return (
+        f'<a href="{escape(run["replay_url"])}?at_us={at_us}" target="_blank" rel="noopener">{words}</a>'
+        if run.get("replay_url")
+        else words
+    )
+
+
+def causes(run: dict[str, Any], group: dict[str, Any]) -> str:
+    """One row of squares a cause, with a worked example."""
+    if not group["causes"]:
+        return ""
+    shown = []
+    for one in sorted(group["causes"], key=lambda one: -one["duplicates"]):
+        heading, says = CAUSES[one["cause"]]
+        example = one["example"]
+        name = escape(message_name(example["producer"], example["sequence_id"]))
+        when = (
+            f"at {_at(run, one['first_us'])}"
+            if one["first_us"] == one["last_us"]
+            else f"from {_at(run, one['first_us'])} to {_at(run, one['last_us'])}"
+        )
+        worked = (
+            f"For example {name}: acknowledged by {escape(example['ack_client'])} at "
+            f"{_at(run, example['ack_us'])}, delivered again to {escape(example['client'])} at "
+            f"{_at(run, example['at_us'])}."
+        )
+        roles = (
+            ("acknowledged", example["ack_seq"]),
+            ("decided by", example["decided_seq"]),
+            ("delivered", example["seq"]),
+        )
+        rows = ", ".join(f"{role} #{seq}" for role, seq in roles if seq is not None)
+        shown.append(
+            f"<div "
+            f'class="cause"><b>{number(one["duplicates"])}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} '
+            f"They came {when}. {worked}</p>"
+            f"{squares({group['name']: one['duplicates']}, [group['name']])}<div "
+            f'class="ids">rows of the trace: {rows}</div></div></div>'
+        )
+    none = [CAUSES[name][0].lower() for name, count in group["by_cause"].items() if not count]
+    if none:
+        shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
+    return section(
+        "Why they came twice",
+        (
+            "One square is one delivery of what somebody had acknowledged. Every one has exactly one cause; "
+            "the causes add up to the total."
+        ),
+        "".join(shown),
+    )
+
+
+def _readers(group: dict[str, Any], chart: str) -> str:
+    few = (
+        f" The {len(group['streams_told'])} with the most trouble of {number(group['streams'])} streams."
+        if group["streams"] > len(group["streams_told"])
+        else ""
+    )
+    says = (
+        f"One row a stream, one bar a stretch in which a session read it. Dotted: it was there, and nobody "
+        f"read it.{few}"
+    )
+    words = "; ".join(
+        (
+            f"{one['stream']}: "
+            f"{', '.join(dict.fromkeys(reader['client'] for reader in one['readers'])) or 'nobody'}"
+        )
+        for one in group["streams_told"]
+    )
+    height = group_charts.readers_height(group)
+    return (
+        f'<section><h2>Who read which stream</h2><p>{says}</p><figure><div class="chart" '
+        f'style="height:{height}px" data-chart="{chart}" role="img" '
+        f'aria-label="{escape(words)}"></div></figure></section>'
+    )
+
+
+def _streams(group: dict[str, Any]) -> str:
+    rows = [
+        [
+            escape(one["stream"]),
+            seconds(one["found_us"]),
+            number(one["handovers"]),
+            _span(one["slowest_us"]),
+            _span(one["unowned_us"] or None),
+            _span(one["two_readers_us"] or None),
+        ]
+        for one in group["streams_told"]
+    ]
+    says = (
+        "A hand-over runs from the instant at which one session was done with a stream to that at which "
+        "another began to read it. Without a reader also counts before the first one."
+    )
+    heads = ["stream", "shared from, s", "hand-overs", "longest", "without a reader", "two readers at once"]
+    return section(
+        "Hand-over and idle time",
+        says,
+        table(heads, rows, ["marked" if one["two_readers_us"] else "" for one in group["streams_told"]]),
+    )
+
+
+def _balance(group: dict[str, Any], chart: str) -> str:
+    told = group["balance"]
+    says = "Streams that each session reads, over time; below, those that nobody reads."
+    if len(told["sessions"]) > group_charts.LINES_MOST:
+        says = (
+            f"Of {number(len(told['sessions']))} sessions, the most and the fewest streams that one of "
+            f"them reads, over time; below, the streams that nobody reads."
+        )
+    words = "; ".join(
+        f"{name}: at most {max(counts)}, {counts[-1]} at the end"
+        for name, counts in list(told["sessions"].items())[: group_charts.LINES_MOST]
+    )
+    return (
+        f'<section><h2>How evenly they were dealt</h2><p>{says}</p><figure><div class="chart" '
+        f'style="height:300px" data-chart="{chart}" role="img" '
+        f'aria-label="{escape(words)}"></div></figure></section>'
+    )
+
+
+def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> str:
+    if not group["overlaps"]:
+        return ""
+    rows = [
+        [
+            escape(one["stream"]),
+            f"{escape(one['one'])} and {escape(one['other'])}",
+            _at(run, one["at_us"]),
+            _at(run, one["end_us"]),
+            span(one["end_us"] - one["at_us"]),
+        ]
+        for one in group["overlaps"]
+    ]
+    few = (
+        f" The {len(rows)} longest of {number(group['two_readers'])}."
+        if group["two_readers"] > len(rows)
+        else ""
+    )
+    leases = group["leases_us"]
+    says = (
+        f"No violation: a leader gives streams on {span(leases['leader'])} after a reader's last ping, "
+        f"a reader that hears nothing goes on for up to {span(leases['reader'])}, "
+        f"and a new leader knows nothing of it. What both get comes twice.{few}"
+    )
+    return section(
+        "Two readers at once", says, table(["stream", "read by", "from", "to", "for"], rows, words=2)
+    )
+
+
+def _stories(group: dict[str, Any]) -> str:
+    parts = []
+    for one in group["causes"]:
+        example = one["example"]
+        name = escape(message_name(example["producer"], example["sequence_id"]))
+        lines = "".join(_line(row, row["seq"] == example["seq"]) for row in one["story"])
+        parts.append(
+            f'<p><b>{name}</b>: {escape(CAUSES[one["cause"]][0].lower())}.</p><ol class="chain">{lines}</ol>'
+        )
+    return (
+        section(
+            "Messages from start to finish",
+            (
+                "The first delivery of each cause, and what happened to its readers and leaders in between. "
+                "The number is the row of the trace."
+            ),
+            "".join(parts),
+        )
+        if parts
+        else ""
+    )
+
+
+def _line(row: dict[str, Any], last: bool) -> str:
+    kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
+    return (
+        f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span '
+        f'class="seq">#{row["seq"]}</span><span>{escape(event_words(row) + (", again" if last else ""))}</span></li>'
+    )

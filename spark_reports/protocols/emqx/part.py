@@ -1,0 +1,70 @@
+"""The part of a report about durable shared subscriptions: groups, counted from their traces
+(`spark_reports.protocols.manifest` says what a part is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from spark_reports import what_if
+from spark_reports.protocols.emqx import groups
+from spark_reports.protocols.emqx.counting import GroupCounting
+from spark_reports.protocols.emqx.downloads import delivery_table
+from spark_reports.read import TraceInput, scenarios_of, trace_rows
+from spark_reports.runs import run_of
+
+
+class GroupPart:
+    """`job` is the report being made; `inputs` those of its traces that are of this protocol."""
+
+    def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
+        self.job, self.spark, self.inputs = job, job.spark, inputs
+        self.counting: GroupCounting | None = None
+
+    def steps(self) -> list[tuple[str, Callable[[], None]]]:
+        """Names and what to do."""
+        return [
+            ("reading the traces of groups", self._read),
+            ("finding streams and their readers", lambda: self.counting.find_streams()),
+            ("judging every delivery of a group", lambda: self.counting.judge_deliveries()),
+            ("explaining what came twice", lambda: self.counting.find_causes()),
+            ("drawing who read what", self._draw),
+            (
+                "telling single messages of groups",
+                lambda: groups.add_stories(self.spark, self.told, self.counting),
+            ),
+            ("running groups again with one thing changed", self._compare),
+        ]
+
+    def release(self) -> None:
+        """Free what was kept."""
+        if self.counting is not None:
+            self.counting.release()
+
+    def deliveries(self) -> tuple[DataFrame, int]:
+        """The judged deliveries and how many there are."""
+        counting = self.counting
+        return delivery_table(counting.judged, counting.explained, counting.reordered), sum(
+            row.delivered for row in counting.message_figures
+        )
+
+    def _read(self) -> None:
+        self.job.cut_for(self.inputs)
+        self.scenarios = scenarios_of(self.inputs)
+        by_run = {entry.run: scenario for entry, scenario in zip(self.inputs, self.scenarios, strict=True)}
+        self.counting = GroupCounting(self.spark, trace_rows(self.spark, self.inputs), by_run)
+
+    def _draw(self) -> None:
+        self.runs = [
+            run_of(entry, scenario) for entry, scenario in zip(self.inputs, self.scenarios, strict=True)
+        ]
+        self.told = groups.add_groups(self.runs, self.counting)
+        groups.add_readers(self.spark, self.told, self.counting)
+
+    def _compare(self) -> None:
+        by_run = {entry.run: entry.meta for entry in self.inputs}
+        for run in {run["run"]: run for run, _group in self.told}.values():
+            run["what_if"], _as_it_was = what_if.compare(by_run[run["run"]], self.job.go_on)

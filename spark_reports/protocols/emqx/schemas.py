@@ -1,0 +1,45 @@
+"""Schemas of the small frames about durable shared subscriptions.
+
+Rules: as `spark_reports.schemas`.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+GROUPS = StructType(
+    [StructField("run", LongType(), False)]
+    + [StructField(name, StringType(), False) for name in ("group", "filter", "pattern")]
+)
+"""A group of a durable shared subscription, its topic filter, and the same as a regular expression."""
+
+QUALITIES = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("producer", StringType(), False),
+        StructField("qos", LongType(), False),
+    ]
+)
+"""The quality of service with which an MQTT publisher publishes."""
+
+STREAMS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("group", StringType(), False),
+        StructField("stream", StringType(), False),
+    ]
+)
+"""Single streams of groups."""
+
+TOLD = StructType(
+    [StructField("run", LongType(), False), StructField("number", LongType(), False)]
+    + [StructField(name, StringType(), False) for name in ("of_group", "of_producer", "reader", "other")]
+    + [
+        StructField(name, LongType(), True)
+        for name in ("of_sequence_id", "from_seq", "to_seq", "decided_seq")
+    ]
+)
+"""A message that came twice and is told as a story: `reader` had acknowledged it, `other` got it again."""
+
+SESSIONS = StructType([StructField("run", LongType(), False), StructField("client", StringType(), False)])
+"""Single sessions."""

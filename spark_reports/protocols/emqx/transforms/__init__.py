@@ -1,0 +1,1 @@
+"""What Spark counts of durable shared subscriptions: pure frame functions."""

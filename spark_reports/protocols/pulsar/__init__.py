@@ -1,0 +1,1 @@
+"""Reports about Pulsar in regions: failovers, migrations, topic creation, shadow topics, brokers."""

@@ -1,0 +1,196 @@
+"""The report as plain values, put together from what the steps collected; `report.json` is this very object.
+
+Rules: only small rows come here; names are those of `simulate --json` where it has them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from spark_reports.protocols.pulsar.counting import Counting
+from spark_reports.read import TraceInput
+from spark_reports.runs import run_of
+from spark_reports.transforms.places import LEDGER_STEP
+
+Told = list[tuple[dict[str, Any], dict[str, Any]]]
+"""(run, failover) of the failovers that the page tells at length."""
+
+STORIES_MOST = 3
+DETAILED_MOST = 8
+"""Failovers that are told at length; a job over many traces lists the others in its table."""
+
+KEYS_MOST = 8
+
+
+def runs_of(
+    inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Counting
+) -> list[dict[str, Any]]:
+    """One object a trace, with its failovers' figures and examples without words."""
+    figures, subscriptions = counting.figures(), counting.subscription_figures()
+    examples: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
+    for row in counting.cause_figures:
+        examples[(row.run, row.failover_seq)][row.cause] = _example(row.example)
+    by_origin: dict[tuple[int, int], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
+    for row in counting.origin_figures:
+        by_origin[(row.run, row.failover_seq)][row.cause][row.origin] = row.duplicates
+    told = []
+    for entry, scenario in zip(inputs, scenarios, strict=True):
+        failovers = figures.get(entry.run, [])
+        for number, failover in enumerate(failovers):
+            key = (entry.run, failover["failover_seq"])
+            failover.update(number=number, examples=examples.get(key, {}), by_origin=by_origin.get(key, {}))
+        told.append(
+            {
+                **run_of(entry, scenario),
+                "failovers": failovers,
+                "subscriptions": subscriptions.get(entry.run, {}),
+            }
+        )
+    return told
+
+
+def _example(row: Any) -> dict[str, Any]:
+    return {
+        "producer": row.producer,
+        "sequence_id": row.sequence_id,
+        "topic": row.topic,
+        "client": row.client,
+        "x": row.ack_cluster,
+        "origin": row.origin,
+        "key": row.key,
+        "seq": row.seq,
+        "at_us": row.at_us,
+        "ack_seq": row.ack_seq,
+        "ack_us": row.ack_us,
+        "evidence_seq": row.evidence_seq,
+    }
+
+
+def add_protocol(runs: list[dict[str, Any]], totals: list[Any], before: list[Any], costs: list[Any]) -> None:
+    """Snapshots and markers."""
+    by_run = {run["run"]: run for run in runs}
+    for run in runs:
+        run["snapshots"], run["markers"] = {}, []
+    for row in sorted(totals, key=lambda row: (row.run, row.cluster)):
+        by_run[row.run]["snapshots"][row.cluster] = {
+            name: value for name, value in row.asDict().items() if name not in ("run", "cluster")
+        }
+    for row in sorted(costs, key=lambda row: (row.run, row.cluster, row.kind)):
+        by_run[row.run]["markers"].append(
+            {name: row[name] for name in ("cluster", "kind", "entries", "size_bytes")}
+        )
+    for run in runs:
+        run["marker_share"] = _share(run["markers"])
+        for failover in run["failovers"]:
+            mine = [
+                row for row in before if (row.run, row.failover_seq) == (run["run"], failover["failover_seq"])
+            ]
+            names = (
+                "topic",
+                "snapshot",
+                "asked_us",
+                "completed_us",
+                "taken_us",
+                "ended",
+                "used_us",
+                "evicted_us",
+                "applied_us",
+            )
+            failover["snapshots"] = [
+                {
+                    **{name: row[name] for name in names},
+                    "place": None if row.ledger is None else row.ledger * LEDGER_STEP + row.entry,
+                }
+                for row in sorted(mine, key=lambda row: (row.asked_us, row.snapshot))
+            ]
+            failover["snapshot_totals"] = run["snapshots"].get(failover["from"])
+
+
+def _share(costs: list[dict[str, Any]]) -> dict[str, float]:
+    def part(name: str) -> float:
+        total = sum(entry[name] for entry in costs)
+        return sum(entry[name] for entry in costs if entry["kind"] != "message") / total if total else 0.0
+
+    return {"entries": part("entries"), "bytes": part("size_bytes")}
+
+
+def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
+    """Consumers, and the worst keys, of the failovers told at length."""
+    for run, failover in told:
+        key = (run["run"], failover["failover_seq"])
+        failover["consumers"] = [
+            {
+                name: row[name]
+                for name in ("client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")
+            }
+            for row in sorted(
+                (row for row in consumers if (row.run, row.failover_seq) == key),
+                key=lambda row: row.client or "",
+            )
+        ]
+        mine = [row for row in keys if (row.run, row.failover_seq) == key]
+        failover["worst_keys"] = [
+            {
+                "producer": row.producer,
+                "key": row.key,
+                "duplicates": row.duplicates,
+                "reordered": row.reordered,
+                "last": row.last.asDict(),
+            }
+            for row in sorted(
+                mine, key=lambda row: (-row.duplicates, row.producer, -1 if row.key is None else row.key)
+            )
+        ]
+
+
+def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
+    """The messages whose stories are told, (run, producer, sequence_id), and the single rows that examples
+    rest on, (run, seq).
+    """
+    messages, seqs = set(), set()
+    for run, failover in told:
+        for entry in failover["worst_keys"][:STORIES_MOST]:
+            messages.add((run["run"], entry["producer"], entry["last"]["sequence_id"]))
+            seqs.add((run["run"], entry["last"]["evidence_seq"]))
+        seqs.update((run["run"], example["evidence_seq"]) for example in failover["examples"].values())
+        seqs.add((run["run"], failover["failover_seq"]))
+    return sorted(messages), sorted((run, seq) for run, seq in seqs if seq is not None)
+
+
+def add_stories(told: Told, rows: list[Any]) -> None:
+    """Rows in words' reach: each example's evidence, and each chosen message from its publish to its last
+    delivery.
+    """
+    by_seq = {
+        (row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None}
+        for row in rows
+    }
+    for run, failover in told:
+        for example in failover["examples"].values():
+            example["evidence"] = by_seq.get((run["run"], example["evidence_seq"]))
+        failover["stories"] = [
+            _story(run["run"], failover, entry, by_seq) for entry in failover["worst_keys"][:STORIES_MOST]
+        ]
+
+
+def _story(
+    run: int, failover: dict[str, Any], entry: dict[str, Any], by_seq: dict[tuple[int, int], dict[str, Any]]
+) -> dict[str, Any]:
+    last = entry["last"]
+    marks = {last["evidence_seq"], failover["failover_seq"]}
+    lines = []
+    for (number, seq), row in sorted(by_seq.items()):
+        own = (row.get("producer"), row.get("sequence_id")) == (entry["producer"], last["sequence_id"])
+        other_subscription = row.get("subscription") not in (None, failover["subscription"])
+        if number == run and seq <= last["seq"] and (seq in marks or own) and not other_subscription:
+            lines.append(row)
+    return {
+        "producer": entry["producer"],
+        "sequence_id": last["sequence_id"],
+        "key": entry["key"],
+        "cause": last["cause"],
+        "seq": last["seq"],
+        "rows": lines,
+    }

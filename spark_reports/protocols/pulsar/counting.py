@@ -1,0 +1,241 @@
+"""The counting of failovers in Spark, by the definitions that docs/reports.md repeats: frames made in
+order, figures as plain values.
+
+Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
+one row a failover or party are made local once, so that later plans are short; frames of one row a message
+stay in Spark and are kept on disk when memory is short.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_reports.protocols.pulsar.facts import Facts
+from spark_reports.protocols.pulsar.transforms import (
+    causes,
+    cursors,
+    dedup,
+    deliveries,
+    draining,
+    failovers,
+    fates,
+    parties,
+    subscriptions,
+    sync,
+)
+from spark_reports.read import control_rows
+from spark_reports.steps import Steps
+
+PLAIN = (
+    "duplicates",
+    "extra_deliveries",
+    "redeliveries",
+    "lost",
+    "lost_recovered",
+    "stranded",
+    "stranded_unprocessed",
+    "stranded_returned",
+    "expired",
+    "skipped",
+    "reordered",
+)
+
+
+class Counting(Steps):
+    """One counting over the rows of any number of runs, of at most `longest_run` rows each.
+
+    Call the steps in the order in which they stand here.
+    """
+
+    def __init__(self, spark: SparkSession, rows: DataFrame, facts: Facts, longest_run: int) -> None:
+        super().__init__(spark)
+        self.longest_run = longest_run
+        self.rows = rows
+        self.facts = facts
+
+    # --- steps
+
+    def find_failovers(self) -> None:
+        """Windows, ends of clusters, topics, and the mark-deletes over time."""
+        self.control = self.keep(control_rows(self.rows))
+        self.failovers = self.local(failovers.failovers(self.control))
+        self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
+        topics = self.local(failovers.failover_topics(self.control, self.failovers))
+        self.scopes = self.local(fates.scopes(self.failovers, topics, self.ends))
+        self.topic_ends = self.local(failovers.topic_ends(self.control, self.failovers, self.ends, topics))
+        self.marks = cursors.marks(self.control)
+
+    def judge_deliveries(self) -> None:
+        """Every delivery judged."""
+        histories = self.keep(deliveries.histories(self.rows, self.failovers))
+        self.judged = deliveries.judged(histories)
+        self.reordered = self.keep(deliveries.reordered(self.judged))
+        self.delivery_figures = deliveries.delivery_figures(self.judged, self.reordered).collect()
+        self.duplicates = self.keep(causes.duplicates(self.judged, self.topic_ends))
+        windows = dedup.dedup_windows(
+            self.duplicates, self.rows, deliveries.repeated(histories), dedup.block_rows(self.longest_run)
+        )
+        self.dedup_figures = windows.collect()
+
+    def find_causes(self) -> None:
+        """Every duplicate explained."""
+        known = self._parties()
+        copies = causes.copies(
+            self.rows, self.duplicates, self.local(cursors.forgettings(self.control)), self.marks
+        )
+        went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
+        said = sync.nothing_said(self.duplicates)
+        if self.facts.synchronised:
+            forgotten, told = (
+                self.local(sync.forgettings(self.control)),
+                self.local(sync.tellings(self.control, known, self.marks)),
+            )
+            said = sync.said(
+                self.rows, self.duplicates, told, forgotten, self.local(sync.limits(self.rows, forgotten))
+            )
+        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, said, known))
+        self.cause_figures = causes.cause_counts(self.explained).collect()
+        self.origin_figures = causes.origin_counts(self.explained).collect()
+
+    def _parties(self) -> DataFrame:
+        rows, facts, key = self.control, self.facts, parties.PARTY
+        met = self.local(
+            parties.with_marks(
+                self.local(parties.parties(self.duplicates, self.failovers, self.topic_ends)), self.marks
+            )
+        )
+        remotes = self.local(parties.remotes(rows, met, facts.sites))
+        replication = self.local(parties.replication(rows, met, facts.sites, remotes, facts.links))
+        thresholds = (
+            replication,
+            parties.updates(rows, met),
+            parties.snapshots(rows, met),
+            parties.attempts(self.rows, rows, met, replication),
+            sync.told(rows, met, self.marks, facts.subscriptions)
+            if facts.synchronised
+            else sync.nothing_told(met),
+        )
+        for frame in thresholds:
+            met = met.join(self.local(frame), key, "left")
+        return self.local(met)
+
+    def settle_messages(self) -> None:
+        """What became of every message."""
+        unsettled = self.keep(fates.unsettled(self.rows, self.scopes))
+        # once it is made its size is known, and the next step needs no shuffle of all rows to meet a few
+        unsettled.count()
+        of_failovers = self.keep(
+            fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)), unsettled)
+        )
+        covered = fates.covered(of_failovers, self.marks, self.scopes)
+        replicators = self.local(fates.replicators(self.control, self.scopes))
+        settled = fates.settled(
+            of_failovers, covered, replicators, self.local(fates.lost_clusters(self.control))
+        )
+        self.fate_figures = fates.fate_figures(settled, self.failovers).collect()
+        self.drained = self._drained()
+
+    def _drained(self) -> dict[tuple[int, int], int]:
+        """When the target's cursor covered all that its log held at each failover."""
+        forgotten = self.local(sync.forgettings(self.control))
+        stretches = self.local(
+            draining.stretches(
+                self.scopes, self.marks, forgotten, self.local(cursors.backward_steps(self.marks))
+            )
+        )
+        held = self.keep(draining.held(self.rows, stretches, self.local(fates.lost_clusters(self.control))))
+        held.count()  # its size is known then, and it is broadcast to the acknowledgements where it is small
+        taken = draining.taken(
+            self.rows, held, stretches, forgotten, self.local(sync.limits(self.rows, forgotten))
+        )
+        return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
+
+    def count_subscriptions(self) -> None:
+        """Rows of each subscription, cluster and partition."""
+        self.partition_figures = subscriptions.partition_counts(self.rows, self.judged).collect()
+
+    def run_all(self) -> Counting:
+        """All steps."""
+        for step in (
+            self.find_failovers,
+            self.judge_deliveries,
+            self.find_causes,
+            self.settle_messages,
+            self.count_subscriptions,
+        ):
+            step()
+        return self
+
+    # --- figures
+
+    def figures(self) -> dict[int, list[dict[str, Any]]]:
+        """By run its failovers in order, under the names of `simulate --json` (the forecast apart) and
+        `failover_seq`.
+        """
+        counted = [
+            _by_failover(frame) for frame in (self.delivery_figures, self.fate_figures, self.dedup_figures)
+        ]
+        ended = {(row.run, row.failover_seq, row.cluster): row.ended_us for row in self.ends.collect()}
+        by_cause: dict[tuple[int, int], dict[str, int]] = {}
+        for row in self.cause_figures:
+            by_cause.setdefault((row.run, row.failover_seq), {})[row.cause] = row.duplicates
+        found: dict[int, list[dict[str, Any]]] = {}
+        for row in sorted(self.failovers.collect(), key=lambda row: (row.run, row.failover_seq)):
+            key = (row.run, row.failover_seq)
+            told = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
+            family = self.facts.families[row.run]
+            told["drained_us"] = self.drained.get(key)
+            found.setdefault(row.run, []).append(
+                _figure(
+                    row,
+                    told,
+                    causes.causes_of(family),
+                    by_cause.get(key, {}),
+                    ended.get((*key, row.source), row.failover_us),
+                )
+            )
+        return found
+
+    def subscription_figures(self) -> dict[int, dict[str, dict[str, dict[str, Any]]]]:
+        """By run, subscription, cluster the sums, with `partitions` where there are several topics."""
+        names = ("delivered", "acknowledged", "repeated", "expired", "skipped")
+        found: dict[int, dict[str, dict[str, dict[str, Any]]]] = {}
+        for row in sorted(
+            self.partition_figures, key=lambda row: (row.run, row.subscription, row.cluster, row.topic)
+        ):
+            here = found.setdefault(row.run, {}).setdefault(row.subscription, {})
+            total = here.setdefault(row.cluster, {**dict.fromkeys(names, 0), "partitions": {}})
+            for name in names:
+                total[name] += row[name]
+            total["partitions"][row.topic] = {name: row[name] for name in names}
+        return found
+
+
+def _by_failover(rows: list[Any]) -> dict[tuple[int, int], dict[str, Any]]:
+    return {(row.run, row.failover_seq): row.asDict() for row in rows}
+
+
+def _figure(
+    row: Any, told: dict[str, Any], names: tuple[str, ...], by_cause: dict[str, int], source_ended_us: int
+) -> dict[str, Any]:
+    first_us = told.get("first_delivery_us")
+    return {
+        "failover_seq": row.failover_seq,
+        "subscription": row.subscription,
+        "from": row.source,
+        "to": row.target,
+        "mode": row.mode,
+        "at_us": row.failover_us,
+        "end_us": row.end_us,
+        "source_ended_us": source_ended_us,
+        **{name: told.get(name) or 0 for name in PLAIN},
+        "lost_by_cause": {name: told.get(f"lost_{name}") or 0 for name in fates.LOST_CAUSES},
+        "by_cause": {name: by_cause.get(name, 0) for name in names},
+        "dedup_window": {"messages": told.get("dedup_messages") or 0, "us": told.get("dedup_us") or 0},
+        "outage_us": None if first_us is None else first_us - source_ended_us,
+        "first_delivery_us": first_us,
+        "caught_up_us": told.get("caught_up_us"),
+        "drained_us": told["drained_us"],
+    }

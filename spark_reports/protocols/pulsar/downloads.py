@@ -1,0 +1,98 @@
+"""A failover's line in figures.csv, and the judged deliveries as they go into deliveries.parquet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports.transforms.places import LEDGER_STEP
+
+PLAIN = (
+    "subscription",
+    "from",
+    "to",
+    "mode",
+    "at_us",
+    "duplicates",
+    "extra_deliveries",
+    "redeliveries",
+    "lost",
+    "lost_recovered",
+    "stranded",
+    "stranded_unprocessed",
+    "stranded_returned",
+    "expired",
+    "skipped",
+    "reordered",
+    "outage_us",
+    "first_delivery_us",
+    "caught_up_us",
+    "drained_us",
+)
+
+CSV_COLUMNS = ("run", "scenario", "seed", *PLAIN)
+"""Of a file without any failover."""
+
+
+def csv_lines(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """One line a failover."""
+    return [_csv_line(run, failover) for failover in run["failovers"]]
+
+
+def result_lines(run: dict[str, Any]) -> list[str]:
+    """One line a failover for the terminal."""
+    return [
+        f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: "
+        f"{failover['duplicates']} twice, "
+        f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, "
+        f"{failover['lost']} lost"
+        for failover in run["failovers"]
+    ]
+
+
+def _csv_line(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "run": run["run"],
+        "scenario": run["scenario"],
+        "seed": run["seed"],
+        **{name: failover[name] for name in PLAIN},
+        **{f"by_cause.{name}": count for name, count in failover["by_cause"].items()},
+        **{f"lost_by_cause.{name}": count for name, count in failover["lost_by_cause"].items()},
+        "dedup_window.messages": failover["dedup_window"]["messages"],
+        "dedup_window.us": failover["dedup_window"]["us"],
+    }
+
+
+def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
+    """One row a delivery: what it was, and for a duplicate why."""
+    causes = explained.select("run", "seq", "cause", "evidence_seq")
+    disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
+    ledger = F.floor((F.col("place") + 1) / LEDGER_STEP)
+    return (
+        judged.join(causes, ["run", "seq"], "left")
+        .join(disorder, ["run", "seq"], "left")
+        .select(
+            "run",
+            "seq",
+            "at_us",
+            "subscription",
+            "topic",
+            "cluster",
+            "client",
+            "producer",
+            "sequence_id",
+            "key",
+            ledger.alias("ledger"),
+            (F.col("place") - ledger * LEDGER_STEP).alias("entry"),
+            "failover_seq",
+            "verdict",
+            "cause",
+            F.coalesce("reordered", F.lit(False)).alias("reordered"),
+            "ack_seq",
+            "ack_us",
+            "ack_cluster",
+            "evidence_seq",
+        )
+    )

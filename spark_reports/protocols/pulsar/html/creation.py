@@ -1,0 +1,207 @@
+"""The report's part about topic creation: who did not replicate and why, what waited while the delay was
+0, what was created or refused.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.charts import GREY, HARM, PROTOCOL, axis, layout
+from spark_reports.html.numbers import number, plural, seconds
+from spark_reports.html.parts import section, table
+from spark_reports.protocols.pulsar.creation import DOWN, NOT_CONNECTED
+from spark_reports.protocols.pulsar.html.words import event_words
+
+STILL = ("does not start", "connected, but stopped", NOT_CONNECTED)
+
+
+def sentence(run: dict[str, Any]) -> str | None:
+    """What a run without a failover says when it is about replicators; None when there is nothing to say."""
+    told = run.get("creation")
+    if told is None:
+        return None
+    ever = [one for one in told["replicators"] if one["refused"]]
+    still = [one for one in told["replicators"] if one["end"] in STILL]
+    if still:
+        one = max(still, key=lambda other: other["waiting"])
+        waits = (
+            f'<span class="harm">{plural(one["waiting"], "message waits", "messages wait")}</span>'
+            if one["waiting"]
+            else "nothing waits yet"
+        )
+        others = (
+            (
+                f" {plural(len(still) - 1, 'other replicator does', 'other replicators do')} not replicate "
+                f"either."
+            )
+            if len(still) > 1
+            else ""
+        )
+        return (
+            f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: "
+            f"{waits}.{others}"
+        )
+    which = (
+        "Every replicator of a region that is up"
+        if any(one["end"] == DOWN for one in told["replicators"])
+        else "Every replicator"
+    )
+    if ever:
+        return (
+            f"{which} runs at the end, after "
+            f"{plural(sum(one['refused'] for one in ever), 'refusal', 'refusals')}."
+        )
+    return f"{which} began at once."
+
+
+def sections(run: dict[str, Any], chart: str) -> str:
+    """All that is told of a run; "" when there is nothing. `chart` names the place of the curves."""
+    told = run.get("creation")
+    if told is None:
+        return ""
+    parts = [_replicators(told["replicators"])]
+    if drawn(run):
+        # as `figure` draws
+        height = (
+            "three" if any(one["curve"] for one in told["replicators"] if one["refused_at_us"]) else "low"
+        )
+        says = (
+            "Refused starts climb and messages wait. Below them replicationDelayInSeconds, which "
+            "dashboards show, is the age of the oldest pending send: a replicator that does not start has "
+            "none, and shows 0; one that a schema stopped shows how long it has stood."
+        )
+        parts.append(
+            f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart '
+            f'{height}" data-chart="{chart}" role="img" '
+            f'aria-label="{escape(_words(told))}"></div></figure></section>'
+        )
+    return "".join([*parts, _happened(told)])
+
+
+def drawn(run: dict[str, Any]) -> bool:
+    """Whether there is a curve to draw."""
+    told = run.get("creation")
+    return told is not None and any(one["refused_at_us"] for one in told["replicators"])
+
+
+def _words(told: dict[str, Any]) -> str:
+    return "; ".join(
+        (
+            f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} wait "
+            "at the end"
+        )
+        for one in told["replicators"]
+        if one["refused"]
+    )
+
+
+def _replicators(told: list[dict[str, Any]]) -> str:
+    if not told:
+        return ""
+    rows = [
+        [
+            f"{escape(one['from'])} → {escape(one['to'])}",
+            escape(one["topic"]),
+            escape(one["end"])
+            + (
+                f" ({one['logs_still']} of {one['logs']} partitions)"
+                if 0 < one["logs_still"] < one["logs"]
+                else ""
+            ),
+            escape(one["words"] or "–"),
+            number(one["refused"]),
+            seconds(one["first_refused_us"]),
+            number(one["waiting"]),
+        ]
+        for one in told
+    ]
+    classes = ["harm" if one["end"] in STILL[:2] else "" for one in told]
+    says = (
+        "A replicator asks the other side before it starts, and asks again for ever. Waiting: stored here "
+        "since its cursor opened, and not there at the end."
+    )
+    return section(
+        "Replicators",
+        says,
+        '<div class="starts">'
+        + table(
+            ["", "topic", "at the end", "told, most recently", "starts refused", "first at, s", "waiting"],
+            rows,
+            classes,
+            words=4,
+        )
+        + "</div>",
+    )
+
+
+def _happened(told: dict[str, Any]) -> str:
+    if not told["happened"]:
+        return ""
+    rows = [[seconds(row["at_us"]), escape(event_words(row))] for row in told["happened"]]
+    more = (
+        f" The first {len(rows)} of {number(told['happened_of'])}." if told["happened_of"] > len(rows) else ""
+    )
+    return section(
+        "What was created, changed, refused",
+        f"Topics, policies and schemas of each cluster, in order.{more}",
+        table(["at, s", ""], rows, words=2),
+    )
+
+
+def figure(run: dict[str, Any]) -> dict[str, Any]:
+    """Three strips over one time, one line a replicator that was ever refused: starts refused so far,
+    messages that wait, the delay as dashboards show it.
+    """
+    shown = [one for one in run["creation"]["replicators"] if one["refused_at_us"]]
+    until_s, dashes = run["until_us"] / 1e6, ("solid", "dash", "dot")
+    traces = []
+    for place, one in enumerate(shown):
+        name = f"{one['from']} → {one['to']} {one['topic']}"
+        line = {"dash": dashes[place % 3], "width": 1.8}
+        climb = [us / 1e6 for us in one["refused_at_us"]]
+        strips = [("y3", HARM, "hv", [0, *climb, until_s], [0, *range(1, len(climb) + 1), len(climb)])]
+        if one["curve"]:
+            at = [us / 1e6 for us in one["curve"]["at_us"]]
+            strips += [
+                ("y2", PROTOCOL, "linear", at, one["curve"]["messages"]),
+                ("y", GREY, "hv", at, [us // 1_000_000 for us in one["curve"]["delay_us"]]),
+            ]
+        traces += [
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "name": name,
+                "x": x,
+                "y": y,
+                "line": {**line, "color": colour, "shape": shape},
+                "yaxis": scale,
+                "showlegend": scale == "y3",
+                "legendgroup": name,
+            }
+            for scale, colour, shape, x, y in strips
+        ]
+    if not any(one["curve"] for one in shown):
+        return {
+            "data": traces,
+            "layout": layout(200, xaxis=_instants(until_s, "y3"), yaxis3=axis("refused", rangemode="tozero")),
+        }
+    axes = {
+        "yaxis3": axis("refused", domain=[0.72, 1], nticks=4, rangemode="tozero"),
+        "yaxis2": axis("waiting", domain=[0.36, 0.64], nticks=4, rangemode="tozero"),
+        "yaxis": axis(
+            "delay, s",
+            domain=[0, 0.28],
+            **_from_nought([y for trace in traces if trace["yaxis"] == "y" for y in trace["y"]]),
+        ),
+    }
+    return {"data": traces, "layout": layout(440, xaxis=_instants(until_s, "y"), **axes)}
+
+
+def _instants(until_s: float, anchor: str) -> dict[str, Any]:
+    return axis("seconds", range=[0, until_s], anchor=anchor)
+
+
+def _from_nought(values: list[int]) -> dict[str, Any]:
+    """A line that never leaves 0 is lifted off the axis, so that it is seen."""
+    return {"rangemode": "tozero", "nticks": 4} if any(values) else {"range": [-0.5, 2], "tickvals": [0]}

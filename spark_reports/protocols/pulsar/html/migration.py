@@ -1,0 +1,158 @@
+"""The report's part about tenants on the move: the five steps, what crossed the link, and what the switch
+cost.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.numbers import number, plural, seconds, size, span
+from spark_reports.html.parts import section, table
+
+STATES = {
+    None: "not begun",
+    "began": "under way",
+    "finished": "through",
+    "failed": "failed",
+    "undone": "taken back",
+}
+ENDS = {None: "not at its end", "finished": "finished", "rolled-back": "rolled back"}
+BY_MAP = ("migration", "roll-back", "blue-green")
+
+
+def sections(run: dict[str, Any]) -> str:
+    """All that is told of a run; "" when nobody moves."""
+    return "".join(_migration(run, one) for one in run.get("migrations", []))
+
+
+def sentence(run: dict[str, Any]) -> str | None:
+    """What a run without a failover says when a tenant was to move in it; None when there is none."""
+    told = run.get("migrations")
+    if not told:
+        return None
+    one = told[-1]
+    return (
+        f"{escape(one['tenant'])}, from {escape(one['from'])} to {escape(one['to'])}: "
+        f"<b>{ENDS[one['ended']]}</b>, and no client moved."
+    )
+
+
+def _migration(run: dict[str, Any], one: dict[str, Any]) -> str:
+    says = (
+        f"{escape(one['tenant'])} from {escape(one['from'])} to {escape(one['to'])}, "
+        f"{escape(one['strategy'])}; {ENDS[one['ended']]}. "
+    ) + _switched(one)
+    rows = [
+        [
+            escape(step["name"]),
+            "nothing to do" if not step["attempts"] and one["ended"] == "finished" else STATES[step["state"]],
+            "<br>".join(
+                f"{seconds(failure['at_us'])} s: {escape(failure['words'])}" for failure in step["failures"]
+            )
+            or "–",
+            number(step["attempts"]),
+            seconds(step["started_us"]),
+            seconds(step["finished_us"]),
+        ]
+        for step in one["steps"]
+    ]
+    classes = ["harm" if step["failures"] else "" for step in one["steps"]]
+    steps = section(
+        f"{one['tenant']}: the steps of its move",
+        says,
+        table(
+            ["step", "at the end", "what stopped it", "attempts", "began, s", "over, s"],
+            rows,
+            classes,
+            words=3,
+        ),
+    )
+    return steps + _crossed(run, one)
+
+
+def _switched(one: dict[str, Any]) -> str:
+    if not one["mapped"]:
+        return "The map was not changed."
+    told = ", ".join(f"to {escape(row['to'])} at {seconds(row['at_us'])} s" for row in one["mapped"])
+    last_us = max((client["came_us"] for client in one["clients"]), default=None)
+    switched_us = one["mapped"][0]["at_us"]
+    came = (
+        (
+            f" The last of {plural(len(one['clients']), 'client', 'clients')} connected in "
+            f"{escape(one['to'])} "
+            f"{span(last_us - switched_us)} after the first switch."
+        )
+        if last_us is not None and last_us >= switched_us
+        else ""
+    )
+    return f"The map was switched {told}.{came}"
+
+
+def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
+    there, back, lookups = one["crossed"]["there"], one["crossed"]["back"], one["lookups"]
+    moves = [
+        failover
+        for failover in run["failovers"]
+        if failover["mode"] in BY_MAP
+        and {failover["from"], failover["to"]} == {one["from"], one["to"]}
+        and failover["at_us"] >= one["started_us"]
+        and (one["ended_us"] is None or failover["at_us"] <= one["ended_us"])
+    ]
+    ways = [
+        [
+            f"{escape(source)} → {escape(target)}",
+            number(way["messages"]),
+            number(way["requests"]),
+            size(way["request_bytes"]),
+        ]
+        for source, target, way in ((one["from"], one["to"], there), (one["to"], one["from"], back))
+    ]
+    asked = f"{plural(lookups['answered'], 'request', 'requests')} answered by the LookupService" + (
+        f", {number(lookups['failed'])} in vain" if lookups["failed"] else ""
+    )
+    cost = [
+        [
+            escape(move["subscription"]),
+            f"{escape(move['from'])} → {escape(move['to'])}",
+            escape(move["mode"]),
+            seconds(move["at_us"]),
+            number(move["duplicates"]),
+            number(move["redeliveries"]),
+            number(move["stranded"]),
+            number(move["lost"]),
+            number(move["reordered"]),
+            span(move["outage_us"]),
+        ]
+        for move in moves
+    ]
+    classes = ["harm" if move["lost"] else "" for move in moves]
+    heads = [
+        "subscription",
+        "moved",
+        "as",
+        "at, s",
+        "twice",
+        "redelivered",
+        "stranded",
+        "lost",
+        "out of order",
+        "outage",
+    ]
+    bill = (
+        section(
+            f"{one['tenant']}: what it cost",
+            "Counted like any failover, from the switch of the map on.",
+            table(heads, cost, classes, words=3),
+        )
+        if cost
+        else ""
+    )
+    return (
+        section(
+            f"{one['tenant']}: what crossed the link",
+            f"Copies sent, resends too, and tellings of what is acknowledged. {asked}.",
+            table(["way", "copies", "tellings", "their size"], ways),
+        )
+        + bill
+    )

@@ -1,0 +1,160 @@
+"""Failovers on the report's page: the list of all, and each from sentence to causal chain."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.numbers import number, plural, span
+from spark_reports.html.parts import chart, scrolling
+from spark_reports.html.replay import replay
+from spark_reports.html.what_if import what_if
+from spark_reports.protocols.manifest import Figure, Heading
+from spark_reports.protocols.pulsar.assemble import DETAILED_MOST
+from spark_reports.protocols.pulsar.html import charts, migration, quiet_runs, sections
+from spark_reports.protocols.pulsar.html.comparison import comparison
+
+KIND = "Failover report"
+
+
+def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
+    """Named by the failover or by how many there are; None without any."""
+    failovers = [failover for _, failover in _pairs(runs)]
+    if not failovers:
+        return None
+    if len(failovers) > 1:
+        return Heading(plural(len(failovers), "failover", "failovers"), KIND)
+    one = failovers[0]
+    return Heading(f"{one['subscription']} from {one['from']} to {one['to']}", KIND)
+
+
+def overview(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+    """Every failover and every run without one, a line each; nothing when the page is about one subject."""
+    return [] if alone else [html for html in (_overview(_pairs(runs)), quiet_runs.overview(runs)) if html]
+
+
+def articles(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+    """The failovers described in full, then the runs without one."""
+    told = [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(_detailed(runs))]
+    quiet = quiet_runs.articles(runs, alone)
+    return [*told, quiet] if quiet else told
+
+
+def figures(runs: list[dict[str, Any]]) -> list[Figure]:
+    """The charts of those articles."""
+    detailed = _detailed(runs)
+    told = [
+        (f"{name}-{place}", figure)
+        for place, (run, failover) in enumerate(detailed)
+        for name, figure in _figures(run, failover)
+    ]
+    with_systems = [run for run in runs if any(run is other for other, _ in detailed)]
+    return told + quiet_runs.figures(with_systems + quiet_runs.quiet(runs)[: quiet_runs.DETAILED_MOST])
+
+
+def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    return [(run, failover) for run in runs for failover in run["failovers"]]
+
+
+def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Those described in full: the ones whose curves were counted."""
+    return [(run, failover) for run, failover in _pairs(runs) if failover.get("series")][:DETAILED_MOST]
+
+
+def _overview(pairs: list[tuple[dict, dict]]) -> str:
+    """The sum over all failovers, and one line each; "" without any."""
+    if not pairs:
+        return ""
+    twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
+    head = (
+        f"<h1>{plural(len(pairs), 'failover', 'failovers')} delivered <span "
+        f'class="harm">{plural(twice, "message", "messages")} twice</span> and lost '
+        f"<b>{number(lost) if lost else 'none'}</b>.</h1>"
+    )
+    rows = "".join(
+        f"<tr><td>{escape(run['scenario'])}</td><td "
+        f'class="left">{escape(failover["subscription"])}</td><td '
+        f'class="left">{escape(failover["from"])} → {escape(failover["to"])}</td>'
+        f"<td>{failover['at_us'] / 1e6:.3f}</td><td "
+        f'class="{"harm" if failover["duplicates"] else "none"}">{number(failover["duplicates"])}</td>'
+        f"<td>{number(failover['redeliveries'])}</td><td>{number(failover['stranded'])}</td><td "
+        f'class="{"harm" if failover["lost"] else "none"}">{number(failover["lost"])}</td>'
+        f"<td>{span(failover['outage_us'])}</td></tr>"
+        for run, failover in pairs
+    )
+    return (
+        head
+        + "<section><h2>Every failover</h2>"
+        + scrolling(
+            '<table><thead><tr><th>run</th><th class="left">subscription</th><th '
+            'class="left">moved</th><th>at, s</th>'
+            f"<th>twice</th><th>redelivered</th><th>stranded</th><th>lost</th><th>outage</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+        + "</section>"
+    )
+
+
+def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:
+    """One failover from sentence to causal chain."""
+    parts = [
+        sections.headline(run, failover, alone),
+        sections.figures(failover),
+        sections.causes(run, failover),
+        sections.losses(failover),
+        migration.sections(run) if failover is _first_move(run) else "",
+        comparison(run, failover),
+        what_if(run, failover["number"]),
+        chart(
+            "Around the failover",
+            (
+                "Deliveries to the subscription's consumers. Below: the messages that would come twice if "
+                "the consumers moved at that instant and, after the move, those still to come."
+            ),
+            f"timeline-{place}",
+            "tall",
+        ),
+        chart(
+            "Where each cursor stood",
+            (
+                "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies "
+                "between is what a consumer starting there reads."
+            ),
+            f"positions-{place}",
+            "wide",
+        ),
+        chart(
+            "How far behind",
+            (
+                f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does "
+                "not cover."
+            ),
+            f"lag-{place}",
+            "wide",
+        ),
+        sections.forecast(failover),
+        sections.snapshots(failover),
+        sections.consumers(failover),
+        sections.keys(failover),
+        sections.stories(failover),
+        quiet_runs.systems(run),
+        sections.run_tables(run),
+        replay(run),
+    ]
+    return (
+        f'<article class="{"" if alone else "part"}">'
+        + "\n".join(part for part in parts if part)
+        + "</article>"
+    )
+
+
+def _first_move(run: dict[str, Any]) -> dict[str, Any] | None:
+    """The failover under which a run's migrations are told: its first."""
+    return run["failovers"][0] if run["failovers"] else None
+
+
+def _figures(run: dict[str, Any], failover: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        ("timeline", charts.timeline(failover, run["clusters"])),
+        ("positions", charts.positions(failover)),
+        ("lag", charts.lag(failover)),
+    ]

@@ -1,0 +1,425 @@
+"""The parts of a failover's report: each a heading, a sentence, and a table or a row of squares.
+
+Rules: a section without anything to say is left out; numbers come ready from the report's values, nothing is
+counted here.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
+from spark_reports.html.parts import section, table
+from spark_reports.html.squares import squares
+from spark_reports.protocols.pulsar.html.words import CAUSES, LOSSES, event_words
+
+
+def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
+    """The sentence that everything below proves."""
+    source, target = escape(failover["from"]), escape(failover["to"])
+    failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
+    begin = f"{source} failed. " if failed else f"{escape(failover['subscription'])} left {source}. "
+    twice = (
+        f'<span class="harm">{plural(failover["duplicates"], "message", "messages")} twice</span>'
+        if failover["duplicates"]
+        else "<b>nothing twice</b>"
+    )
+    stranded = _stranded(failover)
+    lost = (
+        "<b>none</b> were lost"
+        if not failover["lost"]
+        else (
+            f'<span class="harm">{number(failover["lost"])} {"was" if failover["lost"] == 1 else "were"} '
+            f"lost</span>"
+        )
+    )
+    tag = "h1" if alone else 'h1 class="part-title"'
+    moved = (
+        f"Subscription {escape(failover['subscription'])} moved from {source} to {target} at "
+        f"{seconds(failover['at_us'])} s ({escape(failover['mode'])})."
+    )
+    if failover["source_ended_us"] < failover["at_us"]:
+        moved = f"{source} failed at {seconds(failover['source_ended_us'])} s. " + moved
+    first = (
+        "No message was delivered there afterwards."
+        if failover["first_delivery_us"] is None
+        else f"The first delivery there came at {seconds(failover['first_delivery_us'])} s."
+    )
+    return (
+        f"<{tag}>{begin}{target} delivered {twice}, {stranded}, {lost}.</{tag.split()[0]}><p "
+        f'class="dek">{escape(run["title"])}. {moved} {first}</p>'
+    )
+
+
+def _stranded(failover: dict[str, Any]) -> str:
+    """What was processed at the source before the move is no harm, though the target never had it."""
+    unread = failover["stranded_unprocessed"]
+    if not unread:
+        return "<b>no unread message</b> was left unreplicated"
+    return f"<b>{number(unread)}</b> unread {'was' if unread == 1 else 'were'} not replicated"
+
+
+def figures(failover: dict[str, Any]) -> str:
+    """The six figures."""
+    told = [
+        (number(failover["duplicates"]), "", "seen twice", "harm" if failover["duplicates"] else "zero"),
+        (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
+        (
+            number(failover["stranded"]),
+            "",
+            f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
+            if failover["stranded"]
+            else "not replicated",
+            "harm" if failover["stranded_unprocessed"] else "zero",
+        ),
+        (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
+        (*_span_figure(failover["outage_us"]), "without deliveries", ""),
+        (*_drained_figure(failover), ""),
+    ]
+    parts = "".join(
+        (
+            f"<div "
+            f'class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if value != "–" and unit else ""}</dd></div>'
+        )
+        for value, unit, words, kind in told
+    )
+    window = failover["dedup_window"]
+    remember = (
+        ""
+        if not failover["duplicates"]
+        else (
+            f"An idempotent consumer would have had to remember "
+            f"<b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to let no "
+            f"duplicate through."
+        )
+    )
+    return f'<dl class="figures">{parts}</dl><p class="more">{_also(failover)} {remember}</p>'
+
+
+def _drained_figure(failover: dict[str, Any]) -> tuple[str, str, str]:
+    """How long after the failover its backlog was acked: value, unit, words."""
+    if failover["drained_us"] is None:
+        return "–", "", "backlog of the failover not acked within the window"
+    return (
+        *_span_figure(failover["drained_us"] - failover["at_us"]),
+        f"until the backlog of the failover was acked, at {seconds(failover['drained_us'])} s",
+    )
+
+
+def _span_figure(us: int | None) -> tuple[str, str]:
+    """A span as a large number and its unit."""
+    if us is None:
+        return "–", ""
+    return (f"{us / 1000:.0f}", "ms") if us < 1_000_000 else (f"{us / 1_000_000:.2f}", "s")
+
+
+def _also(failover: dict[str, Any]) -> str:
+    """What the six figures leave out, as far as it happened."""
+    told = [
+        (
+            plural(failover["extra_deliveries"], "extra delivery", "extra deliveries"),
+            failover["extra_deliveries"],
+        )
+    ]
+    told += [
+        (f"{number(failover[name])} {name}", failover[name]) for name in ("reordered", "expired", "skipped")
+    ]
+    told += [
+        (
+            f"{number(failover['stranded_returned'])} of the stranded reached {escape(failover['to'])} later",
+            failover["stranded_returned"],
+        )
+    ]
+    happened = ", ".join(words for words, count in told if count)
+    return f"Also {happened}." if happened else "Nothing came a third time, out of order, or expired."
+
+
+def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
+    """One row of squares a cause, with a worked example."""
+    if not failover["duplicates"]:
+        return ""
+    shown = []
+    for name, count in sorted(failover["by_cause"].items(), key=lambda pair: -pair[1]):
+        if not count:
+            continue
+        example = failover["examples"].get(name)
+        x = example["x"] if example else failover["from"]
+        heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
+        shown.append(
+            f'<div class="cause"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} '
+            f"{_worked(example)}</p>{squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>"
+        )
+    none = [
+        CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower()
+        for name, count in failover["by_cause"].items()
+        if not count
+    ]
+    shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
+    return section(
+        "Why they came twice",
+        "One square is one message. Every one has exactly one cause; the causes add up to the total.",
+        "".join(shown),
+    )
+
+
+def _worked(example: dict[str, Any] | None) -> str:
+    if example is None:
+        return ""
+    name = escape(message_name(example["producer"], example["sequence_id"]))
+    told = (
+        f"For example {name}: acknowledged at {escape(example['x'])} at {seconds(example['ack_us'])} s, "
+        f"delivered again at {seconds(example['at_us'])} s."
+    )
+    if example.get("evidence"):
+        told += (
+            f" What decided it, at {seconds(example['evidence']['at_us'])} s: "
+            f"{escape(event_words(example['evidence']))}."
+        )
+    return told
+
+
+def _rows_named(example: dict[str, Any] | None) -> str:
+    if example is None:
+        return ""
+    rows = [
+        ("acknowledged", example["ack_seq"]),
+        ("delivered", example["seq"]),
+        ("decided by", example.get("evidence_seq")),
+    ]
+    return (
+        '<div class="ids">rows of the trace: '
+        + ", ".join(f"{role} #{seq}" for role, seq in rows if seq is not None)
+        + "</div>"
+    )
+
+
+def losses(failover: dict[str, Any]) -> str:
+    """By cause, exclusive."""
+    if not failover["lost"]:
+        return ""
+    rows = [
+        [escape(LOSSES[name].format(to=failover["to"])), f'<span class="harm-text">{number(count)}</span>']
+        for name, count in failover["lost_by_cause"].items()
+        if count
+    ]
+    says = (
+        f"Receipted, never acknowledged, and {escape(failover['to'])} cannot deliver them any more. "
+        f"{number(failover['lost_recovered']) if failover['lost_recovered'] else 'None'} of them "
+        f"{'was' if failover['lost_recovered'] == 1 else 'were'} delivered later after all."
+    )
+    return section("Why they were lost", says, table(["", "lost"], rows))
+
+
+def forecast(failover: dict[str, Any]) -> str:
+    """What was foretold at the failover, beside what came."""
+    told = failover.get("forecast")
+    if not told:
+        return ""
+    rows = [
+        [words, number(told.get(name)), number(failover[name])]
+        for name, words in (("duplicates", "seen twice"), ("lost", "lost"), ("stranded", "stranded"))
+        if name in told
+    ]
+    says = (
+        "The forecast counts what would happen if the source crashed at the instant of the move, nothing "
+        "more left it, and the consumers started at the target at once."
+    )
+    return section("Forecast and outcome", says, table(["", "forecast", "outcome"], rows))
+
+
+def snapshots(failover: dict[str, Any]) -> str:
+    """The last ones that the source asked for before the move."""
+    told = failover.get("snapshots") or []
+    if not told:
+        return section(
+            f"Snapshots asked for by {failover['from']}", "None was asked for before the move.", ""
+        )
+    target, totals = failover["to"], failover.get("snapshot_totals") or {}
+    usable = [entry for entry in told if _known(entry, failover)]
+    age = (
+        f"No snapshot had reached {escape(target)} by then"
+        if not usable
+        else (
+            f"The newest that {escape(target)} knew of was <b>S{usable[-1]['snapshot']}</b>, asked for "
+            f"{span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
+        )
+    )
+    says = (
+        f"<b>{number(totals.get('asked'))}</b> asked for in the whole run, "
+        f"<b>{number(totals.get('completed'))}</b> complete after {span(totals.get('taken_us'))} on average, "
+        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> cut "
+        f"off, <b>{number(totals.get('evicted'))}</b> evicted by the cache rule. {age}. The last {len(told)}:"
+    )
+    rows, classes = [], []
+    for entry in told:
+        complete = (
+            span(entry["taken_us"])
+            if entry["completed_us"] is not None
+            else f'<span class="harm-text">{escape(entry["ended"] or "pending")}</span>'
+        )
+        rows.append(
+            [
+                f"S{entry['snapshot']}",
+                seconds(entry["asked_us"]),
+                complete,
+                position(entry["place"]),
+                _or_never(entry["used_us"]),
+                _or_never(entry["evicted_us"]),
+                _or_never(entry["applied_us"]),
+            ]
+        )
+        classes.append("marked" if entry["completed_us"] is not None and not _known(entry, failover) else "")
+    head = ["", "asked at", "complete after", "here up to", "used at", "evicted at", f"reached {target} at"]
+    return section(f"Snapshots asked for by {failover['from']}", says, table(head, rows, classes))
+
+
+def _known(snapshot: dict[str, Any], failover: dict[str, Any]) -> bool:
+    """Whether the target had applied an update of it when the consumers moved."""
+    return snapshot["applied_us"] is not None and snapshot["applied_us"] <= failover["at_us"]
+
+
+def _or_never(at_us: int | None) -> str:
+    return '<span class="none">never</span>' if at_us is None else seconds(at_us)
+
+
+def consumers(failover: dict[str, Any]) -> str:
+    """Each consumer at the source before the move."""
+    told = failover.get("consumers") or []
+    if not told:
+        return ""
+    rows = [
+        [
+            escape(entry["client"] or "?"),
+            *(number(entry[name]) for name in ("delivered", "acknowledged", "in_hand")),
+            span(entry["slowest_us"]) if entry["slowest_us"] is not None else "–",
+            f'<span class="harm-text">{number(entry["came_twice"])}</span>',
+        ]
+        for entry in told
+    ]
+    head = [
+        "",
+        "delivered",
+        "acknowledged",
+        "in hand at the move",
+        "slowest",
+        "of those acknowledged, came twice",
+    ]
+    return section(
+        f"Per consumer at {failover['from']}",
+        "Before the move. “In hand” is delivered and not acknowledged since.",
+        table(head, rows),
+    )
+
+
+def keys(failover: dict[str, Any]) -> str:
+    """Where order and repeats hurt most."""
+    told = failover.get("worst_keys") or []
+    rows = [
+        [
+            escape(entry["producer"]),
+            "–" if entry["key"] is None else str(entry["key"]),
+            number(entry["duplicates"]),
+            number(entry["reordered"]),
+        ]
+        for entry in told
+    ]
+    return (
+        section(
+            "The worst keys",
+            "Duplicates and reordered deliveries by producer and key.",
+            table(["producer", "key", "twice", "reordered"], rows, words=2),
+        )
+        if rows
+        else ""
+    )
+
+
+def stories(failover: dict[str, Any]) -> str:
+    """A few messages from start to finish."""
+    told = failover.get("stories") or []
+    parts = []
+    for story in told:
+        name = escape(message_name(story["producer"], story["sequence_id"]))
+        key = "" if story["key"] is None else f" (key {story['key']})"
+        lines = "".join(_line(row, row["seq"] == story["seq"]) for row in story["rows"])
+        parts.append(
+            f"<p><b>{name}</b>{key}: "
+            f"{escape(CAUSES[story['cause']][0].format(to=failover['to'], x=failover['from']).lower())}.</p><ol "
+            f'class="chain">{lines}</ol>'
+        )
+    return (
+        section(
+            "Messages from start to finish",
+            "The last duplicate of each of the worst keys. The number is the row of the trace.",
+            "".join(parts),
+        )
+        if parts
+        else ""
+    )
+
+
+def _line(row: dict[str, Any], last: bool) -> str:
+    kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
+    words = event_words(row) + (", again" if last else "")
+    return (
+        f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span '
+        f'class="seq">#{row["seq"]}</span><span>{escape(words)}</span></li>'
+    )
+
+
+def run_tables(run: dict[str, Any]) -> str:
+    """What holds for the whole run: subscriptions by cluster and partition, and what markers cost."""
+    rows = []
+    for name, clusters in run["subscriptions"].items():
+        for cluster, told in clusters.items():
+            counts = [
+                number(told[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
+            ]
+            rows.append([escape(name), escape(cluster), *counts])
+            if len(told["partitions"]) > 1:
+                rows += [
+                    [
+                        f"&nbsp;&nbsp;{escape(part)}",
+                        escape(cluster),
+                        *(
+                            number(inner[kind])
+                            for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
+                        ),
+                    ]
+                    for part, inner in told["partitions"].items()
+                ]
+    parts = []
+    if rows:
+        parts.append(
+            section(
+                "Per subscription, cluster and partition",
+                "Rows of the whole run; repeats outside any window.",
+                table(
+                    ["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"],
+                    rows,
+                    words=2,
+                ),
+            )
+        )
+    costs = [
+        [
+            ""
+            if place and run["markers"][place - 1]["cluster"] == entry["cluster"]
+            else escape(entry["cluster"]),
+            escape(entry["kind"].replace("_", " ")),
+            number(entry["entries"]),
+            size(entry["size_bytes"]),
+        ]
+        for place, entry in enumerate(run["markers"])
+    ]
+    share = run["marker_share"]
+    if share["entries"]:
+        says = (
+            f"Markers take positions and bytes in every log that holds them: {share['entries']:.1%} of the "
+            f"entries and {share['bytes']:.1%} of the bytes of this run."
+        )
+        parts.append(
+            section("What the markers cost", says, table(["log", "kind", "entries", "bytes"], costs, words=2))
+        )
+    return "".join(parts)

@@ -1,0 +1,17 @@
+"""What Pulsar in regions declares to reports."""
+
+from spark_reports.protocols.manifest import Manifest, PageParts
+from spark_reports.protocols.pulsar.downloads import CSV_COLUMNS, csv_lines, result_lines
+from spark_reports.protocols.pulsar.html.page import articles, figures, heading, overview
+from spark_reports.protocols.pulsar.html.words import DEFINITIONS
+from spark_reports.protocols.pulsar.part import FailoverPart
+
+MANIFEST = Manifest(
+    name="pulsar",
+    part=FailoverPart,
+    subjects=lambda run: run["failovers"],
+    page=PageParts(heading, overview, articles, figures, DEFINITIONS),
+    csv_columns=CSV_COLUMNS,
+    csv_lines=csv_lines,
+    result_lines=result_lines,
+)

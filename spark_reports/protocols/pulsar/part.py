@@ -1,0 +1,181 @@
+"""The part of a report about failovers: the runs of brokers in regions, counted from their traces.
+
+Rules: a part has steps by name, in order, and afterwards `runs`, what is told of each, and its judged
+deliveries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_reports import what_if
+from spark_reports.local import from_rows
+from spark_reports.protocols.pulsar import (
+    assemble,
+    comparison,
+    creation,
+    latency,
+    migration,
+    shadows,
+    timelines,
+)
+from spark_reports.protocols.pulsar.counting import Counting
+from spark_reports.protocols.pulsar.downloads import delivery_table
+from spark_reports.protocols.pulsar.facts import facts_of
+from spark_reports.protocols.pulsar.schemas import FAILOVERS, MESSAGES, ROWS
+from spark_reports.protocols.pulsar.transforms import protocol, subscriptions
+from spark_reports.read import TraceInput, scenarios_of, trace_rows
+from spark_reports.transforms.places import FAILOVER
+
+SNAPSHOTS_SHOWN = 12
+
+
+class FailoverPart:
+    """`job` is the report being made; `inputs` those of its traces that are of this protocol."""
+
+    def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
+        self.job, self.spark, self.inputs = job, job.spark, inputs
+        self.counting: Counting | None = None
+
+    def steps(self) -> list[tuple[str, Callable[[], None]]]:
+        """Names and what to do."""
+        return [
+            ("running it under each strategy", self._run_strategies),
+            ("reading the traces", self._read),
+            ("finding the failovers", lambda: self.counting.find_failovers()),
+            ("judging every delivery", lambda: self.counting.judge_deliveries()),
+            ("explaining every duplicate", lambda: self.counting.find_causes()),
+            ("following every message to its end", lambda: self.counting.settle_messages()),
+            ("counting by subscription and consumer", self._count_people),
+            ("looking at snapshots and markers", self._look_at_protocol),
+            ("drawing time", self._draw),
+            ("telling single messages", self._tell_stories),
+            ("running it again with one thing changed", self._compare),
+        ]
+
+    def release(self) -> None:
+        """Free what was kept."""
+        if self.counting is not None:
+            self.counting.release()
+
+    def deliveries(self) -> tuple[DataFrame, int]:
+        """The judged deliveries and how many there are."""
+        counting = self.counting
+        table = delivery_table(counting.judged, counting.explained, counting.reordered)
+        return self._of_own_runs(table), sum(
+            row.delivered for row in counting.partition_figures if row.run in self.own
+        )
+
+    def _run_strategies(self) -> None:
+        """The report's traces, and those of its run under each strategy: counted together, told apart."""
+        self.own = [entry.run for entry in self.inputs]
+        if comparison.wanted(self.inputs, scenarios_of(self.inputs), self.job.compare):
+            self.inputs += comparison.write_traces(
+                self.inputs[0], self.job.out / comparison.FOLDER, self.job.go_on
+            )
+        self.scenarios = scenarios_of(self.inputs)
+
+    def _read(self) -> None:
+        self.job.cut_for(self.inputs)
+        self.by_run = {
+            entry.run: scenario for entry, scenario in zip(self.inputs, self.scenarios, strict=True)
+        }
+        self.every_row = trace_rows(self.spark, self.inputs)
+        self.rows = latency.without_audiences(self.every_row, self.by_run)
+        longest = max(entry.meta["rows"] for entry in self.inputs)
+        self.counting = Counting(
+            self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest
+        )
+
+    def _count_people(self) -> None:
+        counting = self.counting
+        counting.count_subscriptions()
+        all_runs = assemble.runs_of(self.inputs, self.scenarios, counting)
+        self.runs, self.strategies = (
+            [run for run in all_runs if (run["run"] in self.own) == own] for own in (True, False)
+        )
+        self._choose_told()
+        consumers = subscriptions.consumer_counts(
+            self.told_rows, counting.explained, self.told_failovers
+        ).collect()
+        keys = subscriptions.worst_keys(
+            counting.explained.join(self.told_failovers, list(FAILOVER), "leftsemi"),
+            counting.reordered,
+            assemble.KEYS_MOST,
+        ).collect()
+        assemble.add_people(self.told, consumers, keys)
+
+    def _choose_told(self) -> None:
+        """The failovers told at length, and the rows of their runs: what only they show is asked of those
+        rows alone.
+        """
+        self.told = [(run, failover) for run in self.runs for failover in run["failovers"]][
+            : assemble.DETAILED_MOST
+        ]
+        numbers = {run["run"] for run, _ in self.told}
+        of_told = [entry for entry in self.inputs if entry.run in numbers]
+        self.told_rows = (
+            latency.without_audiences(trace_rows(self.spark, of_told), self.by_run)
+            if 0 < len(of_told) < len(self.inputs)
+            else self.rows
+        )
+        keys = from_rows(
+            self.spark, [(run["run"], failover["failover_seq"]) for run, failover in self.told], FAILOVERS
+        )
+        self.told_failovers = self.counting.local(
+            self.counting.failovers.join(keys, list(FAILOVER), "leftsemi")
+        )
+
+    def _look_at_protocol(self) -> None:
+        control = self.counting.control
+        snapshots = protocol.snapshots(control)
+        totals = protocol.snapshot_totals(snapshots, control).collect()
+        before = protocol.snapshots_before(snapshots, control, self.told_failovers, SNAPSHOTS_SHOWN).collect()
+        assemble.add_protocol(
+            [*self.runs, *self.strategies], totals, before, protocol.marker_costs(self.rows).collect()
+        )
+        if self.strategies:
+            requests = {
+                row.run: {"entries": row.entries, "bytes": row.size_bytes}
+                for row in protocol.request_costs(control).collect()
+            }
+            self.runs[0]["comparison"] = comparison.told(self.strategies, requests)
+
+        control, rows = self._of_own_runs(control), self._of_own_runs(self.rows)
+        creation.add_creation(self.spark, self.runs, control, rows)
+        shadows.add_shadows(self.spark, self.runs, control, rows)
+        migration.add_migrations(self.runs, control, rows, self.counting.facts.subscriptions)
+        latency.add_latency(self.runs, self.by_run, self._of_own_runs(self.every_row))
+
+    def _of_own_runs(self, frame: DataFrame) -> DataFrame:
+        """Without what was counted for the comparison only."""
+        return frame.filter(F.col("run").isin(self.own)) if self.strategies else frame
+
+    def _draw(self) -> None:
+        timelines.add_series(self.spark, self.counting, self.told_rows, self.runs, self.told)
+
+    def _tell_stories(self) -> None:
+        messages, seqs = assemble.chosen_messages(self.told)
+        near = (
+            F.col("sequence_id").isin([number for _, _, number in messages]),
+            F.col("seq").isin([seq for _, seq in seqs]),
+        )
+        rows = protocol.stories(
+            self.told_rows,
+            from_rows(self.spark, messages, MESSAGES),
+            from_rows(self.spark, seqs, ROWS),
+            *near,
+        ).collect()
+        assemble.add_stories(self.told, rows)
+
+    def _compare(self) -> None:
+        by_run = {entry.run: entry.meta for entry in self.inputs}
+        for number in dict.fromkeys(run["run"] for run, _ in self.told):
+            run = next(run for run in self.runs if run["run"] == number)
+            run["what_if"], as_it_was = what_if.compare(by_run[number], self.job.go_on)
+            for failover, counted in zip(run["failovers"], as_it_was, strict=False):
+                failover["forecast"] = counted["forecast"]

@@ -1,0 +1,105 @@
+"""Schemas of the small frames about Pulsar: what a scenario configured, and what is asked for.
+
+Rules: as `spark_reports.schemas`.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+
+from spark_reports.schemas import BINS
+
+RUNS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("file", StringType(), False),
+        StructField("until_us", LongType(), False),
+    ]
+)
+"""The traces of the job."""
+
+SITES = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("topic", StringType(), False),
+        StructField("cluster", StringType(), False),
+        StructField("enabled", BooleanType(), False),
+    ]
+)
+"""A cluster of a topic's replication list (topic as the scenario names it), and whether the feature is on
+there.
+"""
+
+LINKS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("source", StringType(), False),
+        StructField("target", StringType(), False),
+        StructField("latency_us", LongType(), False),
+    ]
+)
+"""A directed link's nominal latency."""
+
+SUBSCRIPTIONS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("subscription", StringType(), False),
+        StructField("topic", StringType(), False),
+        StructField("synchronises", BooleanType(), False),
+        StructField("tenant", StringType(), False),
+    ]
+)
+"""A subscription, its topic and tenant, as the scenario names them, and whether clusters tell each other
+its acknowledgements.
+"""
+
+MESSAGES = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("producer", StringType(), False),
+        StructField("sequence_id", LongType(), False),
+    ]
+)
+"""Single messages."""
+
+FAILOVERS = StructType(
+    [StructField("run", LongType(), False), StructField("failover_seq", LongType(), False)]
+)
+"""Single failovers."""
+
+ROWS = StructType([StructField("run", LongType(), False), StructField("seq", LongType(), False)])
+"""Single rows."""
+
+TARGETS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("of_failover", LongType(), False),
+        StructField("topic", StringType(), False),
+        StructField("subscription", StringType(), False),
+        StructField("cluster", StringType(), False),
+        StructField("bin_us", LongType(), False),
+    ]
+)
+"""A partition of a failover's subscription, the target, and the width of the run's bins."""
+
+STEPS = StructType(
+    [
+        StructField("run", LongType(), False),
+        StructField("of_failover", LongType(), False),
+        StructField("topic", StringType(), False),
+    ]
+    + [StructField(name, LongType(), False) for name in ("low", "high", "covered_bin")]
+)
+"""Which places of the target's log its mark-delete first covers in which bin: those above `low` up to
+`high`.
+"""
+
+STARTS = StructType(
+    [StructField("run", LongType(), False)]
+    + [StructField(name, StringType(), False) for name in ("cluster", "peer", "topic", "base")]
+    + [StructField("created_seq", LongType(), False)]
+)
+"""A replicator, one for each log and peer, and the row that opened its cursor."""
+
+GRID = StructType([*BINS.fields, StructField("until_us", LongType(), False)])
+"""The width of a run's bins, and where it ends."""

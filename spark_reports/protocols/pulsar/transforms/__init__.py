@@ -1,0 +1,1 @@
+"""What Spark counts of Pulsar: pure frame functions."""

@@ -1,0 +1,230 @@
+"""When the backlog of a failover was drained: the target's cursor covered every message that the target's
+log held at the failover.
+
+Rules: a window is cut into stretches at each row with which the target's cursor forgets acknowledgements or
+goes back; within one, coverage only grows. A message that is removed while it is not covered never will be.
+The first instant at which all partitions are covered together counts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.protocols.pulsar.transforms.cursors import ABSENT, CURSOR, mark_at
+from spark_reports.transforms.places import FAILOVER, NEVER, is_type, place
+
+STRETCH = [*FAILOVER, "topic", "start_seq"]
+COPY = [*FAILOVER, "topic", "producer", "sequence_id", "place"]
+
+
+def stretches(
+    scopes: DataFrame, marks: DataFrame, forgettings: DataFrame, backward_steps: DataFrame
+) -> DataFrame:
+    """STRETCH, subscription, cluster (the target), start (seq, at_us), end_seq, mark (the mark-delete at
+    the start; ABSENT before there is a cursor).
+    """
+    of = scopes.select(
+        *FAILOVER,
+        "topic",
+        "subscription",
+        F.col("target").alias("cluster"),
+        "failover_us",
+        F.col("end_seq").alias("closed_seq"),
+    )
+    turns = (
+        forgettings.select(*CURSOR, F.col("forgot_seq").alias("seq"))
+        .unionByName(backward_steps.select(*CURSOR, F.col("back_seq").alias("seq")))
+        .distinct()
+    )
+    at = marks.select(*CURSOR, "seq", "at_us").distinct()  # every turn is a row that sets a mark-delete
+    cuts = (
+        turns.join(at, [*CURSOR, "seq"], "inner")
+        .join(of, list(CURSOR), "inner")
+        .filter((F.col("seq") > F.col("failover_seq")) & (F.col("seq") < F.col("closed_seq")))
+    )
+    same = [*FAILOVER, "topic", "subscription", "cluster", "closed_seq"]
+    begins = of.select(
+        *same, F.col("failover_seq").alias("start_seq"), F.col("failover_us").alias("start_us")
+    ).unionByName(cuts.select(*same, F.col("seq").alias("start_seq"), F.col("at_us").alias("start_us")))
+    end = F.coalesce(
+        F.lead("start_seq").over(Window.partitionBy(*FAILOVER, "topic").orderBy("start_seq")),
+        F.col("closed_seq"),
+    )
+    cut = begins.withColumn("end_seq", end)
+    return mark_at(marks, cut, STRETCH, "start_seq", "mark").select(
+        *STRETCH,
+        "subscription",
+        "cluster",
+        "start_us",
+        "end_seq",
+        F.coalesce("mark", F.lit(ABSENT)).alias("mark"),
+    )
+
+
+def held(rows: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> DataFrame:
+    """COPY, gone_seq (NEVER: still there): what the target's log held at the failover above the lowest
+    mark-delete since; what is below stays covered.
+    """
+    lowest = stretches.groupBy(*FAILOVER, "topic", "cluster").agg(F.min("mark").alias("lowest"))
+    lost = lost_clusters.select("run", "cluster", "lost_seq")
+    known = lowest.join(F.broadcast(lost), ["run", "cluster"], "left")
+    found = rows.filter(is_type("message.stored", "message.removed")).select(
+        "run", "cluster", "topic", "producer", "sequence_id", "seq", "type", place().alias("place")
+    )
+    met = found.join(F.broadcast(known), ["run", "cluster", "topic"], "inner").filter(
+        F.col("place") > F.col("lowest")
+    )
+    stored, removed = (
+        F.min(F.when(F.col("type") == f"message.{word}", F.col("seq"))) for word in ("stored", "removed")
+    )
+    gone = F.least(F.coalesce(removed, F.lit(NEVER)), F.coalesce(F.max("lost_seq"), F.lit(NEVER)))
+    copies = met.groupBy(*COPY).agg(stored.alias("stored_seq"), gone.alias("gone_seq"))
+    return copies.filter(
+        (F.col("stored_seq") <= F.col("failover_seq")) & (F.col("gone_seq") > F.col("failover_seq"))
+    ).select(*COPY, "gone_seq")
+
+
+def taken(
+    rows: DataFrame, held: DataFrame, stretches: DataFrame, forgettings: DataFrame, limits: DataFrame
+) -> DataFrame:
+    """Individual acknowledgements of held messages at the target: COPY, taken (seq, at_us), until_seq (the
+    row that forgot it; NEVER).
+    """
+    cursors = stretches.select(*FAILOVER, "topic", "subscription", "cluster").distinct()
+    found = rows.filter(is_type("message.registered")).select(
+        *CURSOR,
+        "producer",
+        "sequence_id",
+        place().alias("place"),
+        F.col("seq").alias("taken_seq"),
+        F.col("at_us").alias("taken_us"),
+    )
+    met = found.join(F.broadcast(cursors), list(CURSOR), "inner").join(held.select(*COPY), COPY, "inner")
+    gone = forgettings.join(limits, [*CURSOR, "forgot_seq"], "left").select(
+        *CURSOR, "forgot_seq", "kept_seq", "kept_place"
+    )
+    after = met.join(F.broadcast(gone), list(CURSOR), "left")
+    survived = (F.col("taken_seq") <= F.col("kept_seq")) & (
+        F.col("place") <= F.coalesce("kept_place", F.lit(NEVER))
+    )
+    forgotten = (F.col("forgot_seq") > F.col("taken_seq")) & ~survived
+    until = F.coalesce(F.min(F.when(forgotten, F.col("forgot_seq"))), F.lit(NEVER))
+    return after.groupBy(*COPY, "taken_seq", "taken_us").agg(until.alias("until_seq"))
+
+
+def covered_stretches(held: DataFrame, taken: DataFrame, stretches: DataFrame, marks: DataFrame) -> DataFrame:
+    """STRETCH, from (seq and instant since which all is covered within it; null: not before its end),
+    end_seq, broken (something went uncovered).
+    """
+    each = held.join(F.broadcast(stretches.drop("mark")), [*FAILOVER, "topic"], "inner").filter(
+        F.col("gone_seq") > F.col("start_seq")
+    )
+    by_ack = _by_acknowledgement(taken, stretches)
+    by_mark = _by_mark(each, stretches, marks)
+    since = F.least("by_ack", "by_mark")
+    found = (
+        each.join(by_ack, [*COPY, "start_seq"], "left")
+        .join(by_mark, [*COPY, "start_seq"], "left")
+        .withColumn("since", since)
+    )
+    broken = F.col("gone_seq") < F.least(F.coalesce(F.col("since.seq"), F.lit(NEVER)), F.col("end_seq"))
+    summed = found.groupBy(*STRETCH).agg(
+        F.bool_or(F.col("since").isNull()).alias("waits"),
+        F.max("since").alias("latest"),
+        F.bool_or(broken).alias("broken"),
+    )
+    start = F.struct(F.col("start_seq").alias("seq"), F.col("start_us").alias("at_us"))
+    return stretches.join(summed, STRETCH, "left").select(
+        *STRETCH,
+        "end_seq",
+        F.when(~F.coalesce("waits", F.lit(False)), F.coalesce("latest", start)).alias("from"),
+        F.coalesce("broken", F.lit(False)).alias("broken"),
+    )
+
+
+def _by_acknowledgement(taken: DataFrame, stretches: DataFrame) -> DataFrame:
+    """[*COPY, start_seq], by_ack: since when the copy was individually acknowledged within the stretch."""
+    met = taken.join(
+        F.broadcast(stretches.select(*STRETCH, "start_us", "end_seq")), [*FAILOVER, "topic"], "inner"
+    )
+    before = (F.col("taken_seq") <= F.col("start_seq")) & (F.col("until_seq") > F.col("start_seq"))
+    within = (F.col("taken_seq") > F.col("start_seq")) & (F.col("taken_seq") < F.col("end_seq"))
+    at = F.when(before, _row("start_seq", "start_us")).when(within, _row("taken_seq", "taken_us"))
+    return met.groupBy(*COPY, "start_seq").agg(F.min(at).alias("by_ack"))
+
+
+def _by_mark(each: DataFrame, stretches: DataFrame, marks: DataFrame) -> DataFrame:
+    """[*COPY, start_seq], by_mark: the first row of the stretch with which the mark-delete reached the copy.
+
+    Rows and copies are merged by place: one sort.
+    """
+    spans = stretches.select(
+        *STRETCH, "subscription", "cluster", "start_us", "end_seq", F.col("mark").alias("mark_then")
+    )
+    moved = marks.join(F.broadcast(spans), list(CURSOR), "inner").filter(
+        (F.col("seq") > F.col("start_seq")) & (F.col("seq") < F.col("end_seq"))
+    )
+    steps = moved.select(
+        *STRETCH, F.col("mark").alias("place"), _row("seq", "at_us").alias("step")
+    ).unionByName(
+        spans.select(*STRETCH, F.col("mark_then").alias("place"), _row("start_seq", "start_us").alias("step"))
+    )
+    lines = steps.select(
+        *STRETCH,
+        F.lit(None).cast("string").alias("producer"),
+        F.lit(None).cast("long").alias("sequence_id"),
+        "place",
+        "step",
+    )
+    copies = each.select(
+        *STRETCH,
+        "producer",
+        "sequence_id",
+        "place",
+        F.lit(None).cast(lines.schema["step"].dataType).alias("step"),
+    )
+    downward = Window.partitionBy(*STRETCH).orderBy(F.col("place").desc(), F.col("step").isNull())
+    merged = lines.unionByName(copies).withColumn(
+        "by_mark", F.min("step").over(downward.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    )
+    return merged.filter(F.col("producer").isNotNull()).select(*COPY, "start_seq", "by_mark")
+
+
+def _row(seq: str, at_us: str) -> Column:
+    return F.struct(F.col(seq).alias("seq"), F.col(at_us).alias("at_us"))
+
+
+def drained(rows: list[Any]) -> dict[tuple[int, int], int]:
+    """By failover the first instant at which all its topics are covered together; from the collected
+    `covered_stretches`.
+    """
+    topics: dict[tuple[int, int], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for row in sorted(rows, key=lambda row: row.start_seq):
+        topics[row.run, row.failover_seq][row.topic].append(row)
+    found = {}
+    for failover, of_topic in topics.items():
+        together: list[tuple[tuple[int, int], int]] = [((-1, -1), NEVER)]
+        for stretches_of_topic in of_topic.values():
+            mine = _whole(stretches_of_topic)
+            met = ((max(a[0], b[0]), min(a[1], b[1])) for a in together for b in mine)
+            together = sorted(one for one in met if one[0][0] < one[1])
+        if together:
+            found[failover] = together[0][0][1]
+    return found
+
+
+def _whole(stretches_of_topic: list[Any]) -> list[tuple[tuple[int, int], int]]:
+    """((seq, at_us), end_seq) of each stretch in which all is covered, up to one in which something went
+    uncovered.
+    """
+    found = []
+    for row in stretches_of_topic:
+        if row.broken:
+            break
+        if row["from"] is not None:
+            found.append(((row["from"].seq, row["from"].at_us), row.end_seq))
+    return found

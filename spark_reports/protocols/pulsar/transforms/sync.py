@@ -1,0 +1,200 @@
+"""Acknowledgement-state sync: what X had told the target of each duplicate by X's end.
+
+Rules: a request says whatever X's cursor covered when it was sent, so of all requests only a few decide, the
+tellings: the newest, and the last before each time that X's cursor forgot. What was said stands until a
+person resets X's cursor, or deletes it, and X has told so: requests from before that do not count.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_reports.protocols.pulsar.transforms.causes import DUPLICATE
+from spark_reports.protocols.pulsar.transforms.cursors import CURSOR
+from spark_reports.protocols.pulsar.transforms.parties import PARTY
+from spark_reports.transforms.places import NEVER, is_type, place
+
+
+def _requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame:
+    """The requests that count: PARTY, subscription, sent_seq, mark (X's mark-delete then)."""
+    asked = parties.select(*PARTY, "subscription", "target", "ended_seq")
+    sent = rows.filter(is_type("acknowledgements.sent")).select(
+        "run",
+        F.col("cluster").alias("x"),
+        F.col("peer").alias("target"),
+        "topic",
+        "subscription",
+        F.col("seq").alias("sent_seq"),
+        place().alias("mark"),
+    )
+    met = sent.join(F.broadcast(asked), ["run", "x", "target", "topic", "subscription"], "inner").filter(
+        F.col("sent_seq") <= F.col("ended_seq")
+    )
+    newest = met.groupBy(*PARTY, "subscription").agg(F.max("sent_seq").alias("newest_seq"))
+    anew = marks.filter((F.col("type") == "subscription.created") | (F.col("reason") == "reset")).select(
+        "run", F.col("cluster").alias("x"), "topic", "subscription", F.col("seq").alias("anew_seq")
+    )
+    began = (
+        newest.join(anew, ["run", "x", "topic", "subscription"], "left")
+        .groupBy(*PARTY)
+        .agg(F.max(F.when(F.col("anew_seq") < F.col("newest_seq"), F.col("anew_seq"))).alias("began_seq"))
+    )
+    return (
+        met.join(began, PARTY, "left")
+        .filter(F.col("sent_seq") > F.coalesce("began_seq", F.lit(-1)))
+        .select(*PARTY, "subscription", "sent_seq", "mark")
+    )
+
+
+def told(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """PARTY, synchronises, told_mark (the furthest mark-delete that X told), newest_request_seq."""
+    of_tenant = (
+        rows.filter(is_type("migration.started") & (F.col("reason") == "acknowledgement-sync"))
+        .groupBy("run", "tenant")
+        .agg(F.min("seq").alias("since_seq"))
+    )
+    synchronises = subscriptions.select("run", "subscription", "synchronises", "tenant").join(
+        of_tenant, ["run", "tenant"], "left"
+    )
+    furthest = (
+        _requests(rows, parties, marks)
+        .groupBy(*PARTY)
+        .agg(F.max("mark").alias("told_mark"), F.max("sent_seq").alias("newest_request_seq"))
+    )
+    return (
+        parties.join(F.broadcast(synchronises), ["run", "subscription"], "left")
+        .join(furthest, PARTY, "left")
+        .select(
+            *PARTY,
+            (
+                F.coalesce("synchronises", F.lit(False))
+                | F.coalesce(F.col("since_seq") < F.col("failover_seq"), F.lit(False))
+            ).alias("synchronises"),
+            "told_mark",
+            "newest_request_seq",
+        )
+    )
+
+
+def nothing_told(parties: DataFrame) -> DataFrame:
+    """As `told`, where no subscription synchronises."""
+    none = F.lit(None).cast("long")
+    return parties.select(
+        *PARTY, F.lit(False).alias("synchronises"), none.alias("told_mark"), none.alias("newest_request_seq")
+    )
+
+
+def nothing_said(duplicates: DataFrame) -> DataFrame:
+    """As `said`, where no subscription synchronises."""
+    return duplicates.filter(F.lit(False)).select(*DUPLICATE, F.lit(None).cast("long").alias("said_seq"))
+
+
+def forgettings(rows: DataFrame) -> DataFrame:
+    """Rows after which individual acknowledgements may be gone: CURSOR, forgot_seq, kept_seq, kept_count,
+    held_count, mark.
+
+    Of a recovery: what was taken by kept_seq was persisted, held_count entries of it, and kept_count came
+    back, the least places above `mark`. Of a reset or deletion nothing is kept: kept_seq is -1.
+    """
+    reset = (F.col("type") == "cursor.moved") & (F.col("reason") == "reset")
+    gone, recovered = (
+        reset | is_type("cursor.recovered", "subscription.deleted"),
+        F.col("type") == "cursor.recovered",
+    )
+    of_cursor = rows.filter(gone | is_type("subscription.created", "cursor.persisted"))
+    held = F.when(F.col("type") == "cursor.persisted", F.struct("seq", "count")).when(
+        F.col("type") == "subscription.created",
+        F.struct(F.lit(-1).cast("long").alias("seq"), F.lit(0).cast("long").alias("count")),
+    )
+    before = Window.partitionBy(*CURSOR).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
+    known = of_cursor.withColumn("held", F.last(held, ignorenulls=True).over(before)).filter(gone)
+    return known.select(
+        *CURSOR,
+        F.col("seq").alias("forgot_seq"),
+        F.when(recovered, F.coalesce("held.seq", F.lit(-1))).otherwise(F.lit(-1)).alias("kept_seq"),
+        F.coalesce("count", F.lit(0)).alias("kept_count"),
+        F.coalesce("held.count", F.lit(0)).alias("held_count"),
+        place().alias("mark"),
+    )
+
+
+def limits(rows: DataFrame, forgettings: DataFrame) -> DataFrame:
+    """Recoveries that brought back fewer entries than were held: CURSOR, forgot_seq, kept_place, the last
+    place that came back.
+    """
+    cut = forgettings.filter((F.col("kept_seq") >= 0) & (F.col("kept_count") < F.col("held_count")))
+    entries = rows.filter(is_type("message.registered", "marker.filtered")).select(
+        *CURSOR, "seq", place().alias("here")
+    )
+    held = entries.join(F.broadcast(cut), list(CURSOR), "inner").filter(
+        (F.col("seq") <= F.col("kept_seq")) & (F.col("here") > F.col("mark"))
+    )
+    ranked = (
+        held.select(*CURSOR, "forgot_seq", "kept_count", "mark", "here")
+        .distinct()
+        .withColumn("rank", F.row_number().over(Window.partitionBy(*CURSOR, "forgot_seq").orderBy("here")))
+    )
+    upto = F.max(F.when(F.col("rank") <= F.col("kept_count"), F.col("here")))
+    return ranked.groupBy(*CURSOR, "forgot_seq").agg(F.coalesce(upto, F.max("mark")).alias("kept_place"))
+
+
+def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame:
+    """Of each party the requests that decide: PARTY, subscription, sent_seq."""
+    gone = forgettings(rows).select("run", F.col("cluster").alias("x"), "topic", "subscription", "forgot_seq")
+    met = _requests(rows, parties, marks).join(
+        F.broadcast(gone), ["run", "x", "topic", "subscription"], "left"
+    )
+    upto = met.groupBy(*PARTY, "subscription", "sent_seq").agg(
+        F.min(F.when(F.col("forgot_seq") > F.col("sent_seq"), F.col("forgot_seq"))).alias("until_seq")
+    )
+    return (
+        upto.groupBy(*PARTY, "subscription", "until_seq")
+        .agg(F.max("sent_seq").alias("sent_seq"))
+        .select(*PARTY, "subscription", "sent_seq")
+    )
+
+
+def said(
+    rows: DataFrame, duplicates: DataFrame, tellings: DataFrame, forgettings: DataFrame, limits: DataFrame
+) -> DataFrame:
+    """Duplicates whose single acknowledgement a request told: DUPLICATE, said_seq (the first such
+    telling).
+    """
+    cursor = ["run", "x", "topic", "subscription"]
+    wanted = duplicates.select(
+        *DUPLICATE, "topic", "subscription", F.col("ack_cluster").alias("x"), "ack_place"
+    ).join(
+        F.broadcast(tellings.select(*PARTY, "subscription").distinct()), [*PARTY, "subscription"], "leftsemi"
+    )
+    taken = rows.filter(is_type("message.registered")).select(
+        "run",
+        F.col("cluster").alias("x"),
+        "topic",
+        "subscription",
+        "producer",
+        "sequence_id",
+        place().alias("ack_place"),
+        F.col("seq").alias("taken_seq"),
+    )
+    held = taken.join(wanted, [*cursor, "producer", "sequence_id", "ack_place"], "inner")
+    gone = (
+        forgettings.join(limits, [*CURSOR, "forgot_seq"], "left")
+        .select(*CURSOR, "forgot_seq", "kept_seq", "kept_place")
+        .withColumnRenamed("cluster", "x")
+    )
+    after = held.join(F.broadcast(gone), cursor, "left")
+    survived = (F.col("taken_seq") <= F.col("kept_seq")) & (
+        F.col("ack_place") <= F.coalesce("kept_place", F.lit(NEVER))
+    )
+    forgotten = (F.col("forgot_seq") > F.col("taken_seq")) & ~survived
+    ended = after.groupBy(*DUPLICATE, "x", "topic", "subscription", "taken_seq").agg(
+        F.coalesce(F.min(F.when(forgotten, F.col("forgot_seq"))), F.lit(NEVER)).alias("until_seq")
+    )
+    told = ended.join(F.broadcast(tellings), [*PARTY, "subscription"], "inner")
+    return (
+        told.filter((F.col("sent_seq") > F.col("taken_seq")) & (F.col("sent_seq") < F.col("until_seq")))
+        .groupBy(*DUPLICATE)
+        .agg(F.min("sent_seq").alias("said_seq"))
+        .select(*DUPLICATE, "said_seq")
+    )
