@@ -42,7 +42,8 @@ def parser() -> argparse.ArgumentParser:
     )
     jobs = top.add_subparsers(dest="job", required=True)
     failover = jobs.add_parser(
-        "failover", help="every failover judged: duplicates with causes, losses, outage, snapshots, costs"
+        "failover",
+        help="every failover judged: duplicates with causes, losses, delivery gap, snapshots, costs",
     )
     failover.add_argument(
         "--trace",

@@ -1,7 +1,7 @@
 """The report page: one self-contained HTML text from the report's plain values.
 
 Rules: every value is escaped; styles, Plotly and the figures are inlined, so the page opens offline and asks
-for nothing; without scripts all words and tables are still there.
+for nothing; without scripts all text and tables are still there.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ DRAW = """
 function draw() {
   const style = getComputedStyle(document.documentElement);
   for (const place of document.querySelectorAll("[data-chart]")) {
-    const told = document.getElementById(place.dataset.chart).textContent;
-    const figure = JSON.parse(told.replaceAll(/var\\((--[a-z0-9-]+)\\)/g, (_, name) => style.getPropertyValue(name).trim()));
+    const text = document.getElementById(place.dataset.chart).textContent;
+    const figure = JSON.parse(text.replaceAll(/var\\((--[a-z0-9-]+)\\)/g, (_, name) => style.getPropertyValue(name).trim()));
     Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, responsive: true });
   }
 }
@@ -97,15 +97,15 @@ def _method(report: dict[str, Any]) -> str:
     facts = (
         ("counted by", f"Spark {made['spark']} on {made['master']}"),
         ("rows", number(sum(run["rows"] for run in report["runs"]))),
-        ("taken", f"{made['seconds']:.1f} s"),
+        ("duration", f"{made['seconds']:.1f} s"),
     )
     told = "".join(f"<dt>{escape(term)}</dt><dd>{escape(str(says))}</dd>" for term, says in facts)
     return (
         '<section class="columns"><div><h2>Definitions</h2><dl class="definitions">'
         + terms
         + "</dl></div><div><h2>Method</h2><p>Every figure is counted from the rows of the trace alone: "
-        "what happened before something is what has a smaller row number. A cause is the first of an "
-        "ordered list that holds, so causes never overlap and add up to the total. "
-        f"The counting in Spark and the simulator's own are two programs; a test compares them figure "
+        "an event is earlier than another when its row number is smaller. A cause is the first of an ordered "
+        "list that holds, so causes never overlap and add up to the total. "
+        f"Spark and the simulator count independently; a test compares them figure "
         f'by figure.</p><dl class="facts">{told}</dl></div></section>'
     )

@@ -9,7 +9,7 @@ from spark_reports.html.numbers import number, seconds
 
 
 def _command_line(run: dict[str, Any]) -> str:
-    """What runs it again where no site made the report, from the lab's folder.
+    """The command for a report that no site made, to be run in the lab's folder.
 
     Commands given by hand are not in the scenario, so report.json is read.
     """
@@ -38,7 +38,7 @@ def replay_command(run: dict[str, Any]) -> str:
 
 
 def replay(run: dict[str, Any]) -> str:
-    """How to have this very run again."""
+    """How to run it again: link or command line, and what identifies the run."""
     link = (
         (
             f'<a href="{escape(run["replay_url"])}" target="_blank" rel="noopener">replay this run in the '
@@ -57,12 +57,12 @@ def replay(run: dict[str, Any]) -> str:
         for entry in run["commands"]
     )
     facts = (
-        ("again", link),
+        ("replay", link),
         ("engine", escape(run["engine_version"])),
         ("scenario", escape(run["scenario"])),
         ("seed", str(run["seed"])),
-        ("until", f"{seconds(run['until_us'])} s"),
-        ("by hand", commands or "no commands"),
+        ("end", f"{seconds(run['until_us'])} s"),
+        ("live commands", commands or "none"),
         (
             "trace",
             (f'{number(run["rows"])} rows<br><span class="mono">sha256 {escape(run["trace_sha256"])}</span>'),
@@ -73,4 +73,4 @@ def replay(run: dict[str, Any]) -> str:
         f'<details class="screen"><summary>The scenario</summary><pre '
         f'class="mono">{escape(run["scenario_text"])}</pre></details>'
     )
-    return f'<section><h2>This run, again</h2><dl class="facts">{told}</dl>{text}</section>'
+    return f'<section><h2>Run this again</h2><dl class="facts">{told}</dl>{text}</section>'

@@ -15,7 +15,7 @@ from spark_reports.html.parts import scrolling
 
 SAME = "no difference"
 Line = tuple[str, dict[str, Any]]
-"""A variant's name and what is told of one case in it."""
+"""A variant's name and the values of one case in it."""
 
 
 def what_if(run: dict[str, Any], place: int) -> str:
@@ -41,10 +41,7 @@ def what_if(run: dict[str, Any], place: int) -> str:
     kinds = (("real", [real]), ("", changed), ("same", same), ("assumed", assumed))
     rows = [_row(line, columns, most, kind) for kind, lines in kinds for line in lines]
     head = (
-        "".join(
-            f"<th>{escape(title)}</th>"
-            for title in ("one thing changed", *(column["title"] for column in columns))
-        )
+        "".join(f"<th>{escape(title)}</th>" for title in ("change", *(column["title"] for column in columns)))
         + '<th class="left">difference</th>'
     )
     table = scrolling(
@@ -54,9 +51,7 @@ def what_if(run: dict[str, Any], place: int) -> str:
 
 
 def _in_order(variants: list[dict[str, Any]], place: int) -> tuple[Line, list[Line], list[Line], list[Line]]:
-    """The real run, what changed something, the least harmful first, what changed nothing, and what nobody
-    could have done after a crash.
-    """
+    """The real run, what changed something, the least harmful first, what changed nothing, and what would have needed a plan before the crash."""
     real, *others = [(variant["name"], variant["cases"][place]) for variant in variants]
     others.sort(key=lambda line: (line[1]["harm"] is None, line[1]["harm"] or []))
     advice = [line for line in others if not line[1]["assumes"]]
@@ -77,7 +72,7 @@ def _headline(changed: list[Line]) -> str:
             f"{says}. What helps most: <b>{escape(name)}</b>. "
             f"{escape(case['difference'][0].upper() + case['difference'][1:])}."
         )
-    return f"{says}: nothing helps."
+    return f"{says}: no change helps."
 
 
 def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> str:
@@ -94,7 +89,7 @@ def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> str
             else ""
         )
         cells.append(f"<td>{_figure(value, column['unit'])}{bar}</td>")
-    words = "what happened" if kind == "real" else case["difference"]
+    words = "as it ran" if kind == "real" else case["difference"]
     mark = f' class="{kind}"' if kind else ""
     assumes = f" <small>({escape(case['assumes'])})</small>" if case["assumes"] else ""
     return (
@@ -107,4 +102,4 @@ def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> str
 def _figure(value: int | None, unit: str) -> str:
     if value is None:
         return "–"
-    return number(value) if unit == "count" else span(value) if value else "no time"
+    return number(value) if unit == "count" else span(value) if value else "0 ms"

@@ -73,16 +73,16 @@ def test_the_page_has_the_three_columns(made: tuple[dict[str, Any], Path]) -> No
     section = text[
         text.index("<h2>Under three strategies</h2>") : text.index("<h2>What would have helped</h2>")
     ]
-    assert "Fewest twice: <b>Acknowledgement-state sync</b>, 9 messages." in section
+    assert "Fewest duplicates: <b>Acknowledgement-state sync</b>, 9." in section
     for strategy in STRATEGIES:
         assert f'<th scope="col">{strategy.title}</th>' in section
     assert (
-        "Held back by an unacknowledged message" in section
-        and "Newer than the last sync" in section
-        and "Newer than the newest snapshot" in section
+        "Behind an unacked message" in section
+        and "Acked after the last ack-state sync" in section
+        and "Acked after the newest snapshot" in section
     )
     report["runs"][0]["comparison"][1]["failovers"] = []
-    assert "no move" in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0], (
+    assert "no failover" in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0], (
         "a strategy under which the move was refused"
     )
     report["runs"][0]["comparison"][0]["title"] = "<script>"

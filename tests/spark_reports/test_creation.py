@@ -103,10 +103,11 @@ def test_a_run_without_any_of_it_has_no_such_part(systems):
 
 
 def test_the_sentence_of_a_run_without_a_failover(systems):
-    assert 'us does not replicate orders to eu: <span class="harm">70 messages wait</span>.' in html.sentence(
-        systems.told["clients-created-it-before"]
+    assert (
+        'us does not replicate orders to eu: <span class="harm">70 messages are waiting</span>.'
+        in html.sentence(systems.told["clients-created-it-before"])
     )
-    assert "Every replicator runs at the end, after 8 refusals." in html.sentence(
+    assert "Every replicator is running at the end, after 8 refusals." in html.sentence(
         systems.told["drifted-partitions"]
     )
 

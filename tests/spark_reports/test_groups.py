@@ -88,37 +88,38 @@ def test_the_page_tells_both_and_links_to_instants(systems):
     )
     for says in (
         "Every group",
-        "Why they came twice",
-        "Who read which stream",
-        "Hand-over and idle time",
-        "How evenly they were dealt",
+        "Causes of the duplicates",
+        "Leases of each stream",
+        "Hand-overs and unassigned time",
+        "Streams per session",
         "Two readers at once",
-        "Messages from start to finish",
-        "Without a reader",
+        "Single messages, publish to duplicate",
+        "Unassigned",
     ):
         assert says in page, says
     assert (
-        page.count("<h2>Who read which stream</h2>")
+        page.count("<h2>Leases of each stream</h2>")
         == page.count('id="readers-')
         == page.count('id="balance-')
         == 2
         and page.count("<h2>Two readers at once</h2>") == 1
     )
-    assert 'href="/reports/x/replay/?at_us=10000000"' in page and "leader 1 is no more" in page
+    assert 'href="/reports/x/replay/?at_us=10000000"' in page and "leader 1 ends" in page
     alone = groups.headline(systems.told[GROUPS[1]], group_of(systems, GROUPS[1]), True)
     assert (
         "meters got" in alone
         and "messages twice</span>" in alone
-        and "nobody read for" in alone
+        and "its stream was unassigned for" in alone
         and "Its leader changed once." in alone
     )
     assert systems.told[WITHOUT]["groups"] == []
 
 
 def test_what_people_name_is_escaped(systems):
-    run = {**systems.told[GROUPS[0]], "title": "<script>"}
     group = {**group_of(systems, GROUPS[0]), "name": "<script>", "filter": "<script>"}
-    assert "<script>" not in groups.article(run, group, 0, True)
+    run = {**systems.told[GROUPS[0]], "title": "<script>", "groups": [group]}
+    (article,) = groups.articles([run], True)
+    assert "&lt;script&gt;" in article and "<script>" not in article
 
 
 def test_the_downloads_have_the_groups_beside_the_failovers(systems):

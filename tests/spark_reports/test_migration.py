@@ -50,7 +50,7 @@ def test_the_page_tells_what_stopped_a_step_and_what_the_switch_cost(systems):
     runs, page = systems.told, systems.page(MIGRATION)
     assert "the link blue -&gt; green is cut: green has heard of 0 of 1 subscriptions" in page
     assert runs["tenant-link-fails"]["migrations"][0]["steps"][2]["failures"][0]["at_us"] == 1_800_000
-    assert page.count(": what it cost</h2>") == 4
+    assert page.count(": effect on subscriptions</h2>") == 4
     assert (
         runs[WITHOUT]["migrations"] == []
         and html.sections(runs[WITHOUT]) == ""

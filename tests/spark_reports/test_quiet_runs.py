@@ -14,11 +14,13 @@ def titles(text):
 
 def test_several_runs_have_a_sentence_each(systems):
     text = systems.page(CREATION)
-    assert titles(text)[0] == "5 runs, and nobody failed over in any." and "<title>5 runs · " in text
+    assert titles(text)[0] == "5 runs, none with a failover." and "<title>5 runs · " in text
     assert len(titles(text)) == 6 and all(
         text.count(f">{sentence}<") == 2 for sentence in titles(text)[1:]
     ), "in the table, and over its own part"
-    assert 'us does not replicate orders to eu: <span class="harm">70 messages wait</span>.' in titles(text)
+    assert 'us does not replicate orders to eu: <span class="harm">70 messages are waiting</span>.' in titles(
+        text
+    )
     assert "markers took <b>" in titles(text)[-1], "a run about none of the systems says what it cost"
 
 
@@ -28,7 +30,8 @@ def test_beside_runs_that_failed_over_none_is_passed_over(systems):
     assert titles(text)[0].startswith(f"{len(moves)} failover") and "<h2>Runs without a failover</h2>" in text
     assert any('lost <span class="harm">53 messages</span>' in sentence for sentence in titles(text))
     assert any(
-        "the slowest of 4 readers, had a message <b>295 ms</b> after its publishing on average" in sentence
+        "the slowest of 4 subscriptions, received messages <b>295 ms</b> after publishing on average"
+        in sentence
         for sentence in titles(text)
     )
     assert text.count("<article") == len(moves) + 3
@@ -44,7 +47,7 @@ def test_every_chart_has_its_figure_and_every_figure_its_chart(systems):
 def test_of_many_runs_the_first_are_told_at_length(systems):
     text = systems.page((*CREATION, *SHADOWS, *LATENCY))
     assert (
-        "The first 8 are told at length below." in text
+        "The first 8 are described in full below." in text
         and text.count("<article") == 8
         and titles(text)[0].startswith("12 runs")
     )
@@ -53,5 +56,8 @@ def test_of_many_runs_the_first_are_told_at_length(systems):
 
 def test_one_run_is_its_own_sentence(systems):
     text = page({**systems.report, "runs": [systems.told["schema-refused"]]})
-    assert titles(text) == ["Every replicator runs at the end, after 1 refusal."] and "Every run" not in text
+    assert (
+        titles(text) == ["Every replicator is running at the end, after 1 refusal."]
+        and "Every run" not in text
+    )
     assert f"<title>{systems.told['schema-refused']['title']} · " in text

@@ -19,7 +19,7 @@ def csv_lines(run: dict[str, Any]) -> list[dict[str, Any]]:
 def result_lines(run: dict[str, Any]) -> list[str]:
     """One line a group for the terminal."""
     return [
-        f"{run['scenario']}: {group['name']}: {group['duplicates']} deliveries twice, "
+        f"{run['scenario']}: {group['name']}: {group['duplicates']} duplicate deliveries, "
         f"{group['redeliveries']} redelivered, {group['lost']} lost"
         for group in run["groups"]
     ]

@@ -28,15 +28,15 @@ class GroupPart:
         """Names and what to do."""
         return [
             ("reading the traces of groups", self._read),
-            ("finding streams and their readers", lambda: self.counting.find_streams()),
-            ("judging every delivery of a group", lambda: self.counting.judge_deliveries()),
-            ("explaining what came twice", lambda: self.counting.find_causes()),
-            ("drawing who read what", self._draw),
+            ("finding streams and leases", lambda: self.counting.find_streams()),
+            ("judging every delivery of the groups", lambda: self.counting.judge_deliveries()),
+            ("explaining duplicates of the groups", lambda: self.counting.find_causes()),
+            ("drawing the leases", self._draw),
             (
-                "telling single messages of groups",
+                "following single messages of the groups",
                 lambda: groups.add_stories(self.spark, self.told, self.counting),
             ),
-            ("running groups again with one thing changed", self._compare),
+            ("running the groups with one change at a time", self._compare),
         ]
 
     def release(self) -> None:

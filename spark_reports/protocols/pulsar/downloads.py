@@ -45,8 +45,8 @@ def result_lines(run: dict[str, Any]) -> list[str]:
     """One line a failover for the terminal."""
     return [
         f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: "
-        f"{failover['duplicates']} twice, "
-        f"{failover['redeliveries']} redelivered, {failover['stranded']} stranded, "
+        f"{failover['duplicates']} duplicates, "
+        f"{failover['redeliveries']} redelivered, {failover['stranded']} not replicated, "
         f"{failover['lost']} lost"
         for failover in run["failovers"]
     ]

@@ -44,17 +44,17 @@ class FailoverPart:
     def steps(self) -> list[tuple[str, Callable[[], None]]]:
         """Names and what to do."""
         return [
-            ("running it under each strategy", self._run_strategies),
+            ("running the scenario under each strategy", self._run_strategies),
             ("reading the traces", self._read),
             ("finding the failovers", lambda: self.counting.find_failovers()),
             ("judging every delivery", lambda: self.counting.judge_deliveries()),
             ("explaining every duplicate", lambda: self.counting.find_causes()),
-            ("following every message to its end", lambda: self.counting.settle_messages()),
+            ("finding losses and unreplicated messages", lambda: self.counting.settle_messages()),
             ("counting by subscription and consumer", self._count_people),
-            ("looking at snapshots and markers", self._look_at_protocol),
-            ("drawing time", self._draw),
-            ("telling single messages", self._tell_stories),
-            ("running it again with one thing changed", self._compare),
+            ("counting snapshots and markers", self._look_at_protocol),
+            ("drawing the charts", self._draw),
+            ("following single messages", self._tell_stories),
+            ("running it with one change at a time", self._compare),
         ]
 
     def release(self) -> None:

@@ -1,7 +1,7 @@
-"""Charts of a durable shared subscription: who read which stream when, and how evenly the streams were dealt.
+"""Charts of a durable shared subscription: the leases of each stream, and the streams of each session.
 
-Rules: as `charts`. A session has a hue and, beyond the first few, a hatching; a stretch is also labelled with
-its name.
+Rules: as `charts`. A session has a hue and, beyond the first few, a hatching; a lease is also labelled with its
+session.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ def readers_height(group: dict[str, Any]) -> int:
 
 
 def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """One row a stream, one bar a stretch of reading; dotted when it was there and nobody read it, crimson
-    within a bar when two did.
-    """
+    """One row a stream, one bar a lease; dotted while unassigned, crimson within a bar where two overlap."""
     told = group["streams_told"]
     sessions = sorted({one["client"] for stream in told for one in stream["readers"]})
     rows = [stream["stream"] for stream in told]
@@ -38,7 +36,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         {
             "type": "scatter",
             "mode": "lines",
-            "name": "nobody",
+            "name": "unassigned",
             "line": {"color": HARM, "width": 2, "dash": "dot"},
             "hoverinfo": "skip",
             "x": [at for _, since, until in idle for at in (since / 1e6, until / 1e6, None)],
@@ -53,7 +51,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
     if twice:
         traces.append(
             _bar(
-                "two at once",
+                "two readers",
                 HARM,
                 "",
                 [(one["stream"], one["at_us"], one["end_us"], "") for one in twice],
@@ -80,7 +78,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
 
 
 def unread(stream: dict[str, Any]) -> list[tuple[int, int]]:
-    """When nobody read a stream that was there, as (from, until), us."""
+    """When a stream was unassigned, as (from, until), us."""
     if stream["found_us"] is None:
         return []
     reached, gaps = stream["found_us"], []
@@ -136,9 +134,7 @@ def _bar(
 
 
 def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """How many streams each session reads (of many sessions: most and least), and below how many nobody
-    reads.
-    """
+    """Streams of each session (of many sessions: most and fewest), and below how many are unassigned."""
     told = group["balance"]
     x = [us / 1e6 for us in told["at_us"]]
     names = list(told["sessions"])
@@ -163,7 +159,7 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         ]
         traces = [
             _line(
-                "fewest of those that read",
+                "fewest",
                 x,
                 [min(counts) for counts in having],
                 {"color": INK, "dash": "dot", "width": 1.4},
@@ -172,7 +168,7 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         ]
     traces.append(
         {
-            **_line("nobody", x, told["unread"], {"color": HARM, "width": 1.6}),
+            **_line("unassigned", x, told["unread"], {"color": HARM, "width": 1.6}),
             "yaxis": "y2",
             "fill": "tozeroy",
             "fillcolor": HARM_VEIL,
@@ -182,11 +178,11 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         300,
         xaxis=axis(ticksuffix=" s", range=[0, until_us / 1e6], anchor="y2", nticks=8),
         yaxis=axis(
-            "streams each",
+            "streams per session",
             domain=[0.4, 0.98],
             **_whole([count for counts in told["sessions"].values() for count in counts]),
         ),
-        yaxis2=axis("unread", domain=[0, 0.3], **_whole(told["unread"])),
+        yaxis2=axis("unassigned", domain=[0, 0.3], **_whole(told["unread"])),
     )
     return {"data": traces, "layout": drawn}
 

@@ -1,7 +1,6 @@
-"""The report of a durable shared subscription: its sentence, figures, causes, who read what, balance,
-single messages.
+"""A group on the report's page: its sentence, figures, causes, leases, balance, single messages.
 
-Rules: as `sections`: what has nothing to say is left out, numbers come ready from the report's values.
+Rules: a section without content is left out; numbers come ready from the report's values.
 """
 
 from __future__ import annotations
@@ -119,16 +118,16 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
         "streams",
         "sessions",
         "published",
-        "twice",
+        "duplicates",
         "redelivered",
         "lost",
         "longest hand-over",
-        "without a reader",
+        "unassigned",
         "two readers",
     ]
     return head + section(
         "Every group",
-        "Times without a reader, and with two, are added up over a group's streams.",
+        "Unassigned time and time with two readers are summed over a group's streams.",
         table(heads, rows, ["harm" if group["lost"] else "" for _, group in pairs], words=2),
     )
 
@@ -142,7 +141,7 @@ def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> str:
         else "<b>none</b> were lost"
     )
     idle = (
-        f"; nobody read for <b>{span(group['unowned_us'])}</b>"
+        f"; its stream was unassigned for <b>{span(group['unowned_us'])}</b>"
         if group["unowned_us"] and group["streams"] == 1
         else ""
     )
@@ -151,12 +150,12 @@ def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> str:
         f"{plural(group['streams'], 'stream', 'streams')} of {escape(group['filter'])}"
     )
     told = (
-        f"{plural(group['published'], 'message', 'messages')} came to "
+        f"{plural(group['published'], 'message', 'messages')} published, "
         f"{plural(group['delivered'], 'delivery', 'deliveries')}"
     )
     leaders = f" Its leader changed {_times(group['leader_changes'])}." if group["leader_changes"] else ""
     leaders += (
-        f" Two sessions read one stream at once, {_times(group['two_readers'])}."
+        f" Two sessions held one stream at once, {_times(group['two_readers'])}."
         if group["two_readers"]
         else ""
     )
@@ -170,7 +169,7 @@ def _twice(count: int) -> str:
     return (
         f'<span class="harm">{plural(count, "message", "messages")} twice</span>'
         if count
-        else "<b>nothing twice</b>"
+        else "<b>no message twice</b>"
     )
 
 
@@ -188,9 +187,9 @@ def six_figures(group: dict[str, Any]) -> str:
         (
             number(group["messages_twice"]),
             "",
-            f"seen twice, in {number(group['duplicates'])} deliveries"
+            f"duplicates, in {number(group['duplicates'])} deliveries"
             if group["duplicates"] != group["messages_twice"]
-            else "seen twice",
+            else "duplicates",
             "harm" if group["duplicates"] else "zero",
         ),
         (number(group["redeliveries"]), "", "redelivered", "" if group["redeliveries"] else "zero"),
@@ -204,7 +203,7 @@ def six_figures(group: dict[str, Any]) -> str:
         ),
         (
             *_figure(group["unowned_us"]),
-            "without a reader" if group["streams"] == 1 else "without a reader, all streams together",
+            "unassigned" if group["streams"] == 1 else "unassigned, summed over streams",
             "harm" if group["unowned_us"] else "zero",
         ),
         (
@@ -221,15 +220,15 @@ def six_figures(group: dict[str, Any]) -> str:
         for value, unit, words, kind in told
     )
     also = [
-        (f"{number(group['reordered'])} out of their publisher's order", group["reordered"]),
-        (f"{number(group['lost_qos0'])} of quality of service 0 lost", group["lost_qos0"]),
-        (f"{number(group['waiting'])} not read by the end", group["waiting"]),
+        (f"{number(group['reordered'])} reordered", group["reordered"]),
+        (f"{number(group['lost_qos0'])} lost of QoS 0", group["lost_qos0"]),
+        (f"{number(group['waiting'])} not read at the end", group["waiting"]),
     ]
     happened = ", ".join(words for words, count in also if count)
     halves = (
         (
-            f"Half of the hand-overs took at most <b>{span(group['handover_us']['p50'])}</b>, 95 in 100 at "
-            f"most <b>{span(group['handover_us']['p95'])}</b>."
+            f"Hand-overs: p50 <b>{span(group['handover_us']['p50'])}</b>, p95 "
+            f"<b>{span(group['handover_us']['p95'])}</b>."
         )
         if group["handovers"] > 2
         else ""
@@ -273,19 +272,19 @@ def causes(run: dict[str, Any], group: dict[str, Any]) -> str:
         )
         worked = (
             f"For example {name}: acknowledged by {escape(example['ack_client'])} at "
-            f"{_at(run, example['ack_us'])}, delivered again to {escape(example['client'])} at "
+            f"{_at(run, example['ack_us'])}, delivered to {escape(example['client'])} at "
             f"{_at(run, example['at_us'])}."
         )
         roles = (
             ("acknowledged", example["ack_seq"]),
-            ("decided by", example["decided_seq"]),
+            ("deciding event", example["decided_seq"]),
             ("delivered", example["seq"]),
         )
         rows = ", ".join(f"{role} #{seq}" for role, seq in roles if seq is not None)
         shown.append(
             f"<div "
             f'class="cause"><b>{number(one["duplicates"])}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} '
-            f"They came {when}. {worked}</p>"
+            f"Delivered {when}. {worked}</p>"
             f"{squares({group['name']: one['duplicates']}, [group['name']])}<div "
             f'class="ids">rows of the trace: {rows}</div></div></div>'
         )
@@ -293,10 +292,10 @@ def causes(run: dict[str, Any], group: dict[str, Any]) -> str:
     if none:
         shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
     return section(
-        "Why they came twice",
+        "Causes of the duplicates",
         (
-            "One square is one delivery of what somebody had acknowledged. Every one has exactly one cause; "
-            "the causes add up to the total."
+            "One square is one delivery of an already acknowledged message. Each has exactly one cause, so the "
+            "causes add up to the total."
         ),
         "".join(shown),
     )
@@ -304,24 +303,21 @@ def causes(run: dict[str, Any], group: dict[str, Any]) -> str:
 
 def _readers(group: dict[str, Any], chart: str) -> str:
     few = (
-        f" The {len(group['streams_told'])} with the most trouble of {number(group['streams'])} streams."
+        f" The {len(group['streams_told'])} of {number(group['streams'])} streams with the longest unassigned or shared time."
         if group["streams"] > len(group["streams_told"])
         else ""
     )
-    says = (
-        f"One row a stream, one bar a stretch in which a session read it. Dotted: it was there, and nobody "
-        f"read it.{few}"
-    )
+    says = f"One row per stream, one bar per lease. Dotted: the stream existed and was unassigned.{few}"
     words = "; ".join(
         (
             f"{one['stream']}: "
-            f"{', '.join(dict.fromkeys(reader['client'] for reader in one['readers'])) or 'nobody'}"
+            f"{', '.join(dict.fromkeys(reader['client'] for reader in one['readers'])) or 'unassigned'}"
         )
         for one in group["streams_told"]
     )
     height = group_charts.readers_height(group)
     return (
-        f'<section><h2>Who read which stream</h2><p>{says}</p><figure><div class="chart" '
+        f'<section><h2>Leases of each stream</h2><p>{says}</p><figure><div class="chart" '
         f'style="height:{height}px" data-chart="{chart}" role="img" '
         f'aria-label="{escape(words)}"></div></figure></section>'
     )
@@ -340,12 +336,12 @@ def _streams(group: dict[str, Any]) -> str:
         for one in group["streams_told"]
     ]
     says = (
-        "A hand-over runs from the instant at which one session was done with a stream to that at which "
-        "another began to read it. Without a reader also counts before the first one."
+        "A hand-over is from the end of one session's lease of a stream to the start of another's. Unassigned "
+        "time includes the time before the first lease."
     )
-    heads = ["stream", "shared from, s", "hand-overs", "longest", "without a reader", "two readers at once"]
+    heads = ["stream", "discovered, s", "hand-overs", "longest", "unassigned", "two readers at once"]
     return section(
-        "Hand-over and idle time",
+        "Hand-overs and unassigned time",
         says,
         table(heads, rows, ["marked" if one["two_readers_us"] else "" for one in group["streams_told"]]),
     )
@@ -353,18 +349,18 @@ def _streams(group: dict[str, Any]) -> str:
 
 def _balance(group: dict[str, Any], chart: str) -> str:
     told = group["balance"]
-    says = "Streams that each session reads, over time; below, those that nobody reads."
+    says = "Streams leased to each session over time; bottom: unassigned streams."
     if len(told["sessions"]) > group_charts.LINES_MOST:
         says = (
-            f"Of {number(len(told['sessions']))} sessions, the most and the fewest streams that one of "
-            f"them reads, over time; below, the streams that nobody reads."
+            f"The most and the fewest streams leased to one of the {number(len(told['sessions']))} sessions, "
+            f"over time; bottom: unassigned streams."
         )
     words = "; ".join(
         f"{name}: at most {max(counts)}, {counts[-1]} at the end"
         for name, counts in list(told["sessions"].items())[: group_charts.LINES_MOST]
     )
     return (
-        f'<section><h2>How evenly they were dealt</h2><p>{says}</p><figure><div class="chart" '
+        f'<section><h2>Streams per session</h2><p>{says}</p><figure><div class="chart" '
         f'style="height:300px" data-chart="{chart}" role="img" '
         f'aria-label="{escape(words)}"></div></figure></section>'
     )
@@ -390,12 +386,12 @@ def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> str:
     )
     leases = group["leases_us"]
     says = (
-        f"No violation: a leader gives streams on {span(leases['leader'])} after a reader's last ping, "
-        f"a reader that hears nothing goes on for up to {span(leases['reader'])}, "
-        f"and a new leader knows nothing of it. What both get comes twice.{few}"
+        f"Not a violation of the protocol: a leader reassigns a stream {span(leases['leader'])} after the "
+        f"reader's last ping, a reader without an answer goes on for up to {span(leases['reader'])}, "
+        f"and a new leader has no record of it. What both receive are duplicates.{few}"
     )
     return section(
-        "Two readers at once", says, table(["stream", "read by", "from", "to", "for"], rows, words=2)
+        "Two readers at once", says, table(["stream", "readers", "from", "to", "duration"], rows, words=2)
     )
 
 
@@ -410,10 +406,10 @@ def _stories(group: dict[str, Any]) -> str:
         )
     return (
         section(
-            "Messages from start to finish",
+            "Single messages, publish to duplicate",
             (
-                "The first delivery of each cause, and what happened to its readers and leaders in between. "
-                "The number is the row of the trace."
+                "The first duplicate of each cause, with what its readers and leaders did in between. #n is the row "
+                "of the trace."
             ),
             "".join(parts),
         )
@@ -426,5 +422,5 @@ def _line(row: dict[str, Any], last: bool) -> str:
     kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
     return (
         f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span '
-        f'class="seq">#{row["seq"]}</span><span>{escape(event_words(row) + (", again" if last else ""))}</span></li>'
+        f'class="seq">#{row["seq"]}</span><span>{escape(event_words(row) + (", a duplicate" if last else ""))}</span></li>'
     )

@@ -15,36 +15,39 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        "Twice (duplicate)",
+        "Duplicate",
         (
-            "A delivery of a message that some session of the group had acknowledged before. Every delivery "
-            "after a message's first is judged; the headline counts messages."
+            "A delivery of a message that a session of the group had acknowledged before. Every delivery after "
+            "a message's first is judged; the headline counts messages, not deliveries."
         ),
     ),
     (
         "Redelivered",
-        "A further delivery of a message that nobody had acknowledged yet. Never added to the duplicates.",
+        "A further delivery of a message that no session had acknowledged yet. Not counted as a duplicate.",
     ),
     (
         "Lost",
         (
-            "Of quality of service 1 or 2, passed by the group's position, and never delivered or "
-            "acknowledged. Those of quality 0 are counted apart."
+            "A QoS 1 or 2 message that the group's position passed, and that was never delivered or "
+            "acknowledged. QoS 0 is counted separately."
         ),
     ),
     (
         "Reader",
         (
-            "A session that has been granted a stream, until it is taken back or its borrower is gone, "
-            "whether anything is there to read or not."
+            "A session that holds the lease of a stream: from the grant until the stream is revoked or its "
+            "borrower is gone, whether it has messages to read or not."
         ),
     ),
     (
         "Hand-over",
-        "From the end of one session's reading to the beginning of another's; nought when they overlap.",
+        "From the end of one session's lease to the start of the next; 0 when they overlap.",
     ),
-    ("Without a reader", "A stream that a leader has found and nobody reads, added up over streams."),
-    ("Out of order", "Delivered after a newer message of the same MQTT client and topic."),
+    (
+        "Unassigned",
+        "How long streams that a leader had discovered were leased to no session, summed over streams.",
+    ),
+    ("Reordered", "Delivered after a newer message of the same MQTT client and topic."),
 )
 
 _EVENTS: dict[str, str] = {
@@ -52,11 +55,11 @@ _EVENTS: dict[str, str] = {
     "message.stored": "stored in {topic} at offset {entry}",
     "message.delivered": "delivered to {client}",
     "message.acknowledged": "acknowledged by {client}",
-    "assignment.changed": "leader {ledger} offers the stream to {client}, from offset {entry} on",
+    "assignment.changed": "leader {ledger} assigns the stream to {client}, from offset {entry} on",
     "borrower.changed": "{client}'s borrower is {reason}: {detail}",
-    "borrower.dropped": "the leader knows {client} no more: {reason}",
+    "borrower.dropped": "the leader drops {client}: {reason}",
     "leader.elected": "leader {count} takes over",
-    "leader.ended": "leader {count} is no more: {reason}",
+    "leader.ended": "leader {count} ends: {reason}",
     "session.connected": "{client} connects ({reason})",
     "session.disconnected": "{client} is disconnected ({reason})",
     "group.destroyed": "the group is destroyed",

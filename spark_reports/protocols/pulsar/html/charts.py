@@ -1,4 +1,4 @@
-"""Charts of a failover: deliveries around it, where each cursor stood, and the sync lag.
+"""Charts of a failover: deliveries around it, cursors and ends of logs, and the sync lag.
 
 Rules: as `spark_reports.html.charts`.
 """
@@ -10,14 +10,14 @@ from typing import Any
 from spark_reports.html.charts import GREY, HARM, HARM_VEIL, INK, PROTOCOL, axis, layout, region_colour
 
 KINDS = (
-    ("duplicate", "twice", HARM, 1.0),
+    ("duplicate", "duplicates", HARM, 1.0),
     ("redelivery", "redelivered", INK, 0.9),
-    ("again", "repeats", GREY, 0.7),
+    ("again", "extra deliveries", GREY, 0.7),
 )
 
 
 def _instants(failover: dict[str, Any], top: float = 1.0) -> tuple[list[dict], list[dict]]:
-    """Dotted lines at the crash and the move, with their words."""
+    """Dotted lines at the crash and the move, with their labels."""
     moved, ended = failover["at_us"] / 1e6, failover["source_ended_us"] / 1e6
     marks = [(moved, "consumers move", "left")]
     if ended < moved:
@@ -51,8 +51,8 @@ def _instants(failover: dict[str, Any], top: float = 1.0) -> tuple[list[dict], l
 
 
 def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
-    """Deliveries around the failover at source and target, and below the messages that would come twice,
-    or still will.
+    """Deliveries around the failover at source and target, and below the duplicates that a move would cause,
+    or that are still to be delivered.
     """
     told, zoom = failover["series"]["deliveries"], failover["series"]["zoom"]
     width_s = zoom["bin_us"] / 1e6
@@ -63,7 +63,13 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
         first = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == "first"]
         traces.append(
             _bars(
-                first, zoom, f"first time, {cluster}", region_colour(cluster, clusters), scale, width_s, 0.75
+                first,
+                zoom,
+                f"first deliveries, {cluster}",
+                region_colour(cluster, clusters),
+                scale,
+                width_s,
+                0.75,
             )
         )
         for kind, words, colour, opacity in KINDS:
@@ -85,7 +91,7 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
             "line": {"color": HARM, "width": 1.6, "shape": "hv"},
             "fill": "tozeroy",
             "fillcolor": HARM_VEIL,
-            "name": "twice, if they moved; then still to come",
+            "name": "duplicates if moved then; after the move, still to come",
             "yaxis": "y3",
         }
     )
@@ -99,7 +105,7 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
         xaxis=axis(ticksuffix=" s", range=span, anchor="y3"),
         yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
         yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])),
-        yaxis3=axis("twice", domain=[0, 0.36], nticks=4, rangemode="tozero"),
+        yaxis3=axis("duplicates", domain=[0, 0.36], nticks=4, rangemode="tozero"),
     )
     return {"data": traces, "layout": drawn}
 

@@ -1,4 +1,4 @@
-"""“Under three strategies”: the same run with another way to tell progress, one column each; figures come
+"""“Under three strategies”: the same run with other ways to replicate acks, one column each; figures come
 ready from Spark.
 """
 
@@ -12,7 +12,7 @@ from spark_reports.protocols.pulsar.html.words import CAUSES
 
 FIGURES = (
     ("redelivered", "redeliveries"),
-    ("stranded", "stranded"),
+    ("not replicated", "stranded"),
     ("lost", "lost"),
     ("reordered", "reordered"),
 )
@@ -29,9 +29,9 @@ def comparison(run: dict[str, Any], failover: dict[str, Any]) -> str:
     head = "".join(f'<th scope="col">{escape(column["title"])}</th>' for column in columns)
     rows = [
         _row(
-            "seen twice",
+            "duplicates",
             [
-                f"{number(found['duplicates'])}{_bar(found['duplicates'], most)}" if found else "no move"
+                f"{number(found['duplicates'])}{_bar(found['duplicates'], most)}" if found else "no failover"
                 for found in figures
             ],
             "twice",
@@ -48,19 +48,19 @@ def comparison(run: dict[str, Any], failover: dict[str, Any]) -> str:
     rows += [_row(words, [number(found and found[name]) for found in figures]) for words, name in FIGURES]
     rows.append(
         _row(
-            "without deliveries",
+            "delivery gap",
             [
                 "–"
                 if not found or found["outage_us"] is None
                 else span(found["outage_us"])
                 if found["outage_us"]
-                else "no time"
+                else "0 ms"
                 for found in figures
             ],
         )
     )
     rows.append(_row("markers in the logs", [_cost(column["markers"]) for column in columns]))
-    rows.append(_row("requests beside the topic", [_cost(column["requests"]) for column in columns]))
+    rows.append(_row("sync requests outside the topic", [_cost(column["requests"]) for column in columns]))
     table = (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Under three strategies"><table '
         f'class="strategies"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
@@ -106,11 +106,7 @@ def _headline(columns: list[dict[str, Any]], figures: list[dict[str, Any] | None
         for column, found in zip(columns, figures, strict=True)
         if found and found["duplicates"] == fewest
     ]
-    says = (
-        "The same seed, the same publishes, faults and move; only the way in which progress is told differs."
-    )
+    says = "The same seed, publishes, faults and move; only the way in which acks are replicated differs."
     if len(best) == len(columns):
-        return f"{says} It makes no difference: {plural(fewest, 'message', 'messages')} twice under each."
-    return (
-        f"{says} Fewest twice: <b>{escape(' and '.join(best))}</b>, {plural(fewest, 'message', 'messages')}."
-    )
+        return f"{says} No difference: {plural(fewest, 'duplicate', 'duplicates')} under each."
+    return f"{says} Fewest duplicates: <b>{escape(' and '.join(best))}</b>, {number(fewest)}."

@@ -1,5 +1,5 @@
-"""The report's part about topic creation: who did not replicate and why, what waited while the delay was
-0, what was created or refused.
+"""Topic creation in a report: replicators that did not start and why, what waited meanwhile, and what was
+created or refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STILL = ("does not start", "connected, but stopped", NOT_CONNECTED)
 
 
 def sentence(run: dict[str, Any]) -> str | None:
-    """What a run without a failover says when it is about replicators; None when there is nothing to say."""
+    """The sentence about a run without a failover that is about replicators; None otherwise."""
     told = run.get("creation")
     if told is None:
         return None
@@ -26,9 +26,9 @@ def sentence(run: dict[str, Any]) -> str | None:
     if still:
         one = max(still, key=lambda other: other["waiting"])
         waits = (
-            f'<span class="harm">{plural(one["waiting"], "message waits", "messages wait")}</span>'
+            f'<span class="harm">{plural(one["waiting"], "message is waiting", "messages are waiting")}</span>'
             if one["waiting"]
-            else "nothing waits yet"
+            else "nothing is waiting yet"
         )
         others = (
             (
@@ -49,14 +49,14 @@ def sentence(run: dict[str, Any]) -> str | None:
     )
     if ever:
         return (
-            f"{which} runs at the end, after "
+            f"{which} is running at the end, after "
             f"{plural(sum(one['refused'] for one in ever), 'refusal', 'refusals')}."
         )
-    return f"{which} began at once."
+    return f"{which} started at the first attempt."
 
 
 def sections(run: dict[str, Any], chart: str) -> str:
-    """All that is told of a run; "" when there is nothing. `chart` names the place of the curves."""
+    """Its sections; "" when no replicator was refused and nothing was created. `chart` names the curves."""
     told = run.get("creation")
     if told is None:
         return ""
@@ -67,12 +67,12 @@ def sections(run: dict[str, Any], chart: str) -> str:
             "three" if any(one["curve"] for one in told["replicators"] if one["refused_at_us"]) else "low"
         )
         says = (
-            "Refused starts climb and messages wait. Below them replicationDelayInSeconds, which "
-            "dashboards show, is the age of the oldest pending send: a replicator that does not start has "
-            "none, and shows 0; one that a schema stopped shows how long it has stood."
+            "Top: starts refused so far. Middle: messages waiting to be replicated. Bottom: "
+            "replicationDelayInSeconds, the age of the oldest pending send. A replicator that does not start has no "
+            "pending send and reports 0; one that a schema stopped reports how long ago it stopped."
         )
         parts.append(
-            f'<section><h2>Refused starts, and what waited</h2><p>{says}</p><figure><div class="chart '
+            f'<section><h2>Refused starts and waiting messages</h2><p>{says}</p><figure><div class="chart '
             f'{height}" data-chart="{chart}" role="img" '
             f'aria-label="{escape(_words(told))}"></div></figure></section>'
         )
@@ -88,7 +88,7 @@ def drawn(run: dict[str, Any]) -> bool:
 def _words(told: dict[str, Any]) -> str:
     return "; ".join(
         (
-            f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} wait "
+            f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} waiting "
             "at the end"
         )
         for one in told["replicators"]
@@ -118,15 +118,23 @@ def _replicators(told: list[dict[str, Any]]) -> str:
     ]
     classes = ["harm" if one["end"] in STILL[:2] else "" for one in told]
     says = (
-        "A replicator asks the other side before it starts, and asks again for ever. Waiting: stored here "
-        "since its cursor opened, and not there at the end."
+        "A replicator checks the remote topic before it starts and retries without limit. Waiting: stored in the "
+        "source since its cursor was opened, and not in the remote cluster at the end."
     )
     return section(
         "Replicators",
         says,
         '<div class="starts">'
         + table(
-            ["", "topic", "at the end", "told, most recently", "starts refused", "first at, s", "waiting"],
+            [
+                "replicator",
+                "topic",
+                "final state",
+                "latest error",
+                "starts refused",
+                "first at, s",
+                "waiting",
+            ],
             rows,
             classes,
             words=4,
@@ -143,9 +151,9 @@ def _happened(told: dict[str, Any]) -> str:
         f" The first {len(rows)} of {number(told['happened_of'])}." if told["happened_of"] > len(rows) else ""
     )
     return section(
-        "What was created, changed, refused",
-        f"Topics, policies and schemas of each cluster, in order.{more}",
-        table(["at, s", ""], rows, words=2),
+        "Topics, policies and schemas created, changed or refused",
+        f"In all clusters, in order of time.{more}",
+        table(["at, s", "event"], rows, words=2),
     )
 
 

@@ -1,4 +1,4 @@
-"""The report's part about declared brokers: what each did, and how long messages waited for it."""
+"""Declared brokers in a report: what each sent, and how long messages took to leave it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ FIT = (
 
 
 def sentence(run: dict[str, Any]) -> str | None:
-    """What a run without a failover says when it declares brokers and somebody read from them; None
-    otherwise.
-    """
+    """The sentence about a run that declares brokers with subscriptions; None otherwise."""
     told = run.get("latency")
     if told is None or not told["readers"]:
         return None
     slowest = max(told["readers"], key=lambda one: one["mean_us"])
-    others = f", the slowest of {number(len(told['readers']))} readers," if len(told["readers"]) > 1 else ""
+    others = (
+        f", the slowest of {number(len(told['readers']))} subscriptions," if len(told["readers"]) > 1 else ""
+    )
     return (
-        f"{_name(slowest)}{others} had a message <b>{span(slowest['mean_us'])}</b> after its publishing on "
+        f"{_name(slowest)}{others} received messages <b>{span(slowest['mean_us'])}</b> after publishing on "
         f"average, <b>{span(slowest['p99_us'])}</b> at p99."
     )
 
 
 def sections(run: dict[str, Any]) -> str:
-    """All that is told of a run; "" when it declares no brokers."""
+    """Its sections; "" when it declares no brokers."""
     told = run.get("latency")
     if told is None:
         return ""
@@ -49,13 +49,13 @@ def _readers(told: list[dict[str, Any]]) -> str:
         for one in told
     ]
     says = (
-        f"From publishing until a message has left the broker, for each reader of a topic on a declared "
+        f"From publishing until the message has left the broker, for each subscription of a topic on a declared "
         f"broker; percentiles by nearest rank. {FIT}"
     )
     return section(
         "Latency",
         says,
-        table(["reader", "topic", "in", "messages", "mean", "half", "p99", "greatest"], rows, words=3),
+        table(["subscription", "topic", "cluster", "messages", "mean", "p50", "p99", "max"], rows, words=3),
     )
 
 
@@ -80,14 +80,14 @@ def _brokers(told: list[dict[str, Any]]) -> str:
         for one in told
     ]
     says = (
-        "What left each broker. It serves one dispatch after another, each for its service time or as long "
-        "as its bytes need at its bandwidth, whichever is longer; “at most” is the busiest second."
+        "What each broker sent. It serves one dispatch after another; each takes its service time, or the time "
+        "that its bytes need at its bandwidth, whichever is longer. Peak: the busiest second."
     )
     return section(
         "Brokers",
         says,
         table(
-            ["broker", "in", "a dispatch", "bandwidth", "dispatches", "busy", "sent", "at most"],
+            ["broker", "cluster", "service time", "bandwidth", "dispatches", "busy", "sent", "peak"],
             rows,
             words=2,
         ),

@@ -1,6 +1,4 @@
-"""The report's part about tenants on the move: the five steps, what crossed the link, and what the switch
-cost.
-"""
+"""Migrations in a report: the five steps, the traffic between the clusters, and what the switch cost."""
 
 from __future__ import annotations
 
@@ -11,23 +9,23 @@ from spark_reports.html.numbers import number, plural, seconds, size, span
 from spark_reports.html.parts import section, table
 
 STATES = {
-    None: "not begun",
-    "began": "under way",
-    "finished": "through",
+    None: "not started",
+    "began": "running",
+    "finished": "finished",
     "failed": "failed",
-    "undone": "taken back",
+    "undone": "rolled back",
 }
-ENDS = {None: "not at its end", "finished": "finished", "rolled-back": "rolled back"}
+ENDS = {None: "not finished", "finished": "finished", "rolled-back": "rolled back"}
 BY_MAP = ("migration", "roll-back", "blue-green")
 
 
 def sections(run: dict[str, Any]) -> str:
-    """All that is told of a run; "" when nobody moves."""
+    """Its sections; "" without a migration."""
     return "".join(_migration(run, one) for one in run.get("migrations", []))
 
 
 def sentence(run: dict[str, Any]) -> str | None:
-    """What a run without a failover says when a tenant was to move in it; None when there is none."""
+    """The sentence about a run without a failover in which a migration was started; None without one."""
     told = run.get("migrations")
     if not told:
         return None
@@ -59,10 +57,10 @@ def _migration(run: dict[str, Any], one: dict[str, Any]) -> str:
     ]
     classes = ["harm" if step["failures"] else "" for step in one["steps"]]
     steps = section(
-        f"{one['tenant']}: the steps of its move",
+        f"{one['tenant']}: migration steps",
         says,
         table(
-            ["step", "at the end", "what stopped it", "attempts", "began, s", "over, s"],
+            ["step", "final state", "failures", "attempts", "started, s", "finished, s"],
             rows,
             classes,
             words=3,
@@ -73,7 +71,7 @@ def _migration(run: dict[str, Any], one: dict[str, Any]) -> str:
 
 def _switched(one: dict[str, Any]) -> str:
     if not one["mapped"]:
-        return "The map was not changed."
+        return "The tenant map was not changed."
     told = ", ".join(f"to {escape(row['to'])} at {seconds(row['at_us'])} s" for row in one["mapped"])
     last_us = max((client["came_us"] for client in one["clients"]), default=None)
     switched_us = one["mapped"][0]["at_us"]
@@ -86,7 +84,7 @@ def _switched(one: dict[str, Any]) -> str:
         if last_us is not None and last_us >= switched_us
         else ""
     )
-    return f"The map was switched {told}.{came}"
+    return f"The tenant map was switched {told}.{came}"
 
 
 def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
@@ -109,7 +107,7 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
         for source, target, way in ((one["from"], one["to"], there), (one["to"], one["from"], back))
     ]
     asked = f"{plural(lookups['answered'], 'request', 'requests')} answered by the LookupService" + (
-        f", {number(lookups['failed'])} in vain" if lookups["failed"] else ""
+        f", {number(lookups['failed'])} failed" if lookups["failed"] else ""
     )
     cost = [
         [
@@ -130,19 +128,19 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
     heads = [
         "subscription",
         "moved",
-        "as",
+        "mode",
         "at, s",
-        "twice",
+        "duplicates",
         "redelivered",
-        "stranded",
+        "not replicated",
         "lost",
-        "out of order",
-        "outage",
+        "reordered",
+        "delivery gap",
     ]
     bill = (
         section(
-            f"{one['tenant']}: what it cost",
-            "Counted like any failover, from the switch of the map on.",
+            f"{one['tenant']}: effect on subscriptions",
+            "Counted like any failover, from the switch of the tenant map on.",
             table(heads, cost, classes, words=3),
         )
         if cost
@@ -150,9 +148,9 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
     )
     return (
         section(
-            f"{one['tenant']}: what crossed the link",
-            f"Copies sent, resends too, and tellings of what is acknowledged. {asked}.",
-            table(["way", "copies", "tellings", "their size"], ways),
+            f"{one['tenant']}: traffic between the clusters",
+            f"Messages replicated, resends included, and ack-state sync requests. {asked}.",
+            table(["direction", "messages", "sync requests", "size of requests"], ways),
         )
         + bill
     )

@@ -88,7 +88,7 @@ def _overview(pairs: list[tuple[dict, dict]]) -> str:
         + scrolling(
             '<table><thead><tr><th>run</th><th class="left">subscription</th><th '
             'class="left">moved</th><th>at, s</th>'
-            f"<th>twice</th><th>redelivered</th><th>stranded</th><th>lost</th><th>outage</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"<th>duplicates</th><th>redelivered</th><th>not replicated</th><th>lost</th><th>delivery gap</th></tr></thead><tbody>{rows}</tbody></table>"
         )
         + "</section>"
     )
@@ -105,29 +105,26 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         comparison(run, failover),
         what_if(run, failover["number"]),
         chart(
-            "Around the failover",
+            "Deliveries around the failover",
             (
-                "Deliveries to the subscription's consumers. Below: the messages that would come twice if "
-                "the consumers moved at that instant and, after the move, those still to come."
+                "Deliveries to the subscription's consumers. Bottom: before the move, how many duplicates a "
+                "move at that instant would cause; after it, how many are still to be delivered."
             ),
             f"timeline-{place}",
             "tall",
         ),
         chart(
-            "Where each cursor stood",
+            "Cursor and end of the log",
             (
-                "The thin line is the end of the log, the thick one the mark-delete, in entries. What lies "
-                "between is what a consumer starting there reads."
+                "Thin line: last entry of the log. Thick line: mark-delete position. Shaded: what a consumer that "
+                "starts there would read."
             ),
             f"positions-{place}",
             "wide",
         ),
         chart(
-            "How far behind",
-            (
-                f"Sync lag: the age of the oldest message that {failover['to']} holds and its cursor does "
-                "not cover."
-            ),
+            "Sync lag",
+            (f"Age of the oldest message that {failover['to']} stores and its cursor does not cover."),
             f"lag-{place}",
             "wide",
         ),
@@ -148,7 +145,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
 
 
 def _first_move(run: dict[str, Any]) -> dict[str, Any] | None:
-    """The failover under which a run's migrations are told: its first."""
+    """The failover under which a run's migrations are shown: its first."""
     return run["failovers"][0] if run["failovers"] else None
 
 

@@ -1,8 +1,8 @@
-"""Runs without a failover: each has a sentence of its own, about what it is about, and its tables; a job
-over several lists them first.
+"""Runs without a failover: each has a sentence about its main result, and its tables; a job over several
+lists them first.
 
-Rules: the sentence is the first that a system of the run has to say; a run about none of them says what
-markers cost it.
+Rules: the sentence is the first that a system of the run gives; a run about none of them states the cost of
+markers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spark_reports.html.replay import replay
 from spark_reports.protocols.pulsar.html import creation, latency, migration, sections, shadows
 
 DETAILED_MOST = 8
-"""Runs without a failover that are told at length; a job over many lists the others in its table."""
+"""Runs without a failover that are described in full; a job over many lists the others in its table."""
 
 SENTENCES = (migration.sentence, creation.sentence, shadows.sentence, latency.sentence, shadows.saving)
 """What went wrong before what went well."""
@@ -34,34 +34,29 @@ def articles(runs: list[dict[str, Any]], alone: bool) -> str:
 
 
 def overview(runs: list[dict[str, Any]]) -> str:
-    """One line each, and the page's own sentence where nobody failed over in any of them; "" without such
+    """One line each, and the headline where none of them has a failover; "" without such
     runs.
     """
     told = quiet(runs)
     if not told:
         return ""
     rows = [[escape(run["scenario"]), str(run["seed"]), _sentence(run)] for run in told]
-    more = f" The first {DETAILED_MOST} are told at length below." if len(told) > DETAILED_MOST else ""
+    more = f" The first {DETAILED_MOST} are described in full below." if len(told) > DETAILED_MOST else ""
     head = (
-        (
-            f"<h1>{plural(len(runs), 'run', 'runs')}, and nobody failed over in "
-            f"{'it' if len(runs) == 1 else 'any'}.</h1>"
-        )
+        (f"<h1>{plural(len(runs), 'run', 'runs')}, none with a failover.</h1>")
         if len(told) == len(runs)
         else ""
     )
     title = "Every run" if head else "Runs without a failover"
     return head + section(
         title,
-        f"What came of each.{more}",
-        '<div class="sentences">' + table(["run", "seed", ""], rows, words=3) + "</div>",
+        f"The main result of each.{more}",
+        '<div class="sentences">' + table(["run", "seed", "result"], rows, words=3) + "</div>",
     )
 
 
 def systems(run: dict[str, Any]) -> str:
-    """What a run has to say beside failovers and moves: topics that were created, shadow topics, declared
-    brokers.
-    """
+    """The sections beside failovers and migrations: topic creation, shadow topics, declared brokers."""
     return (
         creation.sections(run, f"creation-{run['run']}")
         + shadows.sections(run, f"shadows-{run['run']}")
@@ -77,7 +72,7 @@ def figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
 
 def _article(run: dict[str, Any], alone: bool) -> str:
     title = f"<h1>{_sentence(run)}</h1>" if alone else f'<h1 class="part-title">{_sentence(run)}</h1>'
-    dek = f'<p class="dek">{escape(run["title"])}: nobody failed over in this run.</p>'
+    dek = f'<p class="dek">{escape(run["title"])}: a run without a failover.</p>'
     kind = "" if alone else ' class="part"'
     return (
         f"<article{kind}>{title}{dek}"
@@ -98,7 +93,7 @@ def _sentence(run: dict[str, Any]) -> str:
         told["delivered"] for clusters in run["subscriptions"].values() for told in clusters.values()
     )
     share = run["marker_share"]["entries"]
-    cost = f"markers took <b>{share:.1%}</b> of the logs' entries" if share else "no marker was written"
+    cost = f"markers took <b>{share:.1%}</b> of the logs' entries" if share else "no markers were written"
     return (
         f"{plural(delivered, 'delivery', 'deliveries')}, and {cost}."
         if delivered

@@ -23,7 +23,7 @@ def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
     twice = (
         f'<span class="harm">{plural(failover["duplicates"], "message", "messages")} twice</span>'
         if failover["duplicates"]
-        else "<b>nothing twice</b>"
+        else "<b>no message twice</b>"
     )
     stranded = _stranded(failover)
     lost = (
@@ -63,7 +63,7 @@ def _stranded(failover: dict[str, Any]) -> str:
 def figures(failover: dict[str, Any]) -> str:
     """The six figures."""
     told = [
-        (number(failover["duplicates"]), "", "seen twice", "harm" if failover["duplicates"] else "zero"),
+        (number(failover["duplicates"]), "", "duplicates", "harm" if failover["duplicates"] else "zero"),
         (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
         (
             number(failover["stranded"]),
@@ -74,7 +74,7 @@ def figures(failover: dict[str, Any]) -> str:
             "harm" if failover["stranded_unprocessed"] else "zero",
         ),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
-        (*_span_figure(failover["outage_us"]), "without deliveries", ""),
+        (*_span_figure(failover["outage_us"]), "delivery gap", ""),
         (*_drained_figure(failover), ""),
     ]
     parts = "".join(
@@ -90,8 +90,8 @@ def figures(failover: dict[str, Any]) -> str:
         if not failover["duplicates"]
         else (
             f"An idempotent consumer would have had to remember "
-            f"<b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to let no "
-            f"duplicate through."
+            f"<b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to drop every "
+            f"duplicate."
         )
     )
     return f'<dl class="figures">{parts}</dl><p class="more">{_also(failover)} {remember}</p>'
@@ -127,12 +127,12 @@ def _also(failover: dict[str, Any]) -> str:
     ]
     told += [
         (
-            f"{number(failover['stranded_returned'])} of the stranded reached {escape(failover['to'])} later",
+            f"{number(failover['stranded_returned'])} not replicated at first reached {escape(failover['to'])} later",
             failover["stranded_returned"],
         )
     ]
     happened = ", ".join(words for words, count in told if count)
-    return f"Also {happened}." if happened else "Nothing came a third time, out of order, or expired."
+    return f"Also {happened}." if happened else "No extra deliveries, none reordered, expired or skipped."
 
 
 def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
@@ -148,7 +148,7 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
         heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
         shown.append(
             f'<div class="cause"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} '
-            f"{_worked(example)}</p>{squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>"
+            f"{_worked(example, failover['to'])}</p>{squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>"
         )
     none = [
         CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower()
@@ -157,23 +157,23 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
     ]
     shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
     return section(
-        "Why they came twice",
-        "One square is one message. Every one has exactly one cause; the causes add up to the total.",
+        "Causes of the duplicates",
+        "One square is one message. Each duplicate has exactly one cause, so the causes add up to the total.",
         "".join(shown),
     )
 
 
-def _worked(example: dict[str, Any] | None) -> str:
+def _worked(example: dict[str, Any] | None, to: str) -> str:
     if example is None:
         return ""
     name = escape(message_name(example["producer"], example["sequence_id"]))
     told = (
         f"For example {name}: acknowledged at {escape(example['x'])} at {seconds(example['ack_us'])} s, "
-        f"delivered again at {seconds(example['at_us'])} s."
+        f"delivered at {escape(to)} at {seconds(example['at_us'])} s."
     )
     if example.get("evidence"):
         told += (
-            f" What decided it, at {seconds(example['evidence']['at_us'])} s: "
+            f" Deciding event, at {seconds(example['evidence']['at_us'])} s: "
             f"{escape(event_words(example['evidence']))}."
         )
     return told
@@ -185,7 +185,7 @@ def _rows_named(example: dict[str, Any] | None) -> str:
     rows = [
         ("acknowledged", example["ack_seq"]),
         ("delivered", example["seq"]),
-        ("decided by", example.get("evidence_seq")),
+        ("deciding event", example.get("evidence_seq")),
     ]
     return (
         '<div class="ids">rows of the trace: '
@@ -204,28 +204,28 @@ def losses(failover: dict[str, Any]) -> str:
         if count
     ]
     says = (
-        f"Receipted, never acknowledged, and {escape(failover['to'])} cannot deliver them any more. "
+        f"Acknowledged to the producer, never acked by a consumer, and {escape(failover['to'])} can no longer deliver them. "
         f"{number(failover['lost_recovered']) if failover['lost_recovered'] else 'None'} of them "
-        f"{'was' if failover['lost_recovered'] == 1 else 'were'} delivered later after all."
+        f"{'was' if failover['lost_recovered'] == 1 else 'were'} delivered after a later failover."
     )
-    return section("Why they were lost", says, table(["", "lost"], rows))
+    return section("Causes of the losses", says, table(["cause", "lost"], rows))
 
 
 def forecast(failover: dict[str, Any]) -> str:
-    """What was foretold at the failover, beside what came."""
+    """The forecast at the failover, beside what happened."""
     told = failover.get("forecast")
     if not told:
         return ""
     rows = [
         [words, number(told.get(name)), number(failover[name])]
-        for name, words in (("duplicates", "seen twice"), ("lost", "lost"), ("stranded", "stranded"))
+        for name, words in (("duplicates", "duplicates"), ("lost", "lost"), ("stranded", "not replicated"))
         if name in told
     ]
     says = (
-        "The forecast counts what would happen if the source crashed at the instant of the move, nothing "
-        "more left it, and the consumers started at the target at once."
+        "The forecast assumes that the source crashes at the instant of the move, nothing more is replicated, "
+        "and the consumers start at the target at once."
     )
-    return section("Forecast and outcome", says, table(["", "forecast", "outcome"], rows))
+    return section("Forecast and actual", says, table(["figure", "forecast", "actual"], rows))
 
 
 def snapshots(failover: dict[str, Any]) -> str:
@@ -233,23 +233,23 @@ def snapshots(failover: dict[str, Any]) -> str:
     told = failover.get("snapshots") or []
     if not told:
         return section(
-            f"Snapshots asked for by {failover['from']}", "None was asked for before the move.", ""
+            f"Snapshots requested by {failover['from']}", "None was requested before the move.", ""
         )
     target, totals = failover["to"], failover.get("snapshot_totals") or {}
     usable = [entry for entry in told if _known(entry, failover)]
     age = (
-        f"No snapshot had reached {escape(target)} by then"
+        f"No update from a snapshot was applied at {escape(target)} before the move"
         if not usable
         else (
-            f"The newest that {escape(target)} knew of was <b>S{usable[-1]['snapshot']}</b>, asked for "
+            f"The newest one applied at {escape(target)} was <b>S{usable[-1]['snapshot']}</b>, requested "
             f"{span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
         )
     )
     says = (
-        f"<b>{number(totals.get('asked'))}</b> asked for in the whole run, "
-        f"<b>{number(totals.get('completed'))}</b> complete after {span(totals.get('taken_us'))} on average, "
-        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> cut "
-        f"off, <b>{number(totals.get('evicted'))}</b> evicted by the cache rule. {age}. The last {len(told)}:"
+        f"<b>{number(totals.get('asked'))}</b> requested in the whole run, "
+        f"<b>{number(totals.get('completed'))}</b> completed after {span(totals.get('taken_us'))} on average, "
+        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> "
+        f"abandoned, <b>{number(totals.get('evicted'))}</b> evicted from the cache. {age}. The last {len(told)}:"
     )
     rows, classes = [], []
     for entry in told:
@@ -270,8 +270,16 @@ def snapshots(failover: dict[str, Any]) -> str:
             ]
         )
         classes.append("marked" if entry["completed_us"] is not None and not _known(entry, failover) else "")
-    head = ["", "asked at", "complete after", "here up to", "used at", "evicted at", f"reached {target} at"]
-    return section(f"Snapshots asked for by {failover['from']}", says, table(head, rows, classes))
+    head = [
+        "snapshot",
+        "requested, s",
+        "completed after",
+        f"position in {failover['from']}",
+        "used, s",
+        "evicted, s",
+        f"applied at {target}, s",
+    ]
+    return section(f"Snapshots requested by {failover['from']}", says, table(head, rows, classes))
 
 
 def _known(snapshot: dict[str, Any], failover: dict[str, Any]) -> bool:
@@ -298,22 +306,22 @@ def consumers(failover: dict[str, Any]) -> str:
         for entry in told
     ]
     head = [
-        "",
+        "consumer",
         "delivered",
         "acknowledged",
-        "in hand at the move",
-        "slowest",
-        "of those acknowledged, came twice",
+        "unacked at the move",
+        "slowest ack",
+        "duplicates of its acks",
     ]
     return section(
         f"Per consumer at {failover['from']}",
-        "Before the move. “In hand” is delivered and not acknowledged since.",
+        "Before the move. Unacked: delivered and not acknowledged by then. Duplicates: messages that it had acknowledged and the target delivered.",
         table(head, rows),
     )
 
 
 def keys(failover: dict[str, Any]) -> str:
-    """Where order and repeats hurt most."""
+    """The keys with the most duplicates and reordered deliveries."""
     told = failover.get("worst_keys") or []
     rows = [
         [
@@ -326,9 +334,9 @@ def keys(failover: dict[str, Any]) -> str:
     ]
     return (
         section(
-            "The worst keys",
+            "Keys with the most duplicates",
             "Duplicates and reordered deliveries by producer and key.",
-            table(["producer", "key", "twice", "reordered"], rows, words=2),
+            table(["producer", "key", "duplicates", "reordered"], rows, words=2),
         )
         if rows
         else ""
@@ -350,8 +358,8 @@ def stories(failover: dict[str, Any]) -> str:
         )
     return (
         section(
-            "Messages from start to finish",
-            "The last duplicate of each of the worst keys. The number is the row of the trace.",
+            "Single messages, publish to duplicate",
+            "The last duplicate of each of the first keys above. #n is the row of the trace.",
             "".join(parts),
         )
         if parts
@@ -361,15 +369,15 @@ def stories(failover: dict[str, Any]) -> str:
 
 def _line(row: dict[str, Any], last: bool) -> str:
     kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
-    words = event_words(row) + (", again" if last else "")
+    words = event_words(row) + (", a duplicate" if last else "")
     return (
         f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span '
         f'class="seq">#{row["seq"]}</span><span>{escape(words)}</span></li>'
     )
 
 
-def run_tables(run: dict[str, Any]) -> str:
-    """What holds for the whole run: subscriptions by cluster and partition, and what markers cost."""
+def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
+    """A row a subscription and cluster, followed by its partitions if there are several."""
     rows = []
     for name, clusters in run["subscriptions"].items():
         for cluster, told in clusters.items():
@@ -389,14 +397,28 @@ def run_tables(run: dict[str, Any]) -> str:
                     ]
                     for part, inner in told["partitions"].items()
                 ]
+    return rows
+
+
+def run_tables(run: dict[str, Any]) -> str:
+    """What holds for the whole run: subscriptions by cluster and partition, and what markers cost."""
+    rows = _subscription_rows(run)
     parts = []
     if rows:
         parts.append(
             section(
                 "Per subscription, cluster and partition",
-                "Rows of the whole run; repeats outside any window.",
+                "Counts of the whole run; repeated: every further delivery in the same cluster.",
                 table(
-                    ["", "cluster", "delivered", "acknowledged", "repeated", "expired", "skipped"],
+                    [
+                        "subscription",
+                        "cluster",
+                        "delivered",
+                        "acknowledged",
+                        "repeated",
+                        "expired",
+                        "skipped",
+                    ],
                     rows,
                     words=2,
                 ),
@@ -416,10 +438,10 @@ def run_tables(run: dict[str, Any]) -> str:
     share = run["marker_share"]
     if share["entries"]:
         says = (
-            f"Markers take positions and bytes in every log that holds them: {share['entries']:.1%} of the "
-            f"entries and {share['bytes']:.1%} of the bytes of this run."
+            f"Markers are entries of the log: {share['entries']:.1%} of the entries and {share['bytes']:.1%} of "
+            f"the bytes of this run."
         )
         parts.append(
-            section("What the markers cost", says, table(["log", "kind", "entries", "bytes"], costs, words=2))
+            section("Cost of markers", says, table(["log", "kind", "entries", "bytes"], costs, words=2))
         )
     return "".join(parts)

@@ -1,5 +1,5 @@
-"""The report's part about shadow topics: what each saw and how late, what it saved, what was lost to the
-source's retention.
+"""Shadow topics in a report: what each could read and how late, what it saved, what the source's retention
+deleted before it was acked.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from spark_reports.html.charts import HARM, axis, layout
 from spark_reports.html.numbers import number, plural, seconds, size, span
 from spark_reports.html.parts import section, table
 
-REASONS = {"unread": "never handed out", "unacknowledged": "handed out, not acknowledged"}
+REASONS = {"unread": "not delivered", "unacknowledged": "delivered, not acked"}
 
 
 def sentence(run: dict[str, Any]) -> str | None:
-    """What a run without a failover says when a shadow topic lost or missed something; None otherwise."""
+    """The sentence about a run whose shadow topics lost or missed something; None otherwise."""
     told = run.get("shadows")
     if told is None:
         return None
@@ -28,7 +28,7 @@ def sentence(run: dict[str, Any]) -> str | None:
         )
     if unseen["unseen"]:
         return (
-            f"{escape(unseen['topic'])} never saw <span "
+            f"{escape(unseen['topic'])} cannot read <span "
             f'class="harm">{plural(unseen["unseen"], "entry", "entries")}</span> of '
             f"{escape(unseen['source'])}."
         )
@@ -36,14 +36,14 @@ def sentence(run: dict[str, Any]) -> str | None:
 
 
 def saving(run: dict[str, Any]) -> str | None:
-    """What a run says whose shadow topics worked as they should; None without shadow topics."""
+    """The sentence about a run whose shadow topics missed nothing; None without shadow topics."""
     told = run.get("shadows")
     if told is None:
         return None
     saved = sum(one["saved_bytes"] for one in told["topics"])
     return (
-        f"{_names(told)} saw all that {'its source' if len(told['topics']) == 1 else 'their sources'} "
-        f"wrote, and <b>{size(saved)}</b> were not stored again."
+        f"{_names(told)} read every entry of {'its source' if len(told['topics']) == 1 else 'their sources'}, "
+        f"and <b>{size(saved)}</b> were not stored a second time."
     )
 
 
@@ -52,20 +52,20 @@ def _names(told: dict[str, Any]) -> str:
 
 
 def sections(run: dict[str, Any], chart: str) -> str:
-    """All that is told of a run; "" when there is nothing. `chart` names the place of the curves."""
+    """Its sections; "" without shadow topics. `chart` names the place of the curves."""
     told = run.get("shadows")
     if told is None:
         return ""
     says = (
-        "Entries written by the source that the shadow's last confirmed entry had not reached. They are "
-        "there, and its readers cannot have them."
+        "Entries in the source's log beyond the shadow's last confirmed entry: stored, but its consumers cannot "
+        "read them yet."
     )
     words = "; ".join(
         f"{one['topic']}: at most {max(one['curve']['entries'])}, {one['unseen']} at the end"
         for one in told["topics"]
     )
     curve = (
-        f'<section><h2>Written, and not seen</h2><p>{says}</p><figure><div class="chart wide" '
+        f'<section><h2>Entries not readable yet</h2><p>{says}</p><figure><div class="chart wide" '
         f'data-chart="{chart}" role="img" aria-label="{escape(words)}"></div></figure></section>'
     )
     return _topics(told["topics"]) + curve + _lost(told["lost"])
@@ -87,19 +87,19 @@ def _topics(told: list[dict[str, Any]]) -> str:
         for one in told
     ]
     says = (
-        "A shadow reads its source's ledgers and stores nothing. Told: entries that its replicator named; "
-        "the others came into sight by the list of ledgers or by a later one. Saved: what a copy would "
-        "store at the end."
+        "A shadow reads its source's ledgers and stores nothing. Announced: entries whose position its "
+        "replicator sent; the others became readable through the list of ledgers or a later entry. Saved: what "
+        "a copy would store at the end."
     )
     head = [
         "shadow",
-        "of",
-        "in",
+        "source",
+        "cluster",
         "entries",
-        "told one by one",
-        "never seen",
-        "seen after, median",
-        "at most",
+        "announced",
+        "not readable at the end",
+        "readable after, p50",
+        "max",
         "saved",
     ]
     return section(
@@ -122,14 +122,14 @@ def _lost(told: list[dict[str, Any]]) -> str:
         for one in told
     ]
     says = (
-        "The source's retention knows nothing of its shadows' cursors (Apache Pulsar #18731): what it "
-        "deletes before they have acknowledged it never comes."
+        "The source's retention ignores its shadows' cursors (Apache Pulsar #18731): a message deleted before "
+        "they acked it is never delivered."
     )
     return section(
         "Lost to retention",
         says,
         table(
-            ["subscription", "of", "was", "messages", "first at, s", "which one"],
+            ["subscription", "topic", "state", "messages", "first at, s", "first message"],
             rows,
             ["harm"] * len(rows),
             words=3,
@@ -138,7 +138,7 @@ def _lost(told: list[dict[str, Any]]) -> str:
 
 
 def figure(run: dict[str, Any]) -> dict[str, Any]:
-    """Entries not seen over time, one line a shadow."""
+    """Entries not readable yet over time, one line a shadow."""
     dashes = ("solid", "dash", "dot", "dashdot")
     traces = [
         {
