@@ -14,8 +14,15 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.emqx import borrower as machine
 from simulator.protocols.emqx.borrower import Borrower, Faults, Timers
-from simulator.protocols.emqx.network import Address, Flight
-from simulator.protocols.emqx.protocol import END, LEADER_WANTED, BorrowerId, Message, Progress
+from simulator.protocols.emqx.protocol import (
+    END,
+    LEADER_WANTED,
+    Address,
+    BorrowerId,
+    Flight,
+    Message,
+    Progress,
+)
 from simulator.protocols.emqx.scenario.mqtt_topics import Subscription
 from simulator.trace.registry import NULL
 

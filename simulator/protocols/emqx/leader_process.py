@@ -10,13 +10,14 @@ drifts by what its own work takes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.emqx import leader as machine
+from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.leader import Leader, LeaderFaults
 from simulator.protocols.emqx.leader_store import REQUEST_TIMEOUT_US, Claim
-from simulator.protocols.emqx.network import Address, Flight
 from simulator.protocols.emqx.protocol import (
     CRASHED,
     END,
@@ -25,13 +26,12 @@ from simulator.protocols.emqx.protocol import (
     LEADER_MOVES,
     LEADING,
     STOPPED,
+    Address,
     BorrowerId,
+    Flight,
     Message,
 )
 from simulator.trace.registry import NULL
-
-if TYPE_CHECKING:
-    from simulator.protocols.emqx.runtime import Emqx
 
 TIMER_RANK = 3
 
@@ -49,6 +49,12 @@ class Chooser:
         return draw(self.key, self.count) % below
 
 
+class Elector(Protocol):
+    """What elected the leader, and forgets it when it ends: the registry of its node."""
+
+    def forget(self, group: str, leader: int) -> None: ...
+
+
 class LeaderProcess:
     """A leader at a node.
 
@@ -57,6 +63,7 @@ class LeaderProcess:
 
     __slots__ = (
         "system",
+        "elector",
         "group",
         "node",
         "number",
@@ -74,8 +81,18 @@ class LeaderProcess:
         "mailbox",
     )
 
-    def __init__(self, system: Emqx, group: str, node: str, number: int, cause: int, why: str) -> None:
-        self.system, self.group, self.node, self.number, self.state = system, group, node, number, LEADING
+    def __init__(
+        self,
+        system: ClusterState,
+        elector: Elector,
+        group: str,
+        node: str,
+        number: int,
+        cause: int,
+        why: str,
+    ) -> None:
+        self.system, self.elector, self.group, self.node = system, elector, group, node
+        self.number, self.state = number, LEADING
         kept = system.store.groups[group]
         faults = LeaderFaults(
             *(
@@ -230,7 +247,7 @@ class LeaderProcess:
         waiting, self.mailbox = self.mailbox, []
         for method, argument in waiting:
             if self.alive:
-                getattr(self, method)(argument)
+                _WAITED[method](self, argument)
 
     def _received(self, message: tuple[Flight, int]) -> None:
         self.receive(*message)
@@ -377,4 +394,13 @@ class LeaderProcess:
                     FREE,
                     self.number,
                 )
-        self.system.registries[self.node].forget(self.group, self.number)
+        self.elector.forget(self.group, self.number)
+
+
+_WAITED: dict[str, Callable[[LeaderProcess, Any], None]] = {
+    "renew_streams": LeaderProcess.renew_streams,
+    "periodical_actions": LeaderProcess.periodical_actions,
+    "heartbeat": LeaderProcess.heartbeat,
+    "_received": LeaderProcess._received,
+}
+"""What may stand in the mailbox of a leader that waits for the store."""

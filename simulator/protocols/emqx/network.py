@@ -8,37 +8,15 @@ lose, delay or double the next message of a kind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from simulator.protocols.emqx.protocol import END, Message
+from simulator.protocols.emqx.cluster_state import ClusterState
+from simulator.protocols.emqx.protocol import END, Address, Flight, Message
 from simulator.trace.registry import NULL
-
-if TYPE_CHECKING:
-    from simulator.protocols.emqx.runtime import Emqx
 
 WIRE_RANK = 2
 LATE_FACTOR = 3
 """A message that a link's `reordering` hits takes this many times its latency."""
-
-
-class Address(NamedTuple):
-    """Whom a message is for: `leader` by number, `registry`, or `borrower`; all at a node."""
-
-    node: str
-    process: str
-    leader: int = 0
-
-
-class Flight(NamedTuple):
-    """A message between nodes."""
-
-    number: int
-    message: Message
-    source: str
-    target: Address
-    sent_us: int
-    due_us: int
-    seq: int
 
 
 class Order(NamedTuple):
@@ -55,13 +33,19 @@ class Order(NamedTuple):
     skip: int = 0
 
 
+class Processes(Protocol):
+    """What knows the process that a message is for: `runtime.Emqx`."""
+
+    def deliver(self, flight: Flight, cause: int) -> bool: ...
+
+
 class Network:
     """What is on its way between nodes, by number."""
 
-    __slots__ = ("system", "count", "flights", "orders")
+    __slots__ = ("system", "processes", "count", "flights", "orders")
 
-    def __init__(self, system: Emqx) -> None:
-        self.system = system
+    def __init__(self, system: ClusterState, processes: Processes) -> None:
+        self.system, self.processes = system, processes
         self.count = 0
         self.flights: dict[int, Flight] = {}
         self.orders: list[Order] = []
@@ -175,7 +159,7 @@ class Network:
             seq = self._note(
                 "protocol.arrived", seq, target.node, flight.source, flight.number >> 1, flight.message
             )
-        if not system.deliver(flight, seq):
+        if not self.processes.deliver(flight, seq):
             self._note(
                 "protocol.lost",
                 seq,

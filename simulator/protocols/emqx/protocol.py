@@ -68,6 +68,26 @@ class Message(NamedTuple):
     epoch: int = 0
 
 
+class Address(NamedTuple):
+    """Whom a message is for: `leader` by number, `registry`, or `borrower`; all at a node."""
+
+    node: str
+    process: str
+    leader: int = 0
+
+
+class Flight(NamedTuple):
+    """A message between nodes."""
+
+    number: int
+    message: Message
+    source: str
+    target: Address
+    sent_us: int
+    due_us: int
+    seq: int
+
+
 # --- states
 
 Moves = dict[str, dict[str, str]]

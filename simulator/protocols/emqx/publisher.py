@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.distributions import Sampler, Span
 from simulator.kernel.random import stream_key
+from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.emqx.runtime import Emqx
     from simulator.scenarios.model import PublisherSpec
 
 PUBLISHER_RANK = 1
@@ -30,7 +30,7 @@ class Publisher:
 
     __slots__ = ("system", "spec", "name", "state", "published", "gaps", "waiting", "index")
 
-    def __init__(self, system: Emqx, spec: PublisherSpec) -> None:
+    def __init__(self, system: ClusterState, spec: PublisherSpec) -> None:
         self.system, self.spec, self.name = system, spec, spec.name
         self.state = PAUSED if spec.paused else RUNNING
         self.published = 0

@@ -8,14 +8,12 @@ leader is dead: until then the node follows it and passes connects on (`emqx_ds_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.leader_process import LeaderProcess
 from simulator.protocols.emqx.leader_store import Claim
-from simulator.protocols.emqx.network import Address, Flight
-
-if TYPE_CHECKING:
-    from simulator.protocols.emqx.runtime import Emqx
+from simulator.protocols.emqx.protocol import Address, Flight
 
 
 class Followed(NamedTuple):
@@ -27,12 +25,12 @@ class Followed(NamedTuple):
 
 
 class Registry:
-    """The electors of one node, by group."""
+    """The electors of one node, by group. `leaders` are those of all nodes, by number."""
 
-    __slots__ = ("system", "node", "electors")
+    __slots__ = ("system", "node", "leaders", "electors")
 
-    def __init__(self, system: Emqx, node: str) -> None:
-        self.system, self.node = system, node
+    def __init__(self, system: ClusterState, node: str, leaders: dict[int, LeaderProcess]) -> None:
+        self.system, self.node, self.leaders = system, node, leaders
         self.electors: dict[str, Followed] = {}
 
     def wanted(self, flight: Flight, cause: int) -> None:
@@ -73,10 +71,8 @@ class Registry:
         number = system.next_leader()
         if not store.claim(group, Claim(number, self.node, now), seen):
             return None
-        process = LeaderProcess(
-            system, group, self.node, number, cause, "first" if seen is None else "taken-over"
-        )
-        system.leaders[number] = process
+        why = "first" if seen is None else "taken-over"
+        self.leaders[number] = LeaderProcess(system, self, group, self.node, number, cause, why)
         return Followed(number, self.node, None)
 
     def forget(self, group: str, leader: int) -> None:

@@ -18,15 +18,15 @@ from simulator.kernel.clock import CONTINUES_RANK
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.agent import Agent
+from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.events import CODE
 from simulator.protocols.emqx.generations import in_turn, whose_turn_comes
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
 from simulator.protocols.emqx.reading import Reading
-from simulator.protocols.emqx.scenario.mqtt_topics import Subscription
+from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.emqx.runtime import Emqx
     from simulator.scenarios.model import SessionSpec
 
 SESSION_RANK = 4
@@ -67,7 +67,7 @@ class Session:
         "begun",
     )
 
-    def __init__(self, system: Emqx, spec: SessionSpec) -> None:
+    def __init__(self, system: ClusterState, spec: SessionSpec) -> None:
         self.system, self.spec, self.name, self.node = system, spec, spec.name, spec.node
         self.state = OFFLINE
         self.subscriptions: dict[int, Subscription] = {}
@@ -137,7 +137,7 @@ class Session:
         if not self.begun:
             self.begun = True
             for text in self.spec.subscriptions:
-                self.system.subscribe(self, text, seq)
+                self.subscribe(text, seq)
         self.be_due()
 
     def disconnect(self, cause: int, why: str = "closed") -> None:
@@ -208,20 +208,16 @@ class Session:
 
     # --- subscriptions
 
-    def subscribe(self, subscription: Subscription, cause: int) -> None:
-        """A new subscription, checked already."""
+    def subscribe(self, text: str, cause: int) -> None:
+        """The client subscribes, which changes nothing where it has that subscription."""
+        subscription = parse_subscription(text)
+        if subscription in self.subscriptions.values():
+            return  # MQTT accepts it; it is the same subscription
+        self.system.register(subscription, cause)
         number = self.subscription_count
         self.subscription_count += 1
         self.subscriptions[number] = subscription
-        seq = self.system.note(
-            "session.subscribed",
-            cause,
-            self.node,
-            self.system.group_name(subscription),
-            self.name,
-            number,
-            subscription.text,
-        )
+        seq = self._note_subscription("session.subscribed", cause, number, subscription)
         if subscription.group is not None:
             self.agent.borrow(number, subscription, seq)
         else:
@@ -229,17 +225,9 @@ class Session:
                 self.read(number, None, None, name, self.system.storage.streams[name].length, seq)
 
     def unsubscribe(self, number: int, cause: int) -> None:
-        """The client wants no more of it; a borrower stays until all is acknowledged, or its time is over."""
+        """The client unsubscribes; a borrower stays until all is acknowledged, or its time is over."""
         subscription = self.subscriptions.pop(number)
-        seq = self.system.note(
-            "session.unsubscribed",
-            cause,
-            self.node,
-            self.system.group_name(subscription),
-            self.name,
-            number,
-            subscription.text,
-        )
+        seq = self._note_subscription("session.unsubscribed", cause, number, subscription)
         for reading in list(self.readings.values()):
             if reading.subscription == number:
                 reading.released = True
@@ -248,6 +236,10 @@ class Session:
                     self._let_go(reading)
         if subscription.group is not None:
             self.agent.unsubscribe(number, seq)
+
+    def _note_subscription(self, event: str, cause: int, number: int, subscription: Subscription) -> int:
+        group = self.system.group_name(subscription)
+        return self.system.note(event, cause, self.node, group, self.name, number, subscription.text)
 
     # --- streams
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
+from simulator.protocols.emqx.cluster_state import NodeLink
 from simulator.protocols.emqx.commands.effects import HANDLERS
 from simulator.protocols.emqx.publisher import Publisher
-from simulator.protocols.emqx.runtime import Emqx, NodeLink
+from simulator.protocols.emqx.runtime import Emqx
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE
 from simulator.protocols.emqx.session import SESSION_RANK, Session
 from simulator.protocols.emqx.standing import borrower_name

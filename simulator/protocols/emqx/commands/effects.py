@@ -64,7 +64,7 @@ def subscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
             f"{session.name} is kept in memory: nothing would keep its place in a stream of the group",
             "use a durable session, or the filter alone",
         )
-    system.subscribe(session, arguments["topic"], begin())
+    session.subscribe(arguments["topic"], begin())
 
 
 def unsubscribe(system: Emqx, arguments: dict, begin: Begin) -> None:

@@ -1,0 +1,305 @@
+"""What every process of a simulated EMQX shares beside clock and trace: nodes, storage, the leaders' store,
+groups, messages, and a way to send to another process.
+
+Rules: one per world, made as `runtime.Emqx`, which also knows the processes. The modules of the processes
+import this one and not each other. Groups go by the scenario's names; one that a session asks for without
+declaration gets a name and begins now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from simulator.kernel.links import Link
+from simulator.log.columns import SharedColumn
+from simulator.protocols.emqx.events import CODE
+from simulator.protocols.emqx.figures import READS, Figures
+from simulator.protocols.emqx.leader_store import Committed, LeaderStore
+from simulator.protocols.emqx.protocol import Address, BorrowerId, Message
+from simulator.protocols.emqx.ranks import Rank, RankProgress
+from simulator.protocols.emqx.reading import Reading
+from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches
+from simulator.protocols.emqx.storage import Storage
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.settings import SETTINGS
+from simulator.system.system import System
+from simulator.trace.registry import NULL
+from simulator.trace.trace import Trace
+
+_STORED = CODE["message.stored"]
+FAULTY = (
+    "crashes",
+    "last-write-wins",
+    "resubscribes",
+    "multiply",
+    "kills-leader",
+    "forgotten",
+    "invalidates",
+)
+"""Values of options that are a known fault of the code."""
+
+
+class Node:
+    """A node of the cluster."""
+
+    __slots__ = ("name", "up")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.up = name, True
+
+
+class NodeLink(Link):
+    """A link between two nodes, with what may befall a message on it."""
+
+    __slots__ = ("loss_millionths", "duplication_millionths", "reordering_millionths")
+
+
+class Group(NamedTuple):
+    """A group by its name in the lab, with what a client writes to share in it."""
+
+    name: str
+    group: str
+    filter: str
+
+
+class Messages:
+    """Every stored message by number: who published it, its number there, its quality of service."""
+
+    __slots__ = ("publisher", "number", "quality", "length")
+
+    def __init__(self) -> None:
+        self.publisher, self.number, self.quality = SharedColumn(), SharedColumn(), SharedColumn()
+        self.length = 0
+
+    def add(self, publisher: int, number: int, quality: int) -> int:
+        """A new message; gives its number."""
+        place = self.length
+        for column, value in zip(self.columns, (publisher, number, quality), strict=True):
+            column.append_at(place, value)
+        self.length = place + 1
+        return place
+
+    @property
+    def columns(self) -> tuple[SharedColumn, SharedColumn, SharedColumn]:
+        return self.publisher, self.number, self.quality
+
+    @columns.setter
+    def columns(self, given: tuple[SharedColumn, SharedColumn, SharedColumn]) -> None:
+        self.publisher, self.number, self.quality = given
+
+
+class Wire(Protocol):
+    """What carries messages between processes: `network.Network`."""
+
+    def send(self, source: str, target: Address, message: Message, cause: int) -> None: ...
+
+
+class Reader(Protocol):
+    """What reads streams: `session.Session`."""
+
+    subscriptions: dict[int, Subscription]
+
+    def wake(self, number: int) -> None: ...
+
+    def read(
+        self,
+        subscription: int,
+        borrower: BorrowerId | None,
+        group: str | None,
+        stream: str,
+        position: int,
+        cause: int,
+    ) -> Reading: ...
+
+
+class ClusterState(System):
+    """The shared state. `runtime.Emqx` sets `sessions` and `network`."""
+
+    __slots__ = (
+        "node_names",
+        "nodes",
+        "storage",
+        "store",
+        "messages",
+        "sessions",
+        "leader_count",
+        "network",
+        "groups",
+        "settings",
+        "batch_size",
+        "max_inflight",
+        "individual",
+        "figures",
+    )
+
+    sessions: Mapping[str, Reader]
+    network: Wire
+
+    def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
+        super().__init__(scenario, seed, trace)
+        self.settings: dict[str, Any] = dict(scenario.settings)
+        self.node_names = sorted(scenario.nodes)
+        self.nodes = {name: Node(name) for name in self.node_names}
+        self.storage = Storage(self.setting("n_shards"))
+        self.store = LeaderStore()
+        self.messages = Messages()
+        self.leader_count = 0
+        self.figures = Figures()
+        self.groups: dict[str, Group] = {}
+        self.batch_size: int = self.setting("batch_size")
+        self.max_inflight: int = self.setting("max_inflight")
+        self.individual = self.name("individual")
+
+    def note(self, event: str, cause: int, *fields: int | str | None) -> int:
+        """Write a row of the control plane; the live figures read it."""
+        read = READS.get(event)
+        if read is not None:
+            read(self.figures, self.now_us, *fields)
+        return super().note(event, cause, *fields)
+
+    # --- what a protocol tells the world
+
+    def growing(self) -> dict[Any, Any]:
+        return {
+            "messages": self.messages.columns,
+            "streams": {name: stream.columns for name, stream in self.storage.streams.items()},
+        }
+
+    def adopt(self, grown: Mapping[Any, Any]) -> None:
+        self.messages.columns = grown["messages"]
+        for name, stream in self.storage.streams.items():
+            stream.columns = grown["streams"][name]
+
+    def depart(self) -> None:
+        super().depart()
+        for holder in (self.messages, *self.storage.streams.values()):
+            holder.columns = tuple(column.prefix(holder.length) for column in holder.columns)
+
+    def cut_back(self) -> None:
+        super().cut_back()
+        for holder in (self.messages, *self.storage.streams.values()):
+            for column in holder.columns:
+                column.cut(holder.length)
+
+    # --- settings
+
+    def setting(self, name: str) -> Any:
+        """A setting under the broker's name; spans are us."""
+        return self.settings[name] if name in self.settings else SETTINGS[name].default
+
+    def fault(self, name: str) -> bool:
+        """Whether a known fault of the code is in force, rather than the sane behaviour."""
+        return self.option(name) in FAULTY
+
+    # --- groups
+
+    def declare(self, name: str, group: str, wanted: str, start_us: int, cause: int) -> None:
+        """A group is there from now on, and what its filter matches is kept."""
+        self.groups[name] = Group(name, group, wanted)
+        self.store.groups[name] = Committed(
+            start_us, RankProgress(self.fault("replayedGeneration")), self.store.next_root()
+        )
+        self.storage.add_route(wanted)
+        self.note("group.declared", cause, name, start_us, Subscription(group, wanted).text)
+
+    def destroy(self, name: str, cause: int) -> None:
+        """A group is gone with its progress, and nothing is kept for it. Its leader finds out when it commits
+        next.
+        """
+        self.note("group.destroyed", cause, name)
+        del self.store.groups[name]
+        self.storage.remove_route(self.groups[name].filter)
+
+    def streams_of(self, name: str, start_us: int) -> list[tuple[str, Rank]]:
+        """The streams that a group shares which reads from an instant on: none while that is still to
+        come.
+        """
+        return self.storage.listed(self.groups[name].filter, start_us) if start_us <= self.now_us else []
+
+    def group_name(self, subscription: Subscription) -> str | None:
+        """The lab's name of the group that a subscription shares in; None for a private one."""
+        return next(
+            (one.name for one in self.groups.values() if (one.group, one.filter) == subscription), None
+        )
+
+    def subscription_of(self, name: str) -> Subscription:
+        """What a client writes to share in a group."""
+        return Subscription(self.groups[name].group, self.groups[name].filter)
+
+    def register(self, subscription: Subscription, cause: int) -> None:
+        """Keep messages for a new subscription: by its route, or by its group, which is declared if it was
+        not.
+        """
+        if subscription.group is None:
+            self.storage.add_route(subscription.filter)
+        elif self.option("emqxEdition") == "enterprise":
+            name = self.group_name(subscription) or self.new_group_name(subscription)
+            if name not in self.store.groups:
+                self.declare(name, subscription.group, subscription.filter, self.now_us, cause)
+        elif self.group_name(subscription) is None:
+            name = self.new_group_name(subscription)
+            self.groups[name] = Group(name, *subscription)
+
+    def new_group_name(self, subscription: Subscription) -> str:
+        """A name for a group that was not declared: the group's own, or what a client writes where that is
+        taken.
+        """
+        plain = "queue" if subscription.group == QUEUE else subscription.group
+        return plain if plain not in self.groups else subscription.text
+
+    def next_leader(self) -> int:
+        """The number of a new leader, from 1."""
+        self.leader_count += 1
+        return self.leader_count
+
+    # --- messages
+
+    def keep(
+        self, shard: int, topic: str, publisher: int, number: int, quality: int, size_bytes: int, cause: int
+    ) -> None:
+        """Store a published message where a route asks for it, and wake who reads its stream."""
+        if not self.storage.wanted(topic):
+            return
+        stream, new = self.storage.stream_for(shard, topic)
+        if new:
+            cause = self.note("stream.opened", cause, stream.name, stream.rank.shard, stream.rank.generation)
+        message = self.messages.add(publisher, number, quality)
+        seq = self.emit(
+            (
+                _STORED,
+                self.now_us,
+                cause,
+                NULL,
+                NULL,
+                self.name(stream.name),
+                publisher,
+                number,
+                stream.rank.generation,
+                stream.length,
+                NULL,
+                size_bytes,
+            )
+        )
+        stream.append(message, seq, self.now_us)
+        if new:
+            self._offer(stream.name, topic, seq)
+        self.wake(stream)
+
+    def _offer(self, stream: str, topic: str, cause: int) -> None:
+        """Private subscriptions read a new stream from its beginning."""
+        for session in self.sessions.values():
+            for number, subscription in session.subscriptions.items():
+                if subscription.group is None and matches(topic, subscription.filter):
+                    session.read(number, None, None, stream, 0, cause)
+
+    def wake(self, stream: Any) -> None:
+        """Something has happened to a stream: the readings that wait for it look again."""
+        readers, stream.readers = stream.readers, {}
+        for session, reading in readers:
+            self.sessions[session].wake(reading)
+
+    def quality(self, reading: Reading, offset: int) -> int:
+        """The quality of service with which a message was published."""
+        message = self.storage.streams[reading.stream].messages[offset]
+        return self.messages.quality[message]
