@@ -4,6 +4,7 @@ the protocol's own part.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,17 @@ if TYPE_CHECKING:
     from simulator.system.run_view import RunView
 
 
+NEVER_LEFT_OUT: dict[str, Callable[[], Any]] = {"clusters": dict, "forecast": dict, "failovers": list}
+"""Parts that frames and pictures read in every protocol; one that its view leaves out is empty."""
+
+
 def view(run: RunView, protocol: Manifest, judged_us: int | None = None) -> dict[str, Any]:
     """Everything that the diagram shows at this instant; broken claims only up to `judged_us` where that
     is given.
     """
     runtime = run.runtime
     violations = run.violations if judged_us is None else run.violations_until(judged_us)
-    return {
+    shown = {
         "at_us": runtime.now_us,
         "seq": runtime.seq,
         "branch": run.branch,
@@ -27,3 +32,6 @@ def view(run: RunView, protocol: Manifest, judged_us: int | None = None) -> dict
         "violations": [asdict(violation) for violation in violations],
         **protocol.view(run),
     }
+    for part, empty in NEVER_LEFT_OUT.items():
+        shown.setdefault(part, empty())
+    return shown

@@ -64,11 +64,6 @@ class SingleLog(System):
         super().__init__(scenario, seed, trace)
         self.servers: dict[str, Server] = {}
 
-    @property
-    def topic_names(self) -> dict[str, list[str]]:
-        """By server its log."""
-        return {name: [name] for name in self.servers}
-
 
 def crash(system: SingleLog, arguments: dict, begin: Begin) -> None:
     """server.crash: the server dies."""
