@@ -63,7 +63,7 @@ def test_both_commands_give_the_same_report(master: str, tmp_path: Path) -> None
             check=False,
         )
         assert said.returncode == 0, said.stderr[-3000:]
-        assert "twice" in said.stdout
+        assert "7 duplicates" in said.stdout
     one, other = (
         json.loads((tmp_path / name / "report.json").read_text()) for name in ("by-module", "by-submit")
     )
