@@ -20,9 +20,6 @@ TABLES = (
     "spark_reports/protocols/table.py",
 )
 
-STILL_NAMING = ("simulator/stories.py",)
-"""To be removed: sections, settings and commands; the stories of failover and group."""
-
 NAME = re.compile("|".join(PROTOCOLS), re.IGNORECASE)
 
 
@@ -44,18 +41,9 @@ def test_outside_its_folder_no_module_names_a_protocol() -> None:
     offences = [
         f"{name}:{line} {what}"
         for name, path in _generic_modules()
-        if not name.startswith(STILL_NAMING)
         for line, what in _named(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert not offences, "\n" + "\n".join(offences)
-
-
-def test_what_still_names_a_protocol_is_listed() -> None:
-    naming = [
-        name for name, path in _generic_modules() if any(_named(ast.parse(path.read_text(encoding="utf-8"))))
-    ]
-    idle = [one for one in STILL_NAMING if not any(name.startswith(one) for name in naming)]
-    assert not idle, "they name no protocol now: take them out of STILL_NAMING"
 
 
 def test_the_search_finds_imports_names_and_strings() -> None:

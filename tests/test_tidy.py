@@ -113,7 +113,7 @@ MAY_IMPORT_INSIDE_SIMULATOR = {
     "system": ("system", "scenarios", "kernel", "counting", "trace"),
     "counting": ("counting", "trace"),
     "checks": ("checks", "protocols", "scenarios", "trace"),
-    "story": ("story", "trace"),
+    "story": ("story", "counting", "trace"),
     "views": ("views", "system", "protocols"),
 }
 PROTOCOL_MAY_IMPORT = (
@@ -133,7 +133,8 @@ FRONT_DOOR = (
     "simulator.headless",
     "simulator.what_if",
     "simulator.comparison",
-    "simulator.stories",
+    "simulator.story.asked",
+    "simulator.protocols.emqx.stories.group_words",
     "simulator.protocols.pulsar.views.creation",
     "simulator.protocols.registry",
     "simulator.trace.registry",

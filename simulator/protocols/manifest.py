@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from simulator.story.asked import NO_STORIES, Stories
 from simulator.system.admin_tools import AdminError
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class Manifest:
     - `shared_types`: append-only types that worlds of a branch share, so that checkpoints name them only.
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
     - `tables()`: what a page draws of the code and never changes, such as state machines.
-    - `forecasts`, `inspection`, `admin`, `comparison`: see each; default: none of it.
+    - `forecasts`, `inspection`, `admin`, `comparison`, `stories`: see each; default: none of it.
     """
 
     name: str
@@ -168,3 +169,4 @@ class Manifest:
     inspection: Inspection = Inspection()
     admin: AdminTools = AdminTools()
     comparison: StrategyComparison | None = None
+    stories: Stories = NO_STORIES

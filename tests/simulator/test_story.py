@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from simulator import World, scenario_names
-from simulator.protocols.pulsar.stories.words import WHY
+from simulator.protocols.pulsar.stories.cast import groups, page, story_of
+from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES, WHY
 from simulator.protocols.pulsar.verdicts.migration_causes import CAUSES as OF_MIGRATION
 from simulator.protocols.pulsar.verdicts.replicated_causes import CAUSES as COUNTED
-from simulator.stories import CAUSES, KINDS, LOSSES, groups, page, story_of
 from tests.simulator.test_counting_causes import SECOND_US, acknowledged_at_a, after_crash, incomplete
 from tests.simulator.trace_builder import LATENCY_US, TraceBuilder
 

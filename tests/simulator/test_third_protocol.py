@@ -146,3 +146,8 @@ def test_a_trace_file_comes_back(tmp_path, suffix: str):
     )
     back = read_trace(path, vocabulary()).trace
     assert back.digest() == world.trace.digest() and back.rows() == world.trace.rows()
+
+
+def test_a_protocol_without_stories_has_no_cases():
+    world = run()
+    assert world.protocol.stories.cases(world.counted_whole()) == []

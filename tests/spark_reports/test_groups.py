@@ -9,7 +9,7 @@ import csv
 import pyarrow.parquet as parquet
 import pytest
 
-from simulator.stories import GROUP_CAUSES
+from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
 from spark_reports.protocols.emqx.counting import filter_of
 from spark_reports.protocols.emqx.html import charts as group_charts
 from spark_reports.protocols.emqx.html import groups

@@ -1,8 +1,7 @@
 """What a page asks about failovers that happened, and about shared groups: their messages by cause, one
 message's story, and what would have helped.
 
-A *case* is a failover or a group, numbered through: failovers in their order, then groups by name (a lab has
-the ones or the others).
+A *case* is what the protocol counts, such as a failover or a group, numbered from 0.
 Rules: each answer is about all that the lab's present branch has run, wherever it stands, so it stays while
 somebody steps through a story; counting a long run takes seconds, so it happens in a thread while the lab
 stands still. Arguments were checked by the view, what is not there is refused in words.
@@ -10,83 +9,47 @@ stands still. Arguments were checked by the view, what is not there is refused i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simulator.stories import (
-    groups,
-    page,
-    shared_groups,
-    shared_page,
-    shared_place_of,
-    shared_story,
-    story_of,
-)
+from simulator.story.asked import StoryCase
 from simulator.what_if import beside, looks
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import FIGURES as RISKS
 
-FIGURES = ("duplicates", "redeliveries", "stranded", "lost")
-SHARED_FIGURES = ("duplicates", "redeliveries", "lost")
-
 
 def why_twice(session: Session) -> Work:
-    """Every failover of the branch with its figures, what was foretold, and its messages in groups; every
-    shared group likewise.
-    """
+    """Every case of the branch with its figures, what was forecast, and its messages in groups."""
     world = session.world
+    stories = world.protocol.stories
 
-    def told(number: int, one: Any) -> dict[str, Any]:
-        names = {
-            "number": number,
-            "subscription": one.subscription,
-            "from": one.source,
-            "to": one.target,
-            "mode": one.mode,
-            "at_us": one.at_us,
-            "seq": one.opened_seq,
-        }
-        figures = {
-            name: getattr(one, name)
-            for name in (*FIGURES, "stranded_returned", "outage_us", "caught_up_us", "drained_us")
-        }
-        return {**names, **figures, "forecast": world.foretold(one.opened_seq), "groups": groups(one)}
+    def told(number: int, case: StoryCase) -> dict[str, Any]:
+        forecast_seq = stories.forecast_seq(case)
+        forecast = {} if forecast_seq is None else {"forecast": world.foretold(forecast_seq)}
+        return {"number": number, **stories.shown(case), **forecast}
 
-    def shared(number: int, name: str, one: Any) -> dict[str, Any]:
-        return {
-            "number": number,
-            "group": name,
-            "at_us": 0,
-            **{figure: getattr(one, figure) for figure in SHARED_FIGURES},
-            "groups": shared_groups(one),
-        }
-
-    failovers = yield in_thread(
-        lambda: [told(number, one) for number, one in enumerate(world.counted_whole().failovers)]
+    cases = yield in_thread(
+        lambda: [told(number, case) for number, case in enumerate(stories.cases(world.counted_whole()))]
     )
-    of_groups = [
-        shared(number, name, one)
-        for number, (name, one) in enumerate(sorted(world.counted_whole().groups.items()), len(failovers))
-    ]
     return {
         "branch": world.branch,
         "rows": world.counted_whole().upto_seq,
         "counted_to_us": world.furthest_us,
-        "failovers": failovers,
-        "shared": of_groups,
+        "failovers": [],
+        "shared": [],
+        stories.part: cases,
     }
 
 
 def messages(session: Session, failover: int, kind: str, cause: str, first: int, limit: int) -> Work:
     """A page of messages of one kind and cause."""
-    counted = yield from _case(session, failover)
-    if isinstance(counted, tuple):
-        _require_shared_kind(kind)
-        return (yield in_thread(lambda: shared_page(counted[1], cause, first, limit)))
-    _require_kind(counted, kind)
-    return (yield in_thread(lambda: page(counted, kind, cause, first, limit)))
+    stories = session.world.protocol.stories
+    case = yield from _case(session, failover)
+    _listed(session, case, kind)
+    return (yield in_thread(lambda: stories.page(case, kind, cause, first, limit)))
 
 
 def story(
@@ -94,17 +57,11 @@ def story(
 ) -> Work:
     """One message's story, named by its place in the list of its kind or by itself."""
     world = session.world
-    counted = yield from _case(session, failover)
-    if isinstance(counted, tuple):
-        _require_shared_kind(kind)
-        name, group = counted
-        listed = group.duplicates_list
-        if place is None and producer is not None and number is not None:
-            place = shared_place_of(group, producer, number)
-    else:
-        listed = _require_kind(counted, kind)
-        if place is None:
-            place = yield in_thread(lambda: listed.place_of(producer=producer, sequence_id=number))
+    stories = world.protocol.stories
+    case = yield from _case(session, failover)
+    listed = _listed(session, case, kind)
+    if place is None and producer is not None and number is not None:
+        place = yield in_thread(lambda: stories.place_of(case, kind, producer, number))
     if place is None or place >= len(listed):
         which = f"{producer}/{number}" if place is None else f"number {place}"
         raise Refused(
@@ -112,60 +69,41 @@ def story(
             f"Message {which} is not among the {len(listed)} of this kind.",
             "Choose one from the list.",
         )
-    if isinstance(counted, tuple):
-        case = listed[place]
-        beats = yield in_thread(lambda: shared_story(world.trace, name, case))
-    else:
-        case, beats = yield in_thread(
-            lambda: story_of(world.trace, counted, kind, place, world.counted_whole().upto_seq)
-        )
-    told = [asdict(beat) for beat in beats]
+    found = yield in_thread(
+        lambda: stories.story(world.trace, case, kind, place, world.counted_whole().upto_seq)
+    )
     return {
         "failover": failover,
         "kind": kind,
         "place": place,
         "of": len(listed),
-        "producer": case.producer,
-        "sequence_id": case.sequence_id,
-        "cause": case.cause,
-        "beats": told,
+        "producer": found.producer,
+        "sequence_id": found.sequence_id,
+        "cause": found.cause,
+        "beats": [asdict(beat) for beat in found.beats],
     }
 
 
 def _case(session: Session, number: int) -> Work:
-    """A counted failover, or (name, counted group)."""
+    """A case of the branch by its number."""
+    stories = session.world.protocol.stories
     counted = yield in_thread(session.world.counted_whole)
-    cases = [*counted.failovers, *sorted(counted.groups.items())]
+    cases = stories.cases(counted)
     if number >= len(cases):
-        noun = "group" if counted.groups else "failover"
         raise Refused(
             "not-found",
-            f"There is no {noun} {number}.",
+            f"There is no {stories.noun} {number}.",
             f"So far there have been {len(cases)} on this branch, counted from 0.",
         )
     return cases[number]
 
 
-def _require_shared_kind(kind: str) -> None:
-    if kind != "duplicates":
-        raise Refused(
-            "bad-argument",
-            f"There is no kind {kind[:40]!r} of a group's messages.",
-            "There are stories of duplicates.",
-        )
-
-
-def _require_kind(counted: Any, kind: str) -> Any:
-    lists = {
-        "duplicates": counted.duplicates_list,
-        "redeliveries": counted.redelivered_list,
-        "stranded": counted.stranded_list,
-        "lost": counted.lost_list,
-    }
+def _listed(session: Session, case: StoryCase, kind: str) -> Sequence[Any]:
+    """The messages of a kind; refuses a kind that there is not."""
+    stories = session.world.protocol.stories
+    lists = stories.lists(case)
     if kind not in lists:
-        raise Refused(
-            "bad-argument", f"There is no kind {kind[:40]!r} of messages.", f"Kinds are {', '.join(lists)}."
-        )
+        raise Refused("bad-argument", stories.unknown_kind.format(kind=kind[:40]), stories.known_kinds)
     return lists[kind]
 
 

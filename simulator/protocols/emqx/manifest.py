@@ -4,6 +4,7 @@ from simulator.checks.knowledge import NoKnowledge
 from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
 from simulator.protocols.emqx.scenario import families
 from simulator.protocols.emqx.stability import tables
+from simulator.protocols.emqx.stories.asked import STORIES
 from simulator.protocols.emqx.summary_sections.groups import groups
 from simulator.protocols.emqx.system import build, flights
 from simulator.protocols.emqx.verdicts.groups import count_groups
@@ -23,4 +24,5 @@ MANIFEST = Manifest(
     changes=CHANGES,
     compared=COMPARED,
     tables=tables,
+    stories=STORIES,
 )

@@ -17,6 +17,7 @@ from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.storage.messages import MessageTable
+from simulator.protocols.pulsar.stories.asked import STORIES
 from simulator.protocols.pulsar.summary_sections import (
     acknowledgement_sync,
     audiences,
@@ -76,4 +77,5 @@ MANIFEST = Manifest(
     ),
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
+    stories=STORIES,
 )

@@ -20,7 +20,7 @@ from simulator.story.rows import rows_where
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
 
-_LISTS = {
+LISTS = {
     "duplicates": "duplicates_list",
     "redeliveries": "redelivered_list",
     "stranded": "stranded_list",
@@ -36,7 +36,7 @@ def groups(failover: CountedFailover) -> list[dict[str, Any]]:
     """
     found = []
     for kind, (heading, says) in KINDS.items():
-        listed = getattr(failover, _LISTS[kind])
+        listed = getattr(failover, LISTS[kind])
         causes = {"duplicates": failover.by_cause, "lost": failover.lost_by_cause}.get(
             kind, {"": len(listed)}
         )
@@ -97,9 +97,9 @@ def page(
 
 
 def _list_of(failover: CountedFailover, kind: str) -> LazyList:
-    if kind not in _LISTS:
-        raise ValueError(f"there is no kind {kind!r}: there are {', '.join(_LISTS)}")
-    return getattr(failover, _LISTS[kind])
+    if kind not in LISTS:
+        raise ValueError(f"there is no kind {kind!r}: there are {', '.join(LISTS)}")
+    return getattr(failover, LISTS[kind])
 
 
 def _mention(place: int, entry: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from simulator.stories import GROUP_CAUSES as CAUSES
+from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES as CAUSES
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
 from spark_reports.html.parts import section, table
 from spark_reports.html.replay import replay

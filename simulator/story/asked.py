@@ -1,0 +1,68 @@
+"""What a protocol answers about the stories of its messages: cases, lists of messages by cause, one story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from simulator.counting.results import CountedRun
+from simulator.story.step import Beat
+from simulator.trace.trace import Trace
+
+
+class StoryCase(NamedTuple):
+    """One thing whose messages have stories, such as a failover: how it was counted, and its name if any."""
+
+    name: str | None
+    counted: Any
+
+
+class Told(NamedTuple):
+    """A message with its story."""
+
+    producer: str
+    sequence_id: int
+    cause: str
+    beats: list[Beat]
+
+
+@dataclass(frozen=True, slots=True)
+class Stories:
+    """`part` is the key of the answer that lists the cases, `noun` what one is called.
+
+    - `cases(counted_run)`: in order, numbered from 0.
+    - `shown(case)`: what a list says of one; `forecast_seq(case)`: the row at which a forecast was made for
+      it, None where there is none.
+    - `lists(case)`: by kind the messages that have a story. `unknown_kind` and `known_kinds` word the refusal
+      of another kind; the first has a place for it.
+    - `page(case, kind, cause, first, limit)`: messages of a kind and cause.
+    - `place_of(case, kind, producer, sequence_id)`: a message's place in the list of its kind, or None.
+    - `story(trace, case, kind, place, upto_seq)`: that message's story.
+    """
+
+    part: str
+    noun: str
+    cases: Callable[[CountedRun], list[StoryCase]]
+    shown: Callable[[StoryCase], dict[str, Any]]
+    lists: Callable[[StoryCase], dict[str, Sequence[Any]]]
+    unknown_kind: str
+    known_kinds: str
+    page: Callable[[StoryCase, str, str, int, int], dict[str, Any]]
+    place_of: Callable[[StoryCase, str, str, int], int | None]
+    story: Callable[[Trace, StoryCase, str, int, int], Told]
+    forecast_seq: Callable[[StoryCase], int | None] = lambda case: None
+
+
+def _no_cases(counted: CountedRun) -> list[StoryCase]:
+    return []
+
+
+def _no_case(*asked: Any) -> Any:
+    raise LookupError("this protocol has no stories")
+
+
+NO_STORIES = Stories(
+    "failovers", "failover", _no_cases, _no_case, _no_case, "", "", _no_case, _no_case, _no_case
+)
+"""Of a protocol whose messages have no stories."""
