@@ -78,7 +78,7 @@ def open_things(lab: Lab):
     yield "a lit cone"
     page.locator(".mark-button").last.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("region", name="A look inside")).to_be_visible()
+    expect(page.get_by_role("region", name="Inspector")).to_be_visible()
     yield "a look inside"
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")

@@ -1,4 +1,4 @@
-"""The panel "Your own tools", driven as a person drives it: tool and cluster chosen, instants changed,
+"""The panel "pulsar-admin", driven as a person drives it: tool and cluster chosen, instants changed,
 text copied by button and key.
 """
 
@@ -39,7 +39,7 @@ def lab(make_lab):
 
 
 def panel(lab):
-    return lab.page.get_by_role("tabpanel", name="Your own tools")
+    return lab.page.get_by_role("tabpanel", name="pulsar-admin")
 
 
 def answer(lab, tool, cluster):

@@ -68,14 +68,14 @@ def test_one_clock_steers_all_columns_and_they_count_up(opened):
     wait_until(page, "() => !globalThis.failoverComparison.getState().playing")
     seek(page, 4_020_000)
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        "If billing moved from blue to green now, 39, 29 or 10 messages would come twice."
+        "If billing moved from blue to green now: 39, 29 or 10 duplicates."
     )
-    assert figures(page) == ["39 would come twice", "29 would come twice", "10 would come twice"]
+    assert figures(page) == [f"{number} duplicates if it moved now" for number in (39, 29, 10)]
     seek(page, 8_000_000)
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Since the move to green at 5.9 s, 58, 48 or 9 messages of billing came twice."
+        "Since the move to green at 5.9 s: 58, 48 or 9 duplicates of billing."
     )
-    assert figures(page) == ["58 came twice", "48 came twice", "9 came twice"]
+    assert figures(page) == ["58 duplicates", "48 duplicates", "9 duplicates"]
 
 
 def test_the_columns_say_in_words_and_numbers_what_they_draw(opened):
@@ -84,21 +84,17 @@ def test_the_columns_say_in_words_and_numbers_what_they_draw(opened):
     picture = page.get_by_role(
         "img",
         name=re.compile(
-            "^Acknowledgement-state sync: .*green knew at the move of 49. Since the move 9 messages "
-            "came twice"
+            "^Acknowledgement-state sync: .* 49 of them also in green at the failover. Since the failover: 9 "
+            "duplicates"
         ),
     )
     expect(picture).to_be_visible()
     table = page.get_by_role("table")
-    expect(
-        table.get_by_role("row", name=re.compile("^behind an unacknowledged message 0 43 0$"))
-    ).to_be_visible()
-    expect(table.get_by_role("row", name=re.compile("^came twice 58 48 9$"))).to_be_visible()
-    expect(
-        table.get_by_role("row", name=re.compile("^acknowledged after the last sync 0 0 9$"))
-    ).to_be_visible()
+    expect(table.get_by_role("row", name=re.compile("^behind an unacked message 0 43 0$"))).to_be_visible()
+    expect(table.get_by_role("row", name=re.compile("^duplicates 58 48 9$"))).to_be_visible()
+    expect(table.get_by_role("row", name=re.compile("^acked after the last sync 0 0 9$"))).to_be_visible()
     seek(page, 1_000_000)
-    expect(table.get_by_role("row", name=re.compile("^came twice – – –$"))).to_be_visible()
+    expect(table.get_by_role("row", name=re.compile("^duplicates – – –$"))).to_be_visible()
 
 
 def test_speed_scrub_and_steps_by_key(opened):
@@ -163,7 +159,7 @@ def test_a_column_opens_as_a_lab_at_the_instant_shown(opened):
 def test_a_run_in_which_nobody_moves_says_so(open_page):
     page = open_page("/compare/two-regions/")
     expect(page.get_by_role("alert")).to_contain_text(
-        "Nobody moves in this run, so there is nothing to compare."
+        "This run has no failover, so there is nothing to compare."
     )
 
 
@@ -171,11 +167,11 @@ def test_a_strategy_under_which_the_move_is_refused_says_why_and_the_others_play
     page = opened("tenant-moves")
     seek(page, 11_000_000)
     expect(page.get_by_role("region", name=COLUMNS[1], exact=True)).to_contain_text(
-        "The move did not come about under this strategy. migration.switch was refused"
+        "No failover under this strategy. migration.switch was refused"
     )
-    assert figures(page)[0] == "490 came twice" and figures(page)[2] == "31 came twice"
+    assert figures(page)[0] == "490 duplicates" and figures(page)[2] == "31 duplicates"
     expect(page.get_by_role("heading", level=1)).to_have_text(
-        "Since the move to green at 5.0 s, 490 or 31 messages of billing came twice."
+        "Since the move to green at 5.0 s: 490 or 31 duplicates of billing."
     )
 
 

@@ -22,7 +22,7 @@ def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
     lab.seek(12_000_000)
     panel = panel_of(lab)
     expect(panel.get_by_role("status")).to_have_text(
-        "The only replicator does not replicate; 70 messages wait, and the delay that dashboards show is 0."
+        "The only replicator is not replicating; backlog 70 messages, replicationDelayInSeconds 0."
     )
     one = panel.locator(".starts li")
     expect(one).to_contain_text("connected false · delay 0 s · backlog 70")
@@ -32,7 +32,7 @@ def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
     expect(panel.locator(".curves")).to_have_attribute(
         "aria-label",
         re.compile(
-            r"us to eu, orders: 14 starts refused so far; 70 messages wait now; the delay shown is 0 s"
+            r"us to eu, orders: 14 failed starts so far; backlog 70 messages; replicationDelayInSeconds 0"
         ),
     )
     wait_until(lab.page, "() => document.querySelectorAll('.creation .scatterlayer .trace').length === 3")
@@ -49,7 +49,7 @@ def test_both_sides_in_tables_and_what_differs_marked(open_lab):
     lab.seek(20_000_000)
     expect(topics.locator("tr.apart")).to_have_count(0)
     expect(panel_of(lab).get_by_role("status")).to_have_text(
-        "The only replicator runs: it found the same topic on the other side."
+        "The only replicator is running: its start check passed."
     )
 
 

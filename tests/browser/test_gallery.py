@@ -81,14 +81,14 @@ def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Si
     facts = page.locator("[data-facts='region-down']")
     expect(facts).to_contain_text("not played")
     page.get_by_role(
-        "button", name="Guess how many come twice: Region crash: duplicates since the last snapshot"
+        "button", name="Guess the number of duplicates: Region crash: duplicates since the last snapshot"
     ).click()
     page.keyboard.type("many")
     page.keyboard.press("Enter")
-    expect(page.get_by_label("How many messages will come twice")).to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("How many duplicates will there be")).to_have_attribute("aria-invalid", "true")
     page.keyboard.type("12")
     page.keyboard.press("Enter")
-    expect(facts).to_contain_text("you said 12, not played")
+    expect(facts).to_contain_text("your guess 12, not played")
     page.get_by_role("button", name="Region crash: duplicates since the last snapshot", exact=True).click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
@@ -104,9 +104,9 @@ def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Si
     page.evaluate(
         "() => globalThis.failoverLab.link.seek(globalThis.failoverLab.getState().welcome.until_us)"
     )
-    expect(page.get_by_text("7 messages twice; you said 12.")).to_be_visible()
+    expect(page.get_by_text("7 duplicates; your guess was 12.")).to_be_visible()
     page.goto(site.address)
-    expect(facts).to_have_text("10 s · 3 regions · 7 twice, you said 12")
+    expect(facts).to_have_text("10 s · 3 regions · 7 duplicates, your guess 12")
     expect(page.locator("[data-facts='three-regions']")).to_contain_text("not played")
 
 
@@ -116,11 +116,11 @@ def test_nothing_of_it_is_sent(open_gallery):
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
     page.get_by_role(
-        "button", name="Guess how many come twice: Region crash: duplicates since the last snapshot"
+        "button", name="Guess the number of duplicates: Region crash: duplicates since the last snapshot"
     ).click()
     page.keyboard.type("12")
     page.keyboard.press("Enter")
-    expect(page.locator("[data-facts='region-down']")).to_contain_text("you said 12")
+    expect(page.locator("[data-facts='region-down']")).to_contain_text("your guess 12")
     assert sent == []
 
 

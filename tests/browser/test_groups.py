@@ -25,49 +25,49 @@ def open_lab(make_lab):
 def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     lab = open_lab("groups-two-readers")
     page = lab.page
-    expect(page.get_by_role("tab", name="Handshakes")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("tab", name="Messages between nodes")).to_have_attribute("aria-selected", "true")
     lab.seek(11_000_000)
     expect(page.locator("[data-part=sentence]")).to_contain_text(
-        "ada and ben both read 1/1/meters/heat, and so with 1 other stream. The leader believes in ada and "
-        "knows nothing of ben."
+        "ada and ben both read 1/1/meters/heat and 1 other stream. In the leader's table it is assigned to "
+        "ada, not to ben."
     )
     expect(
         page.get_by_role(
-            "button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben"
+            "button", name="stream 1/1/meters/heat: leader's assignment: ada; read by ada and ben"
         ).first
     ).to_be_visible()
     expect(page.get_by_role("button", name="link between n1 and n2")).to_have_text("cut")
     expect(page.locator("[data-part=risk]")).to_contain_text("leader crash3131")
     page.get_by_role(
-        "button", name="stream 1/1/meters/heat: the leader says ada; read by ada and ben"
+        "button", name="stream 1/1/meters/heat: leader's assignment: ada; read by ada and ben"
     ).last.click()
     inside = page.locator("[data-part=inspector]")
-    expect(inside).to_contain_text("Two read it at once")
-    expect(inside.locator("tbody tr").first).to_have_text("committed1312 a leader crash forgets")
+    expect(inside).to_contain_text("It has two readers")
+    expect(inside.locator("tbody tr").first).to_have_text("committed1312 redelivered if the leader crashes")
     page.keyboard.press("Escape")
     page.keyboard.press("t")
     expect(page.locator("[data-part=mirror]")).to_contain_text(
-        "1/1/meters/heat: the leader believes in ada (granted); ada reads it, 25 of 25 delivered, 25 "
+        "1/1/meters/heat: assigned to ada (granted); ada reads it, 25 of 25 delivered, 25 "
         "acknowledged; ben reads it"
     )
     expect(page.locator("[data-part=mirror]")).to_contain_text(
-        "ben at n2 is online: borrower ben/0 is connected, reads on for 1.1 s if it hears nothing; its "
-        "leader does not know it."
+        "ben at n2 is online: borrower ben/0 is connected, keeps reading for 1.1 s without a ping "
+        "response; not in its leader's table."
     )
     expect(page.get_by_role("button", name="Fail over…")).to_have_count(0)
     page.keyboard.press("t")
-    page.get_by_role("button", name="Why twice?").click()
-    asked = page.get_by_role("tabpanel", name="Why twice?")
-    expect(asked).to_contain_text("deliveries came after somebody had acknowledged the message.")
-    asked.get_by_role("button", name="grid/53, delivered at 10.000 s: tell its story").click()
+    page.get_by_role("button", name="Why duplicates?").click()
+    asked = page.get_by_role("tabpanel", name="Why duplicates?")
+    expect(asked).to_contain_text("delivered after an acknowledgement of the same message.")
+    asked.get_by_role("button", name="grid/53, delivered at 10.000 s: show its story").click()
     story = page.get_by_role("region", name="Story of a message")
-    story.get_by_role("button", name="What ben tells of it reaches no leader").click()
-    for words in ("5 of 10", "6.300 s", "What ben tells of it reaches no leader (link-cut)."):
+    story.get_by_role("button", name="The progress of ben reaches no leader").click()
+    for words in ("5 of 10", "6.300 s", "The progress of ben reaches no leader (link-cut)."):
         expect(story).to_contain_text(words)
     lab.until("state.at_us === 6300000")
     story.get_by_role("button", name="Close the story").click()
     lab.seek(5_000_000)
-    expect(page.get_by_role("button", name="Why twice?")).to_be_hidden()
+    expect(page.get_by_role("button", name="Why duplicates?")).to_be_hidden()
     says = page.locator(".menu-says")
     page.get_by_role("button", name="client ben").click()
     page.get_by_role("menuitem", name="Connect it to n1 (takeover)").hover()
@@ -108,7 +108,7 @@ def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
     page = lab.page
     lab.seek(2_500_000)
     expect(page.locator("[data-part=sentence]")).to_contain_text(
-        "If the leader of meters crashed now, 10 messages would come again; if ben was killed, 10."
+        "If the leader of meters crashed now, 10 messages would be redelivered; if ben was killed, 10."
     )
     page.get_by_role("button", name="client ben").click()
     page.get_by_role("menuitem", name="Kill its session").hover()
@@ -118,7 +118,7 @@ def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
     page.get_by_role("menuitem", name="Kill its session").click()
     lab.until("state.view.sessions.ben.state === 'offline'")
     expect(page.locator("[data-part=sentence]")).to_contain_text(
-        "Nobody reads any stream. The leader believes that it is read."
+        "No stream is read. In the leader's table it is granted."
     )
     page.keyboard.press("b")
     expect(page.get_by_role("menu")).to_contain_text("Crash the leader of meters")
@@ -128,7 +128,7 @@ def test_a_thousand_streams_fold_to_strips_and_arrows_walk_among_the_clients(ope
     lab = open_lab("groups-thousand-streams")
     page = lab.page
     lab.seek(2_600_000)
-    expect(page.get_by_role("button", name="magnify 0/1: 125 streams")).to_be_attached()
+    expect(page.get_by_role("button", name="expand 0/1: 125 streams")).to_be_attached()
     page.keyboard.press("+")
     expect(page.get_by_role("button", name="stream 0/1/meters/").first).to_be_visible()
     page.keyboard.press("Space")
@@ -157,17 +157,17 @@ def test_a_stream_that_a_late_revoke_left_unread_is_said_so(open_lab):
     lab.seek(10_000_000)
     expect(page.locator("[data-part=sentence]")).to_have_text(
         re.compile(
-            r"Nobody reads \d/1/meters/heat. ada obeyed a late revoke; the leader has it as "
-            r"granted and asks "
-            r"for nothing."
+            r"No client reads \d/1/meters/heat. ada acted on a late revoke; in the leader's table "
+            r"it is still "
+            r"granted."
         )
     )
     page.keyboard.press("t")
     expect(page.locator("[data-part=mirror]")).to_contain_text(
-        "Nobody reads it: its owner obeyed a late revoke."
+        "Starved: its owner acted on a late revoke and does not read it."
     )
     page.keyboard.press("t")
-    page.get_by_role("tab", name="Rounds").click()
-    expect(page.get_by_role("tabpanel", name="Rounds")).to_contain_text(
-        "not stable: 1 stream not read: the owner obeyed a late revoke"
+    page.get_by_role("tab", name="Rebalances").click()
+    expect(page.get_by_role("tabpanel", name="Rebalances")).to_contain_text(
+        "not stable: 1 stream starved: granted, but the owner acted on a late revoke"
     )

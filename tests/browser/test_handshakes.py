@@ -1,4 +1,4 @@
-"""“Handshakes” as a person uses it: the tab of a group lab, messages in words and in the picture, a cone
+"""“Messages between nodes” as a person uses it: the tab of a group lab, messages in words and in the picture, a cone
 that lights everywhere, pan, zoom, a crowd.
 """
 
@@ -15,7 +15,7 @@ def picture(lab) -> str:
 def test_a_group_lab_shows_its_handshakes_and_a_message_lights_its_cone(make_lab):
     lab = make_lab("groups-two-readers").open("?panel=handshakes")
     lab.seek(10_500_000)
-    panel = lab.page.get_by_role("tabpanel", name="Handshakes")
+    panel = lab.page.get_by_role("tabpanel", name="Messages between nodes")
     expect(panel.locator(".says")).to_contain_text("lost")
     panel.locator("summary").click()
     lab.at_rest()
@@ -46,7 +46,7 @@ def test_a_group_lab_shows_its_handshakes_and_a_message_lights_its_cone(make_lab
 def test_two_hundred_sessions_are_shown_by_pages(make_lab):
     lab = make_lab("groups-thousand-streams").open("?panel=handshakes")
     lab.seek(2_300_000)
-    panel = lab.page.get_by_role("tabpanel", name="Handshakes")
+    panel = lab.page.get_by_role("tabpanel", name="Messages between nodes")
     expect(panel.locator(".pager")).to_contain_text("of 200 sessions")
     first = picture(lab)
     panel.get_by_role("button", name="Sessions after").click()
@@ -58,5 +58,5 @@ def test_two_hundred_sessions_are_shown_by_pages(make_lab):
 def test_a_lab_of_logs_has_no_such_tab(make_lab):
     lab = make_lab("two-regions").open()
     expect(lab.page.get_by_role("tab", name="Time")).to_be_visible()
-    expect(lab.page.get_by_role("tab", name="Handshakes")).to_have_count(0)
+    expect(lab.page.get_by_role("tab", name="Messages between nodes")).to_have_count(0)
     assert lab.troubles == []

@@ -86,10 +86,8 @@ def test_an_instant_as_typed(lab):
 def test_the_sentence_and_the_table_say_what_the_engine_counts(lab):
     lab.seek(5_118_000)
     figures = lab.state("state.view.forecast.billing.to['us-east']")
-    expect(lab.page.locator("[data-part=sentence]")).to_contain_text(
-        f"{figures['duplicates']} messages twice"
-    )
-    expect(lab.page.locator("[data-part=risk] tr").filter(has_text="seen twice")).to_contain_text(
+    expect(lab.page.locator("[data-part=sentence]")).to_contain_text(f"{figures['duplicates']} duplicates")
+    expect(lab.page.locator("[data-part=risk] tr").filter(has_text="duplicates")).to_contain_text(
         str(figures["duplicates"])
     )
 
@@ -138,7 +136,7 @@ def test_inside_a_marker_as_pip_33_prints_it(lab):
     mark = lab.page.locator(".mark-button[aria-label^='snapshot response']").first
     mark.focus()
     lab.page.keyboard.press("Enter")
-    panel = lab.page.get_by_role("region", name="A look inside")
+    panel = lab.page.get_by_role("region", name="Inspector")
     expect(panel.get_by_label("the marker as JSON")).to_contain_text(
         "ReplicatedSubscriptionsSnapshotResponse"
     )
@@ -150,10 +148,12 @@ def test_inside_a_marker_as_pip_33_prints_it(lab):
 
 def test_an_event_says_because_and_leads_to_its_instant(lab):
     lab.seek(5_118_000)
-    event = lab.at_rest().page.locator("[data-part=events] button.event").filter(has_text="answer of").nth(3)
+    event = (
+        lab.at_rest().page.locator("[data-part=events] button.event").filter(has_text="response of").nth(3)
+    )
     event.click()
     lab.until("state.at_us < 5118000")
-    expect(lab.page.locator(".because")).to_contain_text("because")
+    expect(lab.page.locator(".because")).to_contain_text("caused by")
     expect(
         lab.page.locator("[data-part=events] li.ahead").first,
         "what lies ahead on this branch stays in the list",
@@ -174,7 +174,7 @@ def test_the_event_list_shows_the_instant_also_after_a_seek_back(lab):
 def test_this_instant_in_words(lab):
     lab.seek(5_118_000)
     lab.page.keyboard.press("t")
-    words = lab.page.get_by_role("region", name="This instant in words")
+    words = lab.page.get_by_role("region", name="Text view of this instant")
     expect(words).to_contain_text("Mark-delete of billing: 7655:118")
     expect(words.get_by_role("heading", name="us-east")).to_be_visible()
     lab.page.keyboard.press("t")
@@ -189,7 +189,7 @@ def test_a_second_viewer_sees_the_same_and_cannot_control(lab, make_lab):
         lab.page.locator("[data-part=sentence]").text_content() or ""
     )
     viewer.page.keyboard.press("Space")
-    expect(viewer.page.get_by_role("alert").filter(has_text="You are watching this lab")).to_be_visible()
+    expect(viewer.page.get_by_role("alert").filter(has_text="You are viewing.")).to_be_visible()
     assert viewer.state("state.playing") is False
     viewer.page.keyboard.press("o")
     figures = viewer.page.locator("[data-part=failover-forecast]")
@@ -250,7 +250,7 @@ def test_a_dropped_line_is_said_and_resumed(lab):
     lab.page.context.set_offline(True)
     lab.page.evaluate("() => globalThis.failoverLab.dropLine()")
     expect(
-        lab.page.locator(".banner").filter(has_text=re.compile("line to the server is down|Connecting again"))
+        lab.page.locator(".banner").filter(has_text=re.compile("Connection lost|Reconnecting"))
     ).to_be_visible()
     lab.page.context.set_offline(False)
     lab.page.keyboard.press("ArrowRight")
@@ -299,7 +299,7 @@ def test_the_filter_of_steps_is_shown_and_follows_one_message(lab):
         ["protocol", "everything", "one message…", "subscription billing"]
     )
     chooser.select_option("message")
-    field = lab.page.get_by_label("Message to step along")
+    field = lab.page.get_by_label("Message to step by")
     field.fill("shop/40")
     field.press("Enter")
     lab.until("state.at_us > 2000000")
@@ -330,7 +330,7 @@ def test_an_open_dialog_pauses_playback_and_speaks_of_the_instant_shown(lab):
     expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"At {at_us / 1e6:.3f} s")
     target = dialog.locator("[name=to]").input_value()
     duplicates = lab.state(f"state.view.forecast.billing.to['{target}'].duplicates")
-    expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"{duplicates} message")
+    expect(dialog.locator("[data-part=failover-forecast]")).to_contain_text(f"{duplicates} duplicate")
     lab.page.keyboard.press("Escape")
     lab.until("state.playing")
     lab.page.keyboard.press("Space")

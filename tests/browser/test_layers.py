@@ -39,13 +39,13 @@ def test_a_client_from_inside(open_lab):
     expect(borrower.locator("path.move")).to_have_count(moves)
     expect(borrower.locator("rect.now")).to_have_count(1)
     leader = panel.locator("details[data-layer=leader] summary")
-    expect(leader).to_contain_text("does not know ben/0")
+    expect(leader).to_contain_text("ben/0 is not in its table")
     expect(panel.locator(".gap.by-messages")).to_contain_text("between n2 and n1")
     expect(panel.locator(".gap.by-messages")).to_contain_text("ping: lost")
     expect(panel.locator(".gap.by-calls").first).to_contain_text("subscribe $share/meters/")
     agent = panel.locator("details[data-layer=agent]")
     agent.locator("summary").press("Enter")
-    expect(agent).to_contain_text("listens to leader")
+    expect(agent).to_contain_text("leader")
     panel.locator("section.machine-of").first.get_by_role("button").click()
     expect(lab.page.locator("[data-part=lit]")).to_contain_text("borrower 0")
     lab.seek(500)  # before anybody is connected
@@ -54,12 +54,12 @@ def test_a_client_from_inside(open_lab):
 
 def test_the_clock_of_rounds_its_badge_and_the_figures(open_lab):
     lab = open_lab("groups-two-readers", "?panel=rounds")
-    panel = lab.page.get_by_role("tabpanel", name="Rounds")
+    panel = lab.page.get_by_role("tabpanel", name="Rebalances")
     lab.seek(4_000_000)
     expect(panel.locator(".badge.stable")).to_have_text("stable")
-    expect(panel.locator(".timers")).to_contain_text("next round")
+    expect(panel.locator(".timers")).to_contain_text("next rebalance")
     lab.seek(11_000_000)
-    expect(panel.locator(".badge")).to_have_text("stable for its leader, yet 2 streams are read by two")
+    expect(panel.locator(".badge")).to_have_text("stable for its leader, but 2 streams have two readers")
     figures = lab.state("state.view.groups.meters.figures")
     assert figures["two_readers_now"] == 2
     lab.at_rest()
@@ -70,18 +70,21 @@ def test_the_clock_of_rounds_its_badge_and_the_figures(open_lab):
             strict=True,
         )
     )
-    assert (shown["duplicates so far"], shown["read by two now"]) == (str(figures["duplicates"]), "2")
+    assert (shown["duplicates so far"], shown["streams with two readers"]) == (
+        str(figures["duplicates"]),
+        "2",
+    )
     tabs = [tab for tab in lab.page.get_by_role("tab").all_inner_texts() if tab]
-    assert tabs[:3] == ["Handshakes", "Layers", "Rounds"] and "Time" not in tabs
-    lab.page.get_by_role("tab", name="Rounds").focus()
+    assert tabs[:3] == ["Messages between nodes", "Layers", "Rebalances"] and "Time" not in tabs
+    lab.page.get_by_role("tab", name="Rebalances").focus()
     lab.page.keyboard.press("Home")
-    expect(lab.page.get_by_role("tabpanel", name="Handshakes")).to_be_visible()
+    expect(lab.page.get_by_role("tabpanel", name="Messages between nodes")).to_be_visible()
 
 
 def test_a_phone_shows_all_of_it(make_lab):
     lab = make_lab("groups-two-readers", viewport={"width": 390, "height": 844}).open("?panel=layers")
     lab.seek(11_000_000)
-    for name in ("Layers", "Rounds", "Handshakes"):
+    for name in ("Layers", "Rebalances", "Messages between nodes"):
         lab.page.get_by_role("tab", name=name).click()
         assert lab.at_rest().page.evaluate("() => document.scrollingElement.scrollWidth <= innerWidth"), name
     assert lab.troubles == []

@@ -8,52 +8,50 @@ from playwright.sync_api import expect
 
 
 def panel_of(lab):
-    return lab.page.get_by_role("tabpanel", name="Tenant's move")
+    return lab.page.get_by_role("tabpanel", name="Tenant migration")
 
 
 def test_a_tenants_scenario_opens_with_its_move_and_the_map_leads_clients_over(open_lab):
     lab = open_lab("tenant-moves")
-    expect(lab.page.get_by_role("tab", name="Tenant's move")).to_have_attribute("aria-selected", "true")
-    expect(panel_of(lab)).to_contain_text("Nobody moves. acme is in blue")
+    expect(lab.page.get_by_role("tab", name="Tenant migration")).to_have_attribute("aria-selected", "true")
+    expect(panel_of(lab)).to_contain_text("No migration is running. LookupService: acme is in blue")
     lab.seek(4_900_000)
     expect(panel_of(lab).locator(".says").first).to_contain_text("it is safe to switch")
-    expect(panel_of(lab).locator(".says").first).to_contain_text("17 messages twice")
+    expect(panel_of(lab).locator(".says").first).to_contain_text("17 duplicates")
     expect(panel_of(lab).locator(".steps li")).to_have_count(5)
     expect(panel_of(lab).locator(".waits li")).to_have_count(9)
     expect(panel_of(lab).locator(".unmet")).to_have_count(0)
     lab.seek(5_050_000)
     expect(panel_of(lab).locator("svg")).to_have_attribute(
         "aria-label",
-        "acme is in green, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.",
+        "acme is in green (LookupService). 0 clients in blue, 0 in green, 2 without a broker.",
     )
     lab.seek(11_000_000)
-    expect(panel_of(lab).locator(".says").first).to_contain_text(
-        "acme is in green, and nothing of it is left in blue"
-    )
+    expect(panel_of(lab).locator(".says").first).to_contain_text("acme is in green. Nothing is left in blue.")
 
 
 def test_a_lookup_service_that_is_down_is_drawn_with_who_asks_it_in_vain_and_what_green_was_told(open_lab):
     lab = open_lab("tenant-moves")
     expect(panel_of(lab).locator("svg")).to_have_attribute(
         "aria-label",
-        "acme is in blue, says the LookupService. 0 clients in blue, 0 in green, 2 on their way.",
+        "acme is in blue (LookupService). 0 clients in blue, 0 in green, 2 without a broker.",
     )
     lab.seek(4_800_000)
-    side = lab.page.get_by_role("region", name="Acknowledgements told")
-    expect(side).to_contain_text("green knows 459 of 469 entries that blue has acknowledged")
-    expect(side).to_contain_text("10 not told: heard last at 4.740 s, told again in 900 ms")
+    side = lab.page.get_by_role("region", name="Acknowledgement sync")
+    expect(side).to_contain_text("blue → green: 459 of 469 acknowledged entries synced")
+    expect(side).to_contain_text("10 not synced: last update applied at 4.740 s, next in 900 ms")
     for command in ({"do": "lookup.stop"}, {"do": "topic.unload", "cluster": "blue", "topic": "orders"}):
         lab.page.evaluate("command => failoverLab.link.command(command)", command)
     lab.seek(5_200_000)
     expect(panel_of(lab).locator("svg")).to_have_attribute(
         "aria-label",
-        "acme is in blue, and the LookupService is down. 0 clients in blue, 0 in green, 2 on their way.",
+        "acme is in blue (LookupService down). 0 clients in blue, 0 in green, 2 without a broker.",
     )
     expect(panel_of(lab).locator("svg .name.refused")).to_have_text(["billing-1 ×2", "web ×2"])
     expect(panel_of(lab)).to_contain_text(
-        "2 looking for their broker: billing-1 (asked in vain 2 times), web (asked in vain 2 times)"
+        "2 without a broker: billing-1 (2 failed lookups), web (2 failed lookups)"
     )
-    expect(side).to_contain_text("green knows 459 of 469")
+    expect(side).to_contain_text("459 of 469 acknowledged entries synced")
 
 
 def test_a_step_that_fails_says_why_and_is_tried_again_by_its_button(open_lab):
@@ -61,7 +59,7 @@ def test_a_step_that_fails_says_why_and_is_tried_again_by_its_button(open_lab):
     lab.seek(2_600_000)
     failed = panel_of(lab).locator(".steps li.failed")
     expect(failed).to_contain_text("the link blue -> green is cut: green has heard of 0 of 1 subscriptions")
-    panel_of(lab).get_by_role("button", name="Try again").click()
+    panel_of(lab).get_by_role("button", name="Retry").click()
     expect(panel_of(lab).locator(".steps li.running")).to_contain_text("2 attempts")
 
 

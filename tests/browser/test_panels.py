@@ -76,11 +76,11 @@ def test_tabs_by_keyboard_and_by_address(lab):
 def test_tabs_of_what_a_lab_has_nothing_of_are_put_away_unless_asked_for(make_lab):
     plain = make_lab("two-regions").open()
     names = plain.at_rest().page.get_by_role("tab").all_inner_texts()
-    assert names[0] == "Time" and not {"Shadows", "Brokers", "Tenant's move"} & set(names)
+    assert names[0] == "Time" and not {"Shadow topics", "Brokers", "Tenant migration"} & set(names)
     plain.page.keyboard.press("p")
     expect(plain.page.locator("[role=tab][aria-selected=true]")).to_have_text(names[1])
     asked = make_lab("two-regions").open("?panel=shadows")
-    expect(asked.page.get_by_role("tab", name="Shadows")).to_be_visible()
+    expect(asked.page.get_by_role("tab", name="Shadow topics")).to_be_visible()
     shadows = make_lab("shadow-rollover").open()
     expect(shadows.page.locator("#panel-shadows")).to_be_visible()
     expect(shadows.page.get_by_role("tab", name="Brokers")).to_have_count(0)

@@ -63,7 +63,7 @@ def lab_states(page: Any, address: str) -> Iterator[str]:
 def gallery_states(page: Any, address: str) -> Iterator[str]:
     page.goto(address)
     page.get_by_role(
-        "button", name="Guess how many come twice: Region crash: duplicates since the last snapshot"
+        "button", name="Guess the number of duplicates: Region crash: duplicates since the last snapshot"
     ).click()
     yield "a guess"
     page.get_by_label("Search").fill("xyzzy")

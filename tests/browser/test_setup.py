@@ -78,10 +78,10 @@ def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
     sentence = page.locator("[data-part=sentence]")
     expect(sentence).to_have_text(
         re.compile(
-            r"If us-west goes down: \d+ twice \(\d+ to \d+\), .* not replicated \(unread\).*outage \S+ m?s"
+            r"If us-west goes down: \d+ duplicates? \(\d+ to \d+\), .* not replicated \(unread\).*delivery gap \S+ m?s"
         )
     )
-    plot = page.get_by_role("group", name="seen twice, 20 runs")
+    plot = page.get_by_role("group", name="duplicates, 20 runs")
     expect(plot.locator(".dot")).to_have_count(20)
     expect(plot.locator(".dot[tabindex='0']"), "one tab stop; the arrows go on").to_have_count(1)
     plot.locator(".dot[tabindex='0']").focus()

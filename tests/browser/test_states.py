@@ -28,14 +28,12 @@ def test_a_lost_line_is_said_shown_and_mended(make_lab):
         "failoverLab.dropLine(); }"
     )
     expect(lab.page.locator(".lab")).to_have_attribute("data-line", "connecting")
-    expect(lab.page.locator("[data-part=banners]")).to_contain_text("Connecting again")
+    expect(lab.page.locator("[data-part=banners]")).to_contain_text("Reconnecting")
     lab.page.reload()
     expect(lab.page.locator(".lab")).to_have_attribute("data-line", "open")
     lab.until("state.view !== null")
     lab.page.evaluate("() => failoverLab.dropLine()")
-    expect(lab.page.locator("[data-part=banners]")).to_contain_text(
-        "Connected again: this is the present state."
-    )
+    expect(lab.page.locator("[data-part=banners]")).to_contain_text("Reconnected: this is the current state.")
     assert lab.troubles == []
 
 

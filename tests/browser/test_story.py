@@ -1,4 +1,4 @@
-"""“Why twice?” as a person uses it: the list by cause, a message's story beat by beat, its link, on a
+"""“Why duplicates?” as a person uses it: the list by cause, a message's story beat by beat, its link, on a
 phone, as a viewer.
 """
 
@@ -49,11 +49,11 @@ def told_us(lab) -> float:
 
 
 def test_the_list_says_how_many_and_why(lab):
-    panel = lab.page.get_by_role("tabpanel", name="Why twice?")
-    expect(panel).to_contain_text("7 messages came twice")
+    panel = lab.page.get_by_role("tabpanel", name="Why duplicates?")
+    expect(panel).to_contain_text("7 duplicates")
     group = panel.locator("details.group")
     expect(group).to_have_count(1)
-    expect(group).to_contain_text("Newer than the newest snapshot")
+    expect(group).to_contain_text("Acked after the newest snapshot")
     expect(group.locator("button.message")).to_have_count(7)
 
 
@@ -75,7 +75,7 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
     assert instants == sorted(instants) and len({text for text, _ in seen}) == beats
     expect(lab.page.locator("[data-part=lit]")).to_be_visible()  # its entries are ringed in the lanes
     assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith(
-        "a second time, although it was done."
+        "again, although it was acknowledged: a duplicate."
     )
     lab.page.keyboard.press("[")
     wait_until(
@@ -125,17 +125,17 @@ def test_closing_it_gives_the_foot_and_the_address_back(lab):
 def test_the_question_under_the_sentence_leads_to_the_list(make_lab):
     lab = make_lab("region-down").open()
     lab.seek(5_000_000)
-    button = lab.page.get_by_role("button", name="Why twice?")
+    button = lab.page.get_by_role("button", name="Why duplicates?")
     expect(button).to_be_hidden()
     lab.seek(6_000_000)
     button.click()
-    expect(lab.page.get_by_role("tabpanel", name="Why twice?")).to_contain_text("7 messages came twice")
+    expect(lab.page.get_by_role("tabpanel", name="Why duplicates?")).to_contain_text("7 duplicates")
     assert lab.troubles == []
 
 
 def test_before_any_failover_it_says_what_will_stand_here(make_lab):
     lab = make_lab("two-regions").open("?panel=why-twice")
-    expect(lab.page.get_by_role("tabpanel", name="Why twice?")).to_contain_text("Nobody has moved yet")
+    expect(lab.page.get_by_role("tabpanel", name="Why duplicates?")).to_contain_text("No failover yet")
     assert lab.troubles == []
 
 
@@ -157,7 +157,7 @@ def test_several_failovers_can_be_chosen(make_lab):
     lab.seek(20_000_000)
     choice = lab.page.get_by_label("Which failover")
     choice.select_option("1")
-    expect(lab.page.get_by_role("tabpanel", name="Why twice?")).to_contain_text("50 messages came twice")
+    expect(lab.page.get_by_role("tabpanel", name="Why duplicates?")).to_contain_text("50 duplicates")
     assert lab.troubles == []
 
 

@@ -48,13 +48,13 @@ def test_a_marker_lights_its_cone_in_lanes_list_and_diagram_and_esc_puts_it_out(
     lab.page.locator(".mark-button[aria-label^='snapshot response']").last.focus()
     lab.page.keyboard.press("Enter")
     strip = lab.page.locator("[data-part=lit]")
-    expect(strip).to_contain_text("led to it")
-    expect(strip).to_contain_text("came of it")
+    expect(strip).to_contain_text("caused by")
+    expect(strip).to_contain_text("led to")
     expect(lab.page.locator(".events .lit").nth(2)).to_be_visible()
     lit = pixels(lab, "still"), pixels(lab, "spacetime")
     assert lit[0] != before[0] and lit[1] != before[1]
     lab.page.keyboard.press("Escape")
-    expect(lab.page.get_by_role("region", name="A look inside")).to_be_hidden()
+    expect(lab.page.get_by_role("region", name="Inspector")).to_be_hidden()
     expect(strip).to_be_visible()
     lab.page.keyboard.press("Escape")
     expect(strip).to_be_hidden()
@@ -63,9 +63,9 @@ def test_a_marker_lights_its_cone_in_lanes_list_and_diagram_and_esc_puts_it_out(
 
 
 def test_a_row_of_the_list_lights_its_cone(lab):
-    line = lab.page.locator(".event").filter(has_text="S13 complete").first
+    line = lab.page.locator(".event").filter(has_text="S13 completed").first
     line.click()
-    expect(lab.page.locator("[data-part=lit]")).to_contain_text("S13 complete")
+    expect(lab.page.locator("[data-part=lit]")).to_contain_text("S13 completed")
     expect(line).to_have_attribute("aria-expanded", "true")
 
 
@@ -97,12 +97,12 @@ def test_a_run_of_a_hundred_thousand_rows_is_counted_and_fetched_by_window(make_
     for _ in range(7):
         made.page.keyboard.press("n")
     note = made.page.locator("[data-part=time-note]")
-    expect(note).to_contain_text("drawn as how many")
+    expect(note).to_contain_text("drawn as counts")
     now = pixels(made, "spacetime")
     for _ in range(4):
         made.page.keyboard.press("[")
     assert pixels(made, "spacetime") != now
     for _ in range(7):
         made.page.keyboard.press("m")
-    expect(note).not_to_contain_text("drawn as how many")
+    expect(note).not_to_contain_text("drawn as counts")
     assert made.troubles == []

@@ -27,11 +27,11 @@ def row(lab, name: str):
 
 def test_the_table_fills_and_says_what_helps_most(lab):
     panel = panel_of(lab)
-    expect(panel).to_contain_text("What helps most: producers stopped first")
+    expect(panel).to_contain_text("Most effective: producers stopped first")
     expect(row(lab, "as it was")).to_contain_text("19")
     halved = row(lab, "a snapshot every 1000 ms instead of 2000 ms")
     expect(halved).to_contain_text("9")
-    expect(halved).to_contain_text("10 fewer twice")
+    expect(halved).to_contain_text("10 fewer duplicates")
     expect(panel.get_by_role("status")).to_be_hidden()
     expect(panel.locator("tr.same").nth(1), "what made no difference is shown too").to_be_visible()
 
@@ -58,7 +58,7 @@ def test_a_row_opens_as_a_lab_of_ones_own_at_the_failover(lab):
 
 def test_where_nobody_moves_it_says_so(make_lab):
     lab = make_lab("two-regions").open("?panel=what-if")
-    expect(panel_of(lab)).to_contain_text("Nobody moves")
+    expect(panel_of(lab)).to_contain_text("This run has no failover")
     assert lab.troubles == []
 
 
@@ -74,18 +74,18 @@ def test_on_a_phone_the_table_scrolls_and_the_page_does_not(make_lab):
 def test_a_group_is_compared_by_its_own_figures(make_lab):
     lab = make_lab("groups-two-readers").open("?panel=what-if")
     panel = panel_of(lab)
-    expect(panel).to_contain_text("What helps most: no link cut or slowed. 31 fewer twice")
+    expect(panel).to_contain_text("Most effective: no link cut or slowed. 31 fewer duplicates")
     expect(row(lab, "sessions that ping every 2 s")).to_contain_text(
-        "20 fewer twice, without a reader 3.79 s longer"
+        "20 fewer duplicates, without a reader 3.79 s longer"
     )
     expect(panel.get_by_role("columnheader")).to_contain_text(
         [
             "changed",
-            "deliveries twice",
+            "duplicates",
             "redelivered",
             "lost",
-            "lost, quality 0",
-            "not read by the end",
+            "lost, QoS 0",
+            "unread at the end",
             "without a reader",
             "two readers",
             "difference",

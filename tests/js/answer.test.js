@@ -14,8 +14,8 @@ const answerOf = (...runs) => [asked, ...runs].reduce(foldAnswer, noAnswer());
 
 test("the sentence says median and range, and grows with the runs", () => {
   assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
-  assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 twice, 2 not replicated (unread), 3 not replicated (already processed), outage 5 s.");
-  assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 twice (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), outage 5 s.");
+  assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 duplicates, 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
+  assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 duplicates (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
 });
 
 test("losses are said as soon as one run has one; repeats without ack when they are the rule", () => {
@@ -25,8 +25,8 @@ test("losses are said as soon as one run has one; repeats without ack when they 
 
 test("a run that never delivers again is said and counted apart", () => {
   assert.deepEqual(spreadOf([run(1, 1, { outage_us: null }), run(2, 1)], "outage_us"), { median: 5_000_000, low: 5_000_000, high: 5_000_000, never: 1 });
-  assert.match(text(sentenceOf(answerOf(run(1, 1, { outage_us: null }), run(2, 1)))), /outage 5 s \(never in 1 of 2\)/);
-  assert.match(text(sentenceOf(answerOf(run(1, 1, { outage_us: null })))), /no delivery any more/);
+  assert.match(text(sentenceOf(answerOf(run(1, 1, { outage_us: null }), run(2, 1)))), /delivery gap 5 s \(never in 1 of 2\)/);
+  assert.match(text(sentenceOf(answerOf(run(1, 1, { outage_us: null })))), /no delivery in the target/);
 });
 
 test("the median of an even number lies between", () => {

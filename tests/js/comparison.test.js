@@ -92,8 +92,8 @@ test("a strategy under which the move did not come about says why", () => {
   const [one, other] = told.columns;
   const without = { ...other, followed: [], commands: [{ ok: true }, refused] };
   assert.deepEqual(columnsOf({ columns: [one, without] }, 0).map((each) => each.strategy), ["local"]);
-  assert.equal(missingWords(without), "The move did not come about under this strategy. migration.switch was refused: step 3 is running.");
-  assert.equal(missingWords({ ...without, commands: [] }), "The move did not come about under this strategy.");
+  assert.equal(missingWords(without), "No failover under this strategy. migration.switch was refused: step 3 is running.");
+  assert.equal(missingWords({ ...without, commands: [] }), "No failover under this strategy.");
 });
 
 test("too many messages are columns without a picture", () => {

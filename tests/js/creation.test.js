@@ -17,13 +17,13 @@ test("what a replicator is doing", () => {
 });
 
 test("the sentence says who stands still, how much waits, and that the delay is calm", () => {
-  assert.equal(plain(headline([])), "No topic replicates to another cluster now.");
-  assert.equal(plain(headline([start({})])), "The only replicator runs: it found the same topic on the other side.");
-  assert.equal(plain(headline([start({}), start({})])), "All 2 replicators run: each found the same topic on the other side.");
-  assert.equal(plain(headline([start(REFUSED)])), "The only replicator does not replicate; 70 messages wait, and the delay that dashboards show is 0.");
-  assert.equal(plain(headline([start(REFUSED), start({}), start({ ...REFUSED, replication_backlog: 1 })])), "2 of 3 replicators do not replicate; 71 messages wait, and the delay that dashboards show is 0.");
-  assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 0 }), start({})])), "1 of 2 replicators does not replicate; nothing waits for it yet.");
-  assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 1, delay_s: 4 })])), "The only replicator does not replicate; 1 message waits.");
+  assert.equal(plain(headline([])), "No topic is replicated to another cluster.");
+  assert.equal(plain(headline([start({})])), "The only replicator is running: its start check passed.");
+  assert.equal(plain(headline([start({}), start({})])), "All 2 replicators are running: their start checks passed.");
+  assert.equal(plain(headline([start(REFUSED)])), "The only replicator is not replicating; backlog 70 messages, replicationDelayInSeconds 0.");
+  assert.equal(plain(headline([start(REFUSED), start({}), start({ ...REFUSED, replication_backlog: 1 })])), "2 of 3 replicators are not replicating; backlog 71 messages, replicationDelayInSeconds 0.");
+  assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 0 }), start({})])), "1 of 2 replicators is not replicating; backlog 0.");
+  assert.equal(plain(headline([start({ ...REFUSED, replication_backlog: 1, delay_s: 4 })])), "The only replicator is not replicating; backlog 1 message.");
 });
 
 test("partitions are named only when they differ", () => {
@@ -33,8 +33,8 @@ test("partitions are named only when they differ", () => {
 });
 
 test("the next try", () => {
-  assert.equal(nextTry(start({ next_try_us: 5_000_000 }), 3_800_000), "asks again in 1.2 s");
-  assert.equal(nextTry(start({ next_try_us: 5 }), 9), "asks now");
+  assert.equal(nextTry(start({ next_try_us: 5_000_000 }), 3_800_000), "retries in 1.2 s");
+  assert.equal(nextTry(start({ next_try_us: 5 }), 9), "retries now");
   assert.equal(nextTry(start({}), 9), "");
 });
 
@@ -50,8 +50,8 @@ test("topics differ when both sides have them in other shapes", () => {
   const clusters = { us: { topics: { x: here(2), y: here(0), z: here(2) } }, eu: { topics: { x: here(3), y: here(null), z: here(2) } } };
   assert.deepEqual(topicsOf(clusters).map(({ topic, differs }) => [topic, differs]), [["x", true], ["y", false], ["z", false]]);
   assert.equal(shapeWords(here(null)), "not here");
-  assert.equal(shapeWords(here(0)), "one log, not partitioned");
-  assert.equal(shapeWords({ partitions: 0, logs_only: ["x-partition-0", "x-partition-1"] }), "one log, not partitioned, beside 2 logs named like partitions");
+  assert.equal(shapeWords(here(0)), "not partitioned");
+  assert.equal(shapeWords({ partitions: 0, logs_only: ["x-partition-0", "x-partition-1"] }), "not partitioned, and 2 topics named like partitions");
 });
 
 test("refusals climb one by one, up to now", () => {
@@ -61,7 +61,7 @@ test("refusals climb one by one, up to now", () => {
 test("the page's sentence names the replicator that most waits for, in this family only", () => {
   const topics = { "orders-partition-0": { replicators: { eu: { last_error: "no", backlog: 3 } } }, "orders-partition-1": { replicators: { eu: { last_error: "no", backlog: 4 } } }, parcels: { replicators: { eu: { last_error: null, backlog: 9 } } } };
   const state = (family, found = topics) => ({ welcome: { family }, view: { clusters: { us: { topics: found }, eu: { topics: {} } } } });
-  assert.equal(plain(creationSentence(state("topic-creation"))), "us does not replicate orders to eu: 7 messages wait.");
+  assert.equal(plain(creationSentence(state("topic-creation"))), "us does not replicate orders to eu: backlog 7 messages.");
   assert.equal(creationSentence(state("replicated-subscriptions")), null);
   assert.equal(creationSentence(state("topic-creation", { parcels: topics.parcels })), null);
 });
@@ -70,5 +70,5 @@ test("a replicator of a region that is down, or of a topic that is not loaded, i
   const down = part({ connected: false, not_running: "us is down" });
   assert.equal(standingOf(down), "down");
   assert.equal(standingWords(down), "not running: us is down");
-  assert.equal(standingWords(part({ connected: false })), "is starting");
+  assert.equal(standingWords(part({ connected: false })), "starting");
 });

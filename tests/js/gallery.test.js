@@ -17,14 +17,14 @@ const outcome = (...twice) => ({ failovers: twice.map((duplicates) => ({ duplica
 
 test("the outcome is told when it was played, beside what was said", () => {
   assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: null })), "20 s · 3 regions · not played");
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: 12 })), "20 s · 3 regions · you said 12, not played");
-  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), said: 12 })), "20 s · 3 regions · 31 twice, you said 12");
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: 12 })), "20 s · 3 regions · your guess 12, not played");
+  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), said: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
   assert.equal(text(factParts(scenario, { played: true, outcome: undefined, said: null })), "20 s · 3 regions · played");
 });
 
 test("several failovers, losses, and a run without a failover", () => {
-  assert.equal(text(outcomeParts(outcome(7, 6), null)), "7, then 6 twice");
-  assert.equal(text(outcomeParts({ failovers: [{ duplicates: 0, lost: 90 }] }, 3)), "0 twice, 90 lost, you said 3");
+  assert.equal(text(outcomeParts(outcome(7, 6), null)), "7, then 6 duplicates");
+  assert.equal(text(outcomeParts({ failovers: [{ duplicates: 0, lost: 90 }] }, 3)), "0 duplicates, 90 lost, your guess 3");
   assert.deepEqual(outcomeParts({ failovers: [] }, null), ["played"]);
 });
 

@@ -29,7 +29,7 @@ test("what befell a message: lost, delayed, doubled, said again, no leader", () 
   ];
   const [first, second, ping, asked] = foldHandshakes(rows, [3]).messages;
   assert.equal(wordsOfMessage(first), "grant of 0/1/t at 4, the leader at n1 to ada (lost: loss)");
-  assert.equal(wordsOfMessage(second), "grant of 0/1/t at 4, the leader at n1 to ada (said again, comes twice)");
+  assert.equal(wordsOfMessage(second), "grant of 0/1/t at 4, the leader at n1 to ada (resent, duplicated)");
   assert.equal(second.arrivals.length, 2);
   assert.deepEqual(ping.arrivals, [{ at_us: 560, order: Infinity }]);
   assert.ok(asked.unanswered && asked.arrivals.length === 0);

@@ -58,8 +58,8 @@ test("a machine's state is the view's, its last move the rows', and one that the
 test("calls stand between the layers of the session, messages below the borrower, lost ones said to be", () => {
   const rows = [row(1, "session.subscribed", { detail: "$share/g/m", count: 1 }), row(2, "borrower.changed", { count: 0, reason: "connecting" }), row(3, "protocol.sent", { reason: "ping", count: 7 }), row(4, "protocol.lost", { reason: "ping", count: 7 }), row(5, "protocol.sent", { reason: "grant", topic: "s2", entry: 0, count: 8 }), row(6, "lease.changed", { reason: "granted", topic: "s2", entry: 0, count: 0 }), row(7, "progress.told", { topic: "s2", count: 3 }), row(8, "protocol.sent", { client: "ben", reason: "ping", count: 9 })];
   const told = toldBetween(rows, { client: "ada", borrower: "ada/0" });
-  assert.deepEqual(told.handler.down.map(({ words }) => words), ["s2 is done to its end", "subscribe $share/g/m"]);
-  assert.deepEqual(told.agent.down.map(({ words }) => words), ["begin"], "another incarnation's progress is not this one's");
+  assert.deepEqual(told.handler.down.map(({ words }) => words), ["s2 acknowledged to its end", "subscribe $share/g/m"]);
+  assert.deepEqual(told.agent.down.map(({ words }) => words), ["start"], "another incarnation's progress is not this one's");
   assert.deepEqual(told.agent.up.map(({ words }) => words), ["read s2 from 0"]);
   assert.deepEqual(told.borrower.down.map(({ words, lost }) => [words, lost]), [["ping", true]]);
   assert.deepEqual(told.borrower.up.map(({ words }) => words), ["grant s2 at 0"]);
@@ -67,9 +67,9 @@ test("calls stand between the layers of the session, messages below the borrower
 
 test("the badge says what is missing", () => {
   const stability = { stable: false, leaders: 1, unowned: 1, on_their_way: 0, unread: 2, held: 0, spread: 3 };
-  assert.equal(badgeOf({ stability }).words, "not stable: 1 stream nobody’s, 2 streams not read by the owner, shares differ by 3");
-  assert.equal(badgeOf({ stability: { ...stability, unowned: 0, starved: 1, unread: 0, spread: 0 } }).words, "not stable: 1 stream not read: the owner obeyed a late revoke");
+  assert.equal(badgeOf({ stability }).words, "not stable: 1 stream unassigned, 2 streams not read by the owner, shares differ by 3");
+  assert.equal(badgeOf({ stability: { ...stability, unowned: 0, starved: 1, unread: 0, spread: 0 } }).words, "not stable: 1 stream starved: granted, but the owner acted on a late revoke");
   assert.deepEqual(badgeOf({ stability: { ...stability, stable: true } }), { stable: true, words: "stable" });
-  assert.deepEqual(badgeOf({ stability: { ...stability, stable: true }, figures: { two_readers_now: 1 } }), { stable: false, words: "stable for its leader, yet 1 stream is read by two" });
+  assert.deepEqual(badgeOf({ stability: { ...stability, stable: true }, figures: { two_readers_now: 1 } }), { stable: false, words: "stable for its leader, but 1 stream has two readers" });
   assert.equal(badgeOf({ stability: { ...stability, leaders: 0 } }).words, "not stable: no leader");
 });

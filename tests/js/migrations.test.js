@@ -27,11 +27,11 @@ test("the newest migration of the wished tenant is shown, else the newest", () =
 });
 
 test("the sentence says where it stands and what a switch costs now", () => {
-  assert.equal(said(migration()), "acme moves from blue to green: step 4, switch, waits: it is safe to switch. A switch now would bring 31 messages twice, 4 not copied yet, 0 lost.");
+  assert.equal(said(migration()), "acme moves from blue to green: step 4, switch, waits: it is safe to switch. A switch now would cause 31 duplicates, 4 not replicated, 0 lost.");
   assert.match(said(migration({ waits_for: [{ holds: false, words: "x" }] })), /waits for 1 condition/);
   const failed = NAMES.map((name) => step(name, name === "topic-data" ? "failed" : "done", { error: "the link is cut: 5 of 9 entries are copied" }));
-  assert.equal(said(migration({ state: "failed", at: "topic-data", steps: failed, cost: null })), "acme moves from blue to green: step 2, topic data, has failed: the link is cut: 5 of 9 entries are copied.");
-  assert.equal(said(migration({ state: "finished", at: "clean-up" })), "acme is in green, and nothing of it is left in blue.");
+  assert.equal(said(migration({ state: "failed", at: "topic-data", steps: failed, cost: null })), "acme moves from blue to green: step 2, topic data, failed: the link is cut: 5 of 9 entries are copied.");
+  assert.equal(said(migration({ state: "finished", at: "clean-up" })), "acme is in green. Nothing is left in blue.");
   assert.match(said(migration({ state: "rolled-back" })), /acme is back in blue/);
 });
 
@@ -46,15 +46,15 @@ test("what may be asked follows the state; what is not safe is offered as harm o
 });
 
 test("a step in words, and how far it is", () => {
-  assert.deepEqual(stepWords("switch", "acknowledgement-sync"), ["Switch", "the map, then an unload, so that clients look up again"]);
-  assert.deepEqual(stepWords("switch", "blue-green"), ["Switch", "topics take no more; each client is sent on when its subscription is drained"]);
-  assert.match(stepWords("consumption-progress", "snapshots")[1], /snapshots tell/);
+  assert.deepEqual(stepWords("switch", "acknowledgement-sync"), ["Switch", "the LookupService's map is changed, then topics are unloaded so that clients look up again"]);
+  assert.deepEqual(stepWords("switch", "blue-green"), ["Switch", "topics are terminated; each client is redirected when its subscription is drained"]);
+  assert.match(stepWords("consumption-progress", "snapshots")[1], /snapshots carry the mark-delete position/);
   assert.deepEqual(stepWords("topic-data", "none"), stepWords("topic-data", "acknowledgement-sync"));
-  assert.equal(stepFacts(step("metadata", "done", { started_us: 1_000_000, finished_us: 1_500_000, attempts: 2 })), "through, 1.00 to 1.50 s, 2 attempts");
-  assert.equal(stepFacts(step("switch", "running", { started_us: 5_000_000, finished_us: null, attempts: 1 })), "at work since 5.00 s");
-  assert.equal(stepFacts(step("topic-data", "failed", { started_us: 1_700_000, finished_us: null, attempts: 1 })), "failed, begun at 1.70 s");
-  assert.equal(stepFacts(step("metadata", "undone", { started_us: 1_000_000, finished_us: 13_100_000, attempts: 1 })), "taken back at 13.10 s");
-  assert.equal(stepFacts(step("switch", "waiting", { attempts: 0 })), "not begun");
+  assert.equal(stepFacts(step("metadata", "done", { started_us: 1_000_000, finished_us: 1_500_000, attempts: 2 })), "done, 1.00 to 1.50 s, 2 attempts");
+  assert.equal(stepFacts(step("switch", "running", { started_us: 5_000_000, finished_us: null, attempts: 1 })), "running since 5.00 s");
+  assert.equal(stepFacts(step("topic-data", "failed", { started_us: 1_700_000, finished_us: null, attempts: 1 })), "failed, started at 1.70 s");
+  assert.equal(stepFacts(step("metadata", "undone", { started_us: 1_000_000, finished_us: 13_100_000, attempts: 1 })), "rolled back at 13.10 s");
+  assert.equal(stepFacts(step("switch", "waiting", { attempts: 0 })), "not started");
   assert.deepEqual(progressOf(step("metadata", "running", { progress: { done: 2, total: 5, unit: "resources" } })), { share: 0.4, words: "2 of 5 resources" });
   assert.deepEqual(progressOf(step("metadata", "done", { progress: { done: 5, total: 5, unit: "resources" } })), { share: null, words: "5 resources" });
   assert.deepEqual(progressOf(step("topic-data", "failed", { progress: { done: 0, total: 1, unit: "entries" } })), { share: 0, words: "0 of 1 entry" });
@@ -69,11 +69,11 @@ test("where a tenant's clients stand, with a migration and without, and who is r
   assert.deepEqual(placesOf(state, "acme"), { tenant: "acme", mapped: "blue", from: "blue", to: "green", source: ["web", "both"], target: ["both"], nowhere });
   assert.deepEqual(placesOf(state, "acme", migration({ to: "other" })), { tenant: "acme", mapped: "blue", from: "blue", to: "other", source: ["web", "both"], target: [], nowhere });
   assert.equal(placesOf({ view: { ...state.view, clusters: { blue: {} } } }, "acme").to, null);
-  assert.equal(placesWords(placesOf(state, "acme")), "Clients: 2 connected in blue, 1 in green, 2 looking for their broker: late, refused (asked in vain 3 times).");
+  assert.equal(placesWords(placesOf(state, "acme")), "Clients: 2 connected in blue, 1 in green, 2 without a broker: late, refused (3 failed lookups).");
   const words = (given) => restSentence(given).map((part) => part.harm ?? part).join("");
-  assert.equal(words(state), "Nobody moves. acme is in blue, says the LookupService.");
+  assert.equal(words(state), "No migration is running. LookupService: acme is in blue.");
   const down = { view: { ...state.view, lookup: { ...state.view.lookup, up: false } } };
-  assert.equal(words(down), "Nobody moves. acme is in blue. The LookupService is down: 2 clients find no broker, the others go on.");
+  assert.equal(words(down), "No migration is running. acme is in blue. The LookupService is down: 2 clients without a broker; connected clients are not affected.");
   const nobody = { view: { ...down.view, lookup: { ...down.view.lookup, clients: { acme: { connected: {}, nowhere: {} } } } } };
-  assert.equal(words(nobody), "Nobody moves. acme is in blue. The LookupService is down: whoever is connected goes on.");
+  assert.equal(words(nobody), "No migration is running. acme is in blue. The LookupService is down: connected clients are not affected.");
 });

@@ -78,7 +78,7 @@ test("who watches is told so and sends nothing; a refusal comes back in words", 
   const link = makeLabLink({ send: (message) => sent.push(message) > 0, isOwner: () => owner, say: (notice) => said.push(notice) });
   link.play(1);
   assert.equal(sent.length, 0);
-  assert.match(said[0].error, /watching/);
+  assert.match(said[0].error, /You are viewing/);
   owner = true;
   link.command({ do: "cluster.crash", cluster: "a" });
   link.answered({ type: "result", id: sent[0].id, ok: false, code: "already-down", error: "a is down", hint: "restart it first" });
@@ -129,5 +129,5 @@ test("a viewer without the key gets one notice about it", () => {
   for (let at = 0; at < WAITING_MOST + 5; at++) link.step("control");
   owner = false;
   link.ownerKnown();
-  assert.equal(said.filter((words) => words === "You are watching this lab.").length, 1);
+  assert.equal(said.filter((words) => words === "You are viewing. Only the owner can control this lab.").length, 1);
 });

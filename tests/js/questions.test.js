@@ -5,8 +5,8 @@ import { questionOf } from "../../static/js/model/questions.js";
 
 test("a question is offered only about harm that happened", () => {
   assert.equal(questionOf({ duplicates: 0, lost: 0 }), null);
-  assert.equal(questionOf({ duplicates: 3, lost: 0 }), "Why twice?");
+  assert.equal(questionOf({ duplicates: 3, lost: 0 }), "Why duplicates?");
   assert.equal(questionOf({ duplicates: 0, lost: 2 }), "Why lost?");
-  assert.equal(questionOf({ duplicates: 1, lost: 2 }), "Why lost, why twice?");
+  assert.equal(questionOf({ duplicates: 1, lost: 2 }), "Why lost, why duplicates?");
   assert.equal(questionOf(null), null);
 });

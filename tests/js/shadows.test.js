@@ -41,17 +41,17 @@ test("one set of ledgers, the source first, each reader with its own end and cur
 
 test("what feeds a shadow, in words", () => {
   const of = (more) => fedBy(sharedLedgers(lab({ audit: more }), ["eu", "orders"]).readers[1]);
-  assert.equal(of({}), "told of every entry");
-  assert.equal(of({ loaded: false }), "at no broker");
-  assert.equal(of({ replicator: null }), "nobody tells it");
-  assert.equal(of({ replicator: { state: "disconnected", backlog: 3 } }), "not told now, 3 wait");
+  assert.equal(of({}), "replicator connected");
+  assert.equal(of({ loaded: false }), "not loaded");
+  assert.equal(of({ replicator: null }), "no replicator");
+  assert.equal(of({ replicator: { state: "disconnected", backlog: 3 } }), "replicator disconnected, backlog 3 entries");
 });
 
 test("the sentence says the worst: a loss before what is not seen, before what is saved", () => {
   const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
   assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
-  assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /orders-audit does not see 4 entries\./);
+  assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /Not visible in orders-audit: 4 entries\./);
   assert.match(words({ audit: { behind_entries: 1, stale_us: 1000 } }), /saved\./, "a position on its way is nothing to be told of");
-  assert.match(words({ audit: { lost: { audit: 7 }, behind_entries: 4, stale_us: 9 } }), /orders-audit has lost 7 messages\./);
+  assert.match(words({ audit: { lost: { audit: 7 }, behind_entries: 4, stale_us: 9 } }), /Lost for orders-audit: 7 messages\./);
   assert.equal(shadowSentence({ view: { clusters: {} } }, watched("orders")), null);
 });

@@ -108,9 +108,9 @@ test("after a failover: what has come twice, what will, what is stranded", () =>
   assert.deepEqual(having(bits, CAME_TWICE), [2, 3], "2 acknowledged again, 3 in hand again");
   assert.deepEqual(having(bits, TWICE), [5, 7]);
   assert.deepEqual(having(bitsOf(state, "a", 9), STRANDED), [8]);
-  assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 messages twice. 1 message not replicated, 0 lost.");
+  assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 duplicates. 1 message not replicated, 0 lost.");
   const drained = { ...state, view: { ...state.view, failovers: [{ ...state.view.failovers[0], stranded_unprocessed: 0 }] } };
-  assert.match(plainSentence(sentenceOf(drained, whatIsWatched(drained, {}))), /No unread message was left behind, 0 lost\.$/);
+  assert.match(plainSentence(sentenceOf(drained, whatIsWatched(drained, {}))), /0 messages not replicated \(unread\), 0 lost\.$/);
 });
 
 test("what the engine counted as a duplicate is marked, however the page came to the instant", () => {
@@ -136,9 +136,9 @@ test("a region that is down is no target; where none is left, the page says so",
   state.view.clusters.b.state = "down";
   const watched = whatIsWatched(state, { target: "b" });
   assert.deepEqual([watched.target, watched.peers], [null, []]);
-  assert.equal(plainSentence(sentenceOf(state, watched)), "billing reads in a. No region can take over: b is down.");
+  assert.equal(plainSentence(sentenceOf(state, watched)), "billing is consumed in a. No region can take over: b is down.");
   const migrated = { ...state, view: { ...state.view, clusters: { ...state.view.clusters, b: { ...state.view.clusters.b, state: "up" } } } };
-  assert.equal(plainSentence(sentenceOf(migrated, watched)), "billing reads in a. No region can take over: the topic was migrated away from b.");
+  assert.equal(plainSentence(sentenceOf(migrated, watched)), "billing is consumed in a. No region can take over: the topic was migrated away from b.");
   const items = [...clusterMenu(state, watched, "a"), ...breakMenu(state, watched)].flatMap((group) => group.items);
   assert.ok(!items.some((item) => item.act === "failOver"));
 });
@@ -146,17 +146,17 @@ test("a region that is down is no target; where none is left, the page says so",
 test("the sentence says the engine's figures and names harm only when there is some", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
-  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 messages twice. 1 message not replicated (unread), 0 lost.");
+  assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 duplicates. 1 message not replicated (unread), 0 lost.");
   state.view.forecast.billing.to.b.duplicates = 0;
   const parts = sentenceOf(state, watched);
   assert.ok(!parts.some((part) => part.harm));
-  assert.match(plainSentence(parts), /nothing twice/);
+  assert.match(plainSentence(parts), /no duplicates/);
 });
 
 test("the mirror says what the picture shows, in words", () => {
   const state = lab();
   const lines = mirrorOf(state, whatIsWatched(state, {})).flatMap((section) => [section.title, ...section.lines]);
-  for (const expected of [/b would deliver 4 messages twice/, /Not acknowledged, and holding the mark-delete back: 3:4\./, /Consumer billing-1 is running: 1 message in hand/, /a to b: up, 40 ms/]) {
+  for (const expected of [/b would deliver 4 duplicates/, /Not acknowledged, so the mark-delete stays before it: 3:4\./, /Consumer billing-1 is running: 1 message delivered, not acked/, /a to b: up, 40 ms/]) {
     assert.ok(lines.some((line) => expected.test(line)), `${expected} in\n${lines.join("\n")}`);
   }
 });
@@ -164,8 +164,8 @@ test("the mirror says what the picture shows, in words", () => {
 test("a thing under the pointer in words", () => {
   const state = lab({ log: "aaQaaaaa" });
   const watched = whatIsWatched(state, {});
-  assert.equal(wordsOfThing(state, watched, { cluster: "a", index: 4 }), "web/3, from a, 3:4, with billing-1");
-  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 0 }), "web/0, from a, 3:0, let go here");
+  assert.equal(wordsOfThing(state, watched, { cluster: "a", index: 4 }), "web/3, from a, 3:4, delivered to billing-1, not acked");
+  assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 0 }), "web/0, from a, 3:0, acknowledged here");
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 2 }), "request of S1, written in a, 3:2");
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 99 }), "");
 });

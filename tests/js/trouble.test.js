@@ -23,5 +23,5 @@ test("a topic that is not loaded reaches nobody, and that is what is said", () =
 
 test("down and lost come first", () => {
   assert.equal(words(lane({ state: "down" }), eu(true)), "down");
-  assert.equal(words(lane({ state: "lost" }), eu(true)), "lost for good");
+  assert.equal(words(lane({ state: "lost" }), eu(true)), "lost permanently");
 });

@@ -10,7 +10,7 @@
  * @property {{error: string, hint: string} | null} error
  */
 
-import { seconds, span, whole } from "./format.js";
+import { counted, seconds, span, whole } from "./format.js";
 
 /** @returns {Answer} */
 export const noAnswer = () => ({ state: "none", asked: null, runs: [], before: 0, error: null });
@@ -27,12 +27,12 @@ export function foldAnswer(answer, message) {
 
 /** What is drawn and said of each run. `harm` ones are drawn as harm. */
 export const FIGURES = [
-  { name: "duplicates", says: "seen twice", words: (value) => `${whole(value)} twice`, harm: true, always: true },
+  { name: "duplicates", says: "duplicates", words: (value) => counted(value, "duplicate"), harm: true, always: true },
   { name: "stranded_unprocessed", says: "not replicated (unread)", words: (value) => `${whole(value)} not replicated (unread)`, harm: true, always: true },
   { name: "stranded_processed", says: "not replicated (already processed)", words: (value) => `${whole(value)} not replicated (already processed)`, harm: false, always: false },
   { name: "lost", says: "lost", words: (value) => `${whole(value)} lost`, harm: true, always: false },
-  { name: "redeliveries", says: "delivered again, never acknowledged", words: (value) => `${whole(value)} delivered again`, harm: false, always: false },
-  { name: "outage_us", says: "outage", words: (value) => `outage ${shortSpan(value)}`, harm: false, always: true },
+  { name: "redeliveries", says: "redelivered, never acknowledged", words: (value) => `${whole(value)} redelivered`, harm: false, always: false },
+  { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
 ];
 
 /** The figures worth a row: those always shown, and those that are not nought in some run. */
@@ -86,7 +86,7 @@ export function sentenceOf(answer, failure) {
 
 function figureParts(runs, figure) {
   const spread = spreadOf(runs, figure.name);
-  if (spread === null) return [{ harm: figure.name === "outage_us" ? "no delivery any more" : `no ${figure.says}` }];
+  if (spread === null) return [{ harm: figure.name === "outage_us" ? "no delivery in the target" : `no ${figure.says}` }];
   const strong = figure.words(Math.round(spread.median));
   const range = spread.low === spread.high ? [] : [" ", { soft: `(${valueWords(figure, spread.low)} to ${valueWords(figure, spread.high)})` }];
   const never = spread.never ? [" ", { harm: `(never in ${spread.never} of ${runs.length})` }] : [];
@@ -105,5 +105,5 @@ export function causesOf(runs) {
 export function rule(asked) {
   const last = asked.runs.at(-1);
   const step_us = asked.runs[1].at_us - asked.runs[0].at_us;
-  return `Run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed and everything ${span(step_us)} later, up to ${seconds(last.at_us)} s: ${asked.runs.length} instants of one snapshot period (${span(asked.period_us)}), because what comes twice depends most on how long ago the last snapshot was taken.`;
+  return `Run 1 has seed 1 and moves its consumers at ${seconds(asked.runs[0].at_us)} s; each further run has the next seed and everything ${span(step_us)} later, up to ${seconds(last.at_us)} s: ${asked.runs.length} instants of one snapshot period (${span(asked.period_us)}), because the number of duplicates depends most on how long ago the last snapshot was taken.`;
 }

@@ -26,7 +26,7 @@ export function columnsOf(told, place) {
 /** Why a strategy has no such failover: what was refused. */
 export function missingWords(column) {
   const refused = column.commands.find((command) => !command.ok);
-  return `The move did not come about under this strategy.${refused ? ` ${refused.command} was refused: ${refused.error}.` : ""}`;
+  return `No failover under this strategy.${refused ? ` ${refused.command} was refused: ${refused.error}.` : ""}`;
 }
 
 function columnOf(column, followed) {

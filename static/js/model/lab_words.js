@@ -26,4 +26,4 @@ export const factsOfLab = (lab) =>
 
 /** @returns {string} what goes with it, before it goes */
 export const lossOf = (lab) =>
-  `It stands at ${seconds(lab.at_us)} s${lab.commands ? `; the ${counted(lab.commands, "command")} given to it, its branches and its reports go with it` : "; its reports go with it"}. Whoever has its link finds nothing there. Its scenario and seed ${lab.seed} can be opened anew.`;
+  `It is at ${seconds(lab.at_us)} s${lab.commands ? `; the ${counted(lab.commands, "command")} given to it, its branches and its reports are deleted too` : "; its reports are deleted too"}. Its links stop working. The same scenario with seed ${lab.seed} can be opened again.`;

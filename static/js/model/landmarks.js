@@ -29,7 +29,7 @@ export function makeLandmarks({ get, base, onAnswer }) {
         complete_to = answer.seq;
         onAnswer();
       })
-      .catch((reason) => console.info(`The scrub bar has no older marks for now: ${reason.message}`));
+      .catch((reason) => console.info(`The time slider has no older marks: ${reason.message}`));
   }
 
   return {

@@ -1,14 +1,14 @@
 /** Commands and faults as marks on the time axis: those that happened (from rows) and those the scenario has still planned. */
 
 const WORDS = {
-  "cluster.crashed": (row) => `${row.cluster} crashes`,
-  "cluster.restarted": (row) => `${row.cluster} is back`,
+  "cluster.crashed": (row) => `${row.cluster} crashed`,
+  "cluster.restarted": (row) => `${row.cluster} restarted`,
   "cluster.lost": (row) => `${row.cluster} lost`,
-  "node.crashed": (row) => `${row.cluster} crashes`,
-  "node.restarted": (row) => `${row.cluster} is back`,
+  "node.crashed": (row) => `${row.cluster} crashed`,
+  "node.restarted": (row) => `${row.cluster} restarted`,
   "link.cut": () => "link cut",
-  "link.healed": () => "link heals",
-  "link.slowed": () => "link slows",
+  "link.healed": () => "link healed",
+  "link.slowed": () => "link slowed",
   "failover.started": (row) => `to ${row.peer}`,
 };
 
@@ -34,6 +34,6 @@ const kindOf = (name) => (/fail-?over/.test(name) ? "failover" : /restart|heal/.
 
 function plannedText(command) {
   const target = command.arguments ?? command;
-  const names = { "cluster.crash": `${target.cluster} crashes`, "subscription.fail-over": `to ${target.to}`, "cluster.restart": `${target.cluster} is back`, "link.cut": "link cut", "link.heal": "link heals", "link.slow": "link slows" };
+  const names = { "cluster.crash": `crash ${target.cluster}`, "subscription.fail-over": `to ${target.to}`, "cluster.restart": `restart ${target.cluster}`, "link.cut": "cut link", "link.heal": "heal link", "link.slow": "slow link" };
   return names[command.do] ?? command.do.replace(/[.-]/g, " ");
 }

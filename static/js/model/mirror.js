@@ -1,5 +1,5 @@
 /**
- * The instant in words: what the diagram shows, as headings and lists of plain sentences, for screen readers and for
+ * The text view: what the diagram shows, as headings and lists of plain sentences, for screen readers and for
  * whoever presses T. One function of the state, so it cannot say another thing than the picture.
  */
 

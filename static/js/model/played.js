@@ -3,7 +3,7 @@
  * ever sent. In a window without storage nothing is remembered, and outcomes stay untold.
  */
 
-import { whole } from "./format.js";
+import { counted, whole } from "./format.js";
 
 const PLAYED = "failover-lab.played.";
 const SAID = "failover-lab.said.";
@@ -22,7 +22,7 @@ const write = (storage, key, value) => {
   try {
     storage.setItem(key, value);
   } catch (reason) {
-    console.info(`It is not remembered: ${reason.message}`);
+    console.info(`The browser does not store it: ${reason.message}`);
   }
 };
 
@@ -45,7 +45,7 @@ export function noteSaid(storage, name, typed) {
 }
 
 /**
- * How it came out, and what was said: "31 twice, you said 12".
+ * Duplicates of the run, and the visitor's guess: "31 duplicates, your guess 12".
  * @param {{failovers: object[]}} outcome
  * @param {number | null} said
  * @returns {(string | {harm: string} | {strong: string})[]}
@@ -53,12 +53,12 @@ export function noteSaid(storage, name, typed) {
 export function outcomeParts(outcome, said) {
   const { failovers } = outcome;
   if (!failovers.length) return ["played"];
-  const twice = failovers.map((one) => whole(one.duplicates)).join(", then ");
+  const duplicates = failovers.length === 1 ? counted(failovers[0].duplicates, "duplicate") : `${failovers.map((one) => whole(one.duplicates)).join(", then ")} duplicates`;
   const lost = failovers.reduce((sum, one) => sum + one.lost, 0);
   /** @type {(string | {harm: string} | {strong: string})[]} */
-  const parts = [failovers.some((one) => one.duplicates) ? { harm: `${twice} twice` } : { strong: `${twice} twice` }];
+  const parts = [failovers.some((one) => one.duplicates) ? { harm: duplicates } : { strong: duplicates }];
   if (lost) parts.push(", ", { harm: `${whole(lost)} lost` });
-  if (said !== null) parts.push(`, you said ${whole(said)}`);
+  if (said !== null) parts.push(`, your guess ${whole(said)}`);
   return parts;
 }
 

@@ -2,9 +2,9 @@
 
 /**
  * @param {{lost?: number | null, duplicates?: number} | null} over the latest failover's figures
- * @returns {string | null} null when nothing came twice and nothing is lost
+ * @returns {string | null} null without duplicates and losses
  */
 export function questionOf(over) {
-  if (over?.lost) return `Why lost${over.duplicates ? ", why twice" : ""}?`;
-  return over?.duplicates ? "Why twice?" : null;
+  if (over?.lost) return `Why lost${over.duplicates ? ", why duplicates" : ""}?`;
+  return over?.duplicates ? "Why duplicates?" : null;
 }

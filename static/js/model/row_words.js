@@ -21,18 +21,18 @@ function appliedWords(row) {
 /** @type {Object<string, (row: object) => Array<string | object>>} */
 export const ROW_WORDS = Object.assign(
   {
-    "run.started": (row) => ["the run begins: ", row.detail ?? ""],
+    "run.started": (row) => ["run started: ", row.detail ?? ""],
     "command.applied": appliedWords,
     "command.refused": (row) => [b(row.reason), ` refused: ${row.detail ?? ""}`],
-    "link.cut": (row) => [h(`link ${row.cluster} → ${row.peer} is cut`)],
-    "link.healed": (row) => [`link ${row.cluster} → ${row.peer} works again`],
-    "link.slowed": (row) => [h(`link ${row.cluster} → ${row.peer} now takes ${span(row.duration_us)}`)],
+    "link.cut": (row) => [h(`link ${row.cluster} → ${row.peer} cut`)],
+    "link.healed": (row) => [`link ${row.cluster} → ${row.peer} healed`],
+    "link.slowed": (row) => [h(`link ${row.cluster} → ${row.peer} slowed to ${span(row.duration_us)}`)],
     "message.published": (row) => [message(row), row.cluster === undefined ? ` published to ${row.topic}` : ` published in ${row.cluster}`],
     "message.stored": (row) => [message(row), row.cluster === undefined ? ` stored in ${row.topic} at ${row.entry}` : ` stored at ${at(row)} in ${row.cluster}`],
     "message.delivered": (row) => [message(row), ` delivered to ${row.client} in ${row.cluster}`],
     "message.acknowledged": (row) => [message(row), ` acknowledged by ${row.client}`],
     "client.changed": (row) => [b(row.client), ` ${row.reason} in ${row.cluster}`],
-    "check.violated": (row) => [h(`a check broke: ${row.reason}`), ` ${row.detail ?? ""}`],
+    "check.violated": (row) => [h(`check violated: ${row.reason}`), ` ${row.detail ?? ""}`],
   },
   ...PROTOCOLS.map(({ rows }) => rows),
 );

@@ -12,5 +12,5 @@ export function factParts(scenario, { played, outcome, said }) {
   const regions = scenario.picture?.lanes?.length;
   const begin = [span(scenario.until_us), regions ? counted(regions, "region") : null].filter(Boolean).join(" · ");
   if (played) return [`${begin} · `, ...(outcome ? outcomeParts(outcome, said) : ["played"])];
-  return [`${begin} · ${said === null ? "not played" : `you said ${said}, not played`}`];
+  return [`${begin} · ${said === null ? "not played" : `your guess ${said}, not played`}`];
 }

@@ -60,7 +60,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
     const run = runs().find((other) => other.seed === looked_at);
     const causes = causesOf(runs()).filter(({ share }) => share >= LEAST_SHARE).slice(0, MOST_CAUSES).map(({ cause, share }) => `${Math.round(100 * share)} % ${causeWords(cause)}`);
     if (run) setText(one, `${wordsOfRun(run)} A click opens it as a lab, at its failover.`);
-    else setText(one, causes.length ? `Why twice: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
+    else setText(one, causes.length ? `Causes of the duplicates: ${causes.join(", ")}. Each dot is one run; a click opens it as a lab.` : "");
   }
 
   return {
@@ -106,7 +106,7 @@ export function makeNumberTable(document, root, onOpen) {
         element(document, "thead", {}, [element(document, "tr", {}, head.map((text) => element(document, "th", { scope: "col", text })))]),
         element(document, "tbody", {}, runs.map((run) => rowOf(run, figures))),
       );
-      setText(command_line, `The same without the page, for seed 2: ${commandLine(asked.runs[1])}`);
+      setText(command_line, `On the command line, for seed 2: ${commandLine(asked.runs[1])}`);
     },
   };
 }

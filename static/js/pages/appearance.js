@@ -56,6 +56,6 @@ function remember(window, html) {
   try {
     window.localStorage.setItem(KEY, JSON.stringify({ theme: html.dataset.theme, mode: html.dataset.mode }));
   } catch (reason) {
-    console.info(`The choice lasts as long as the page: ${reason.message}`);
+    console.info(`The browser does not store the appearance: ${reason.message}`);
   }
 }

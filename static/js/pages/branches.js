@@ -25,7 +25,7 @@ export function makeBranches(document, root, { link, getState, say }) {
       return;
     }
     if (getState().branches.length < 2) {
-      say({ error: "This run has one branch.", hint: "A fault or a failover begins another; the run without it stays.", tone: "plain" });
+      say({ error: "This run has one branch.", hint: "A fault or a failover starts another branch; the run without it is kept.", tone: "plain" });
       return;
     }
     dialog.showModal();

@@ -30,7 +30,7 @@ export function makeColumn({ root }, column, { most, open }) {
       const now = standing(column, given.at_us);
       const twice = figureOf(now);
       setText(number, whole(twice));
-      setText(unit, now.moved ? "came twice" : "would come twice");
+      setText(unit, now.moved ? "duplicates" : "duplicates if it moved now");
       figure.className = `figure ${twice === 0 ? "" : now.moved ? "has" : "would"}`;
       const width = section.clientWidth;
       paintLanes(lanes, column, { ...given, width, most, clusters });
@@ -48,7 +48,7 @@ export function makeColumn({ root }, column, { most, open }) {
 export function writeMissing({ root }, column, why) {
   const section = required(root, `[data-column="${column.strategy}"]`);
   setText(required(section, "[data-part=figure] b"), "–");
-  setText(required(section, "[data-part=figure] span"), "no move");
+  setText(required(section, "[data-part=figure] span"), "no failover");
   setText(required(section, "[data-part=words]"), why);
   section.classList.add("missing");
   for (const name of ["lanes", "curve"]) required(section, `[data-part=${name}]`).hidden = true;
@@ -58,7 +58,7 @@ export function writeMissing({ root }, column, why) {
 export function wordsOf(column, at_us) {
   const { from, to } = column.followed;
   const now = standing(column, at_us);
-  const known = `${counted(now.acknowledged, "message is", "messages are")} acknowledged, ${to} ${now.moved ? "knew at the move" : "knows"} of ${whole(now.told)}.`;
-  if (!now.moved) return `${known} A move from ${from} now would bring ${whole(now.untold)} twice.`;
-  return `${known} Since the move ${counted(now.twice, "message came", "messages came")} twice${now.redelivered ? `, ${whole(now.redelivered)} again that had not been acknowledged` : ""}.`;
+  const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.told)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
+  if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.untold, "duplicate")}.`;
+  return `${known} Since the failover: ${counted(now.twice, "duplicate")}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
 }

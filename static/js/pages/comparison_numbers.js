@@ -12,11 +12,11 @@ export function makeNumbers({ document, root }, columns) {
   const { subscription, from, to, at_us: move_us } = columns[0].followed;
   const rows = [
     row("acknowledged", "", (now) => now.acknowledged),
-    row(`known in ${to}, up to the move`, "", (now) => now.told),
-    row("would come twice", "", (now) => (now.moved ? null : now.untold)),
-    row("came twice", "harm", (now) => (now.moved ? now.twice : null)),
+    row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.told),
+    row("duplicates if it moved now", "", (now) => (now.moved ? null : now.untold)),
+    row("duplicates", "harm", (now) => (now.moved ? now.twice : null)),
     ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
-    row("came again, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
+    row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
     row("lost, in the whole run", "", (now, column) => (now.moved ? column.followed.messages.lost.filter(Boolean).length : null)),
     row("markers in the logs, in the whole run", "", (now, column) => `${whole(column.costs.marker_entries)}, ${bytes(column.costs.marker_bytes)}`),
     row("requests, in the whole run", "", (now, column) => `${whole(column.costs.requests)}, ${bytes(column.costs.request_bytes)}`),
@@ -45,7 +45,7 @@ export function makeNumbers({ document, root }, columns) {
 
   function sentenceOf(now) {
     const figures = now.flatMap((one, at) => [at === 0 ? "" : at === now.length - 1 ? " or " : ", ", { [one.moved ? "harm" : "strong"]: whole(figureOf(one)) }]);
-    if (!now[0].moved) return [`If ${subscription} moved from ${from} to ${to} now, `, ...figures, " messages would come twice."];
-    return [`Since the move to ${to} at ${seconds(move_us, 1)} s, `, ...figures, ` messages of ${subscription} came twice.`];
+    if (!now[0].moved) return [`If ${subscription} moved from ${from} to ${to} now: `, ...figures, " duplicates."];
+    return [`Since the move to ${to} at ${seconds(move_us, 1)} s: `, ...figures, ` duplicates of ${subscription}.`];
   }
 }

@@ -31,7 +31,7 @@ export function openComparison({ document, root, window, fetcher }) {
 
   function begin(answer) {
     const moves = answer.columns.reduce((most, column) => (column.followed.length > most.length ? column.followed : most), []);
-    if (!moves.length) return say(new Error("Nobody moves in this run, so there is nothing to compare. A scenario with a subscription.fail-over can be."));
+    if (!moves.length) return say(new Error("This run has no failover, so there is nothing to compare. A scenario needs a subscription.fail-over."));
     offerMoves(document, moves, (place) => choose(answer, place));
     steering.begin(answer.columns[0].until_us);
     new window.ResizeObserver(changed).observe(root);
@@ -43,7 +43,7 @@ export function openComparison({ document, root, window, fetcher }) {
   function choose(answer, place) {
     const columns = columnsOf(answer, place);
     for (const column of answer.columns.filter((one) => !one.followed[place])) writeMissing(parts, column, missingWords(column));
-    if (columns.some((column) => !column.followed.messages)) return say(new Error("The run has too many messages to draw here; the command below counts it."));
+    if (columns.some((column) => !column.followed.messages)) return say(new Error("The run has too many messages to draw; the command below counts it."));
     picture = makePicture(parts, columns, steering, (column) => openRun(parts, column.text, steering.at(now()).at_us).catch(say));
     steering.endAt(endOf(columns, answer.columns[0].until_us));
     changed();
@@ -76,7 +76,7 @@ async function askUntilDone({ root, window, requests }, sayProgress) {
     const answer = await requests.get(root.dataset.address);
     if (answer.state === "failed") throw new Error(answer.words);
     if (answer.state !== "running") return answer;
-    sayProgress(`Running it under each strategy: ${answer.done} of ${answer.of} done.`);
+    sayProgress(`Running under each strategy: ${answer.done} of ${answer.of} done.`);
     await new Promise((go_on) => window.setTimeout(go_on, ASK_EVERY_MS));
   }
 }

@@ -41,7 +41,7 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
     const width = hero.parentElement.clientWidth;
     if (!some.includes(featured) || !featured.picture || !width) return;
     paintPicture(hero, featured.picture, theme, { ratio, width, height: HERO_HEIGHT_PX });
-    const words = `${featured.picture.lanes.map((lane) => lane.cluster).join(", ")}, just after the failure. How many come twice?`;
+    const words = `${featured.picture.lanes.map((lane) => lane.cluster).join(", ")}, just after the failure. How many duplicates?`;
     hero.setAttribute("aria-label", `The logs of ${words}`);
     setText(required(root, "[data-part=hero-words]"), words);
   }

@@ -1,6 +1,6 @@
 /** The head of the page: who watches, the report, keys, the legend. */
 
-import { seconds } from "../model/format.js";
+import { counted, seconds } from "../model/format.js";
 import { protocolOf } from "../protocols/table.js";
 import { keyGroupsOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
@@ -52,7 +52,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       return;
     }
     ask({
-      title: "Report up to when?",
+      title: "Report up to which instant?",
       words: `The scenario ends at ${seconds(until_us)} s; this branch has run to ${seconds(view.furthest_us)} s.`,
       choices: [
         { says: `To the scenario's end, ${seconds(until_us)} s`, act: () => report() },
@@ -63,7 +63,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
 
   async function report(more = {}) {
     if (!getState().welcome?.owner) {
-      say({ error: "Only who opened this lab can ask for its report.", hint: "Take a copy to have a lab of your own at this instant.", tone: "plain" });
+      say({ error: "You are viewing. Only the owner can request a report of this lab.", hint: "Take a copy to have a lab of your own at this instant.", tone: "plain" });
       return;
     }
     try {
@@ -80,7 +80,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
     wordsShown: (open) => words_button.setAttribute("aria-expanded", String(open)),
     update(state, watched, theme, ratio) {
       const others = state.viewers - 1;
-      setText(viewers, others > 0 ? `${others} more watching` : "");
+      setText(viewers, others > 0 ? counted(others, "other viewer") : "");
       if (state.welcome) {
         about.update(state.welcome);
         setText(seed, `seed ${state.welcome.seed}`);

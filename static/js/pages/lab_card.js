@@ -13,7 +13,7 @@ export function labCard(document, lab, now, acts) {
   const has_picture = lab.picture?.lanes?.length || lab.picture?.group;
   const picture = has_picture ? element(document, "canvas.picture", { "data-picture": lab.id }) : element(document, "span.picture.empty", { text: "not opened yet" });
   const used = element(document, "time", { datetime: lab.used_at, title: new Date(lab.used_at).toLocaleString(), text: `used ${ago(lab.used_at, now())}` });
-  const failed = lab.failed ? [element(document, "b.harm-text", { text: " · stopped by a mistake of ours" })] : [];
+  const failed = lab.failed ? [element(document, "b.harm-text", { text: " · stopped by an internal error" })] : [];
   return element(document, "li.lab-card", { "data-lab": lab.id }, [
     element(document, "a.look", { href: lab.url, tabindex: -1, "aria-hidden": "true" }, [picture]),
     element(document, "div.words", {}, [

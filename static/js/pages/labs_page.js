@@ -117,7 +117,7 @@ function makeSharing({ window, requests, tokens, attempt, say }) {
       const link = `${window.location.origin}${lab.url}#token=${tokens.get(lab.id)}`;
       try {
         await window.navigator.clipboard.writeText(link);
-        say(`The owner's link of “${lab.title}” is copied: give it away as you would a key.`);
+        say(`The owner's link of “${lab.title}” is copied. Treat it like a password.`);
       } catch {
         say(`This is the owner's link: ${link}`);
       }

@@ -28,7 +28,7 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
 
   function show() {
     strip.hidden = lit === null;
-    if (lit) setText(words, `${plainWordsOf(lit.row)}: ${counted(lit.back, "event")} led to it, ${counted(lit.forward, "event")}${lit.more ? " and more" : ""} came of it.`);
+    if (lit) setText(words, `${plainWordsOf(lit.row)}: caused by ${counted(lit.back, "event")}, led to ${counted(lit.forward, "event")}${lit.more ? " or more" : ""}.`);
     redraw();
   }
 

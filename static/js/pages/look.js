@@ -8,7 +8,7 @@
   try {
     chosen = JSON.parse(localStorage.getItem("failover-lab.appearance") ?? "{}");
   } catch (reason) {
-    console.info(`No look is remembered here: ${reason.message}`);
+    console.info(`The browser does not store the appearance: ${reason.message}`);
   }
   for (const name of ["theme", "mode"]) {
     const value = asked.get(name) ?? chosen[name];

@@ -15,6 +15,6 @@ export function makePlayed({ storage, say }) {
     const said = saidOf(storage, name);
     const first = state.view.failovers?.[0];
     if (said === null || !first) return;
-    say({ error: said === first.duplicates ? `${counted(first.duplicates, "message")} twice: as you said.` : `${counted(first.duplicates, "message")} twice; you said ${said}.`, tone: "plain" });
+    say({ error: said === first.duplicates ? `${counted(first.duplicates, "duplicate")}: as you guessed.` : `${counted(first.duplicates, "duplicate")}; your guess was ${said}.`, tone: "plain" });
   };
 }

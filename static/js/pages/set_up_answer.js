@@ -34,7 +34,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     answer = { ...noAnswer(), state: "running" };
     asked_yaml = getYaml();
     runs.forget();
-    setText(told, "The runs have begun.");
+    setText(told, "The runs have started.");
     leave = askAbout({ makeSocket, yaml: asked_yaml, onMessage: take });
     draw();
   }
@@ -124,7 +124,7 @@ function makeProgress(root, onAsk, onCancel) {
 /** @returns {string | null} null when nothing was asked, or everything has come */
 function wordsOfProgress(answer, total) {
   if (answer.state === "error") return `${answer.error.error} ${answer.error.hint}`;
-  if (answer.state === "waiting") return `${answer.before} before this one`;
+  if (answer.state === "waiting") return `queued, ${answer.before} before this one`;
   if (answer.state === "running") return `${answer.runs.length} of ${total}`;
   if (answer.state === "cancelled") return `stopped after ${answer.runs.length} of ${total}`;
   return null;

@@ -30,7 +30,7 @@ export function makeShare(root, { window, requests, base, token, getState, say }
     input.select();
     try {
       await window.navigator.clipboard.writeText(input.value);
-      setText(done, input.dataset.part === "owner-link" ? "The owner's link is copied. Give it away as you would a key." : "The viewer's link is copied.");
+      setText(done, input.dataset.part === "owner-link" ? "The owner's link is copied. Treat it like a password." : "The viewer's link is copied.");
     } catch {
       setText(done, "The browser does not let this page copy: the link is selected, copy it with the keyboard.");
     }

@@ -5,7 +5,7 @@
 
 import { required, setText } from "../render/dom.js";
 
-const BUSY = { rebuild: "The lab is being run again to where it stood", seek: "Going there", step: "Looking for the next step", count: "The run is being counted", instant: "A long instant is being run" };
+const BUSY = { rebuild: "Rebuilding the lab by running it again", seek: "Seeking", step: "Running to the next step", count: "Counting the run", instant: "Running a long instant" };
 /** How long a thing that is over is told, ms. */
 const TOLD_MS = 6000;
 
@@ -24,9 +24,9 @@ export function makeStates({ document, root, window, notices, getState }) {
   return {
     update(state) {
       const broken = state.view.violations?.[0];
-      notices.banner("check", broken ? `A check broke at ${(broken.at_us / 1e6).toFixed(3)} s: ${broken.claim}. ${broken.reason}` : null);
+      notices.banner("check", broken ? `Check violated at ${(broken.at_us / 1e6).toFixed(3)} s: ${broken.claim}. ${broken.reason}` : null);
       notices.banner("limit", state.view.limit_reached || null);
-      if (state.missed > missed) passing("missed", `This page was too slow for ${state.missed - missed} frames and was given the present state instead.`);
+      if (state.missed > missed) passing("missed", `This page was too slow for ${state.missed - missed} frames and shows the current state instead.`);
       missed = state.missed;
     },
     heard(message) {
@@ -37,7 +37,7 @@ export function makeStates({ document, root, window, notices, getState }) {
       const bug = message.type === "welcome" ? message.failed : message.code === "engine-bug" ? message : null;
       if (bug) notices.banner("bug", `${bug.error} ${bug.hint ?? ""} Seed ${bug.seed}, at ${((bug.at_us ?? 0) / 1e6).toFixed(6)} s.`, "harm", bug.replay ? { href: bug.replay, text: "Run it again" } : null);
       if (message.type === "notice") notices.banner(message.code, message.words, message.replay ? "harm" : "plain", message.replay ? { href: message.replay, text: "Run it again" } : null);
-      if (message.type === "bye") notices.banner("bye", `The server closed this page: ${message.reason ?? "no reason given"}.`);
+      if (message.type === "bye") notices.banner("bye", `The server closed the connection: ${message.reason ?? "no reason given"}.`);
       if (message.type !== "welcome") return;
       notices.banner("bye", null);
       setText(required(document, "title"), `${message.title ?? message.scenario} · Failover Lab`);
@@ -45,9 +45,9 @@ export function makeStates({ document, root, window, notices, getState }) {
     /** @param {"connecting" | "open" | "waiting" | "closed"} word */
     connection(word, wait_ms) {
       root.dataset.line = word; // a picture that may be old is paler
-      const words = { connecting: getState().view ? "Connecting again…" : null, waiting: `The line to the server is down. Trying again in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
+      const words = { connecting: getState().view ? "Reconnecting…" : null, waiting: `Connection lost, reconnecting in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
       notices.banner("line", words[word] ?? null);
-      if (word === "open" && was_down) passing("again", "Connected again: this is the present state.");
+      if (word === "open" && was_down) passing("again", "Reconnected: this is the current state.");
       was_down = word === "waiting" || (was_down && word === "connecting");
     },
   };

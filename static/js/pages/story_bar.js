@@ -3,7 +3,7 @@
 import { seconds } from "../model/format.js";
 import { element, required, setText } from "../render/dom.js";
 
-const NOUNS = { duplicates: "seen twice", redeliveries: "delivered again", stranded: "stranded", lost: "lost" };
+const NOUNS = { duplicates: "duplicate", redeliveries: "redelivered", stranded: "not replicated", lost: "lost" };
 
 /**
  * @param {Document} document
@@ -36,7 +36,7 @@ export function makeStoryBar(document, bar, onStep) {
     },
     showPlaying(playing) {
       play_button.setAttribute("aria-pressed", String(playing));
-      setText(play_button, playing ? "Pause" : "Tell it");
+      setText(play_button, playing ? "Pause" : "Play story");
     },
   };
 }

@@ -13,7 +13,7 @@ const EVERY_MS = 3000;
 const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 
 /** @type {import("./panel_list.js").Panel} */
-export const WHY_TWICE = { name: "why-twice", title: "Why twice?", needs: ["peers", "groups"], make };
+export const WHY_TWICE = { name: "why-twice", title: "Why duplicates?", needs: ["peers", "groups"], make };
 
 function make(section, parts) {
   const { document, requests, base, getState, getWatched, say, wake } = parts;
@@ -49,7 +49,7 @@ function make(section, parts) {
       return;
     }
     if (failovers.length === 0) {
-      section.replaceChildren(element(document, "p.lead-in", { text: "Nobody has moved yet. When the consumers go to another region, this list says which messages came twice there, and why each of them did." }), element(document, "p.quiet", { text: "Press O to move them now, or play on to a failover that the scenario has planned." }));
+      section.replaceChildren(element(document, "p.lead-in", { text: "No failover yet. After one, this panel lists the duplicates in the other region, each with its cause." }), element(document, "p.quiet", { text: "Press O to fail over now, or play on to a failover that the scenario has planned." }));
       return;
     }
     const failover = failovers[chosenCase(failovers, chosen, getState())];
@@ -71,20 +71,20 @@ function make(section, parts) {
 }
 
 function headline(document, failover) {
-  const twice = failover.duplicates ? `${counted(failover.duplicates, "message")} came twice` : "nothing came twice";
+  const twice = failover.duplicates ? counted(failover.duplicates, "duplicate") : "no duplicates";
   const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
-  const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} ${lost === 1 ? "is" : "are"} lost` })] : [];
-  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s, and `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ...losses, ". Choose a message to be told its story."]);
+  const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} lost` })] : [];
+  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s: `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ...losses, ". Choose a message to see its story."]);
 }
 
 function sharedHeadline(document, group) {
-  if (group.duplicates === 0) return element(document, "p.lead-in", {}, [`So far nothing came twice in ${group.group}.`]);
-  return element(document, "p.lead-in", {}, [`In ${group.group} `, element(document, "b.harm-text", { text: counted(group.duplicates, "delivery", "deliveries") }), " came after somebody had acknowledged the message. Choose one to be told its story."]);
+  if (group.duplicates === 0) return element(document, "p.lead-in", {}, [`No duplicates in ${group.group} so far.`]);
+  return element(document, "p.lead-in", {}, [`${group.group}: `, element(document, "b.harm-text", { text: counted(group.duplicates, "duplicate") }), ", delivered after an acknowledgement of the same message. Choose a message to see its story."]);
 }
 
 function groupsOf(parts, failover) {
   if (failover.groups.length === 0 && failover.group !== undefined) return [];
-  if (failover.groups.length === 0) return [element(parts.document, "p", { text: "Every message was delivered once, and none is missing." })];
+  if (failover.groups.length === 0) return [element(parts.document, "p", { text: "Every message was delivered once, none is missing." })];
   const ordered = [...failover.groups].sort((a, b) => KIND_ORDER.indexOf(a.kind) - KIND_ORDER.indexOf(b.kind) || b.count - a.count);
   return ordered.map((group, place) => groupOf(parts, failover, group, place === 0));
 }
@@ -119,6 +119,6 @@ function groupOf(parts, failover, group, open) {
 function messageButton({ document, story }, failover, group, message) {
   const name = `${message.producer}/${message.sequence_id}`;
   const when = message.at_us === undefined ? "" : `, delivered at ${seconds(message.at_us)} s`;
-  const after = message.returned || message.recovered ? ", came after all" : message.returned === false ? ", never came" : "";
-  return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: tell its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
+  const after = message.returned || message.recovered ? ", delivered later" : message.returned === false ? ", never delivered" : "";
+  return element(document, "button.message", { type: "button", "aria-label": `${name}${when}${after}: show its story`, onclick: () => story.open({ failover: failover.number, kind: group.kind, place: message.place }), text: message.returned || message.recovered ? `${name} ↩` : name });
 }

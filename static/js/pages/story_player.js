@@ -199,8 +199,8 @@ async function shareAddress({ window, say }, fragment) {
   const address = window.location.origin + window.location.pathname + fragment;
   try {
     await window.navigator.clipboard.writeText(address);
-    say({ error: "The link to this sentence is copied.", hint: "Whoever opens it sees this lab at this step of the story.", tone: "plain" });
+    say({ error: "The link to this step is copied.", hint: "It opens this lab at this step of the story.", tone: "plain" });
   } catch {
-    say({ error: "This is the link to this sentence:", hint: address, tone: "plain" });
+    say({ error: "This is the link to this step:", hint: address, tone: "plain" });
   }
 }

@@ -16,7 +16,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
   section.classList.add("what-if");
   const status = element(document, "p.quiet", { role: "status" });
   const content = element(document, "div", {});
-  const beside = element(document, "p.quiet", { hidden: true }, [element(document, "a", { href: `${base}compare/`, text: "This run under three strategies, side by side" })]);
+  const beside = element(document, "p.quiet", { hidden: true }, [element(document, "a", { href: `${base}compare/`, text: "Compare this run under three strategies" })]);
   section.replaceChildren(content, status, beside);
   let answer = null;
   let chosen = null;
@@ -71,8 +71,8 @@ function headline(document, answer, lines) {
   const [{ name: first, title }] = answer.columns;
   const was = `${title}: ${whole(lines.real.figures[first])}`;
   const words = best
-    ? ["The same run and the same failure, with one thing changed at a time. What helps most: ", element(document, "b", { text: best.name }), `. ${best.difference}.`]
-    : [answer.state === "running" ? `The same run and the same failure, with one thing changed at a time. As it was, ${was}.` : `With one thing changed at a time, nothing helps. As it was, ${was}.`];
+    ? ["The same run and failure with one change at a time. Most effective: ", element(document, "b", { text: best.name }), `. ${best.difference}.`]
+    : [answer.state === "running" ? `The same run and failure with one change at a time. Unchanged: ${was}.` : `No single change helps. Unchanged: ${was}.`];
   return element(document, "p.lead-in", {}, words);
 }
 
@@ -80,7 +80,7 @@ function table(page, answer, { real, changed, same, assumed }) {
   const { document } = page;
   const first = answer.columns[0].name;
   const most = Math.max(1, ...[real, ...changed, ...assumed].map((line) => line.figures?.[first] ?? 0));
-  const titles = [element(document, "th", { scope: "col", text: "changed" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
+  const titles = [element(document, "th", { scope: "col", text: "change" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
   const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col", text: "as a lab" })]);
   const rows = [rowOf(page, answer, real, real, most, "real"), ...changed.map((line) => rowOf(page, answer, line, real, most, "")), ...same.map((line) => rowOf(page, answer, line, real, most, "same")), ...assumed.map((line) => rowOf(page, answer, line, real, most, "assumed"))];
   return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
@@ -88,7 +88,7 @@ function table(page, answer, { real, changed, same, assumed }) {
 
 function rowOf(page, answer, line, real, most, kind) {
   const cells = answer.columns.map(({ name, unit }, at) => figureCell(page.document, line.figures?.[name] ?? null, real.figures[name], unit, at ? 0 : most));
-  const words = kind === "real" ? "what happened" : line.difference;
+  const words = kind === "real" ? "actual run" : line.difference;
   return element(page.document, `tr${kind ? `.${kind}` : ""}`, {}, [
     element(page.document, "th", { scope: "row" }, [line.name, ...(line.assumes ? [element(page.document, "span.quiet", { text: ` (${line.assumes})` })] : [])]),
     ...cells,
@@ -102,7 +102,7 @@ function figureCell(document, value, was, unit, most) {
   const kind = most ? "" : ".detail";
   if (value === null) return element(document, `td${kind}`, { text: "–" });
   const changed = was === null || value === was ? "" : value > was ? ".more" : ".fewer";
-  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "no time" });
+  const cell = element(document, `td${kind}${changed}`, { text: unit === "count" ? whole(value) : value ? span(value) : "0 ms" });
   if (most) {
     const bar = element(document, "span.share", { "aria-hidden": "true" });
     bar.style.width = `${(100 * value) / most}%`;

@@ -23,7 +23,7 @@ export function becauseOf(document, answer, acts_of_row) {
   });
   const acts = acts_of_row.map(({ says, act }) => element(document, "button.plain", { type: "button", text: says, onclick: act }));
   return element(document, "div.because", {}, [
-    causes.length ? element(document, "b", { text: "because" }) : element(document, "span.quiet", { text: "It rests on nothing earlier." }),
+    causes.length ? element(document, "b", { text: "caused by" }) : element(document, "span.quiet", { text: "No earlier cause." }),
     element(document, "ol", {}, lines),
     element(document, "p.acts", {}, acts),
   ]);

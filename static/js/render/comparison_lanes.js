@@ -17,7 +17,7 @@ const BETWEEN_NARROW_PX = 30;
 const FOOT_PX = 16;
 /** Narrower cells touch. */
 const GAP_FROM_PX = 4;
-const WITH_CONSUMERS = "consumers are here";
+const WITH_CONSUMERS = "consumers connected here";
 
 /** @returns {number} height of a picture, CSS px */
 const lanesHeight = (theme, narrow) => (2 * (HEAD_PX + CELL_PX) + between(narrow) + FOOT_PX) * theme.scale;

@@ -11,11 +11,11 @@ import { element } from "./dom.js";
  */
 export function guessField(document, title, said, keep, done) {
   const home = element(document, "span.guess");
-  const open = element(document, "button", { type: "button", text: said === null ? "guess first" : "change", "aria-label": `Guess how many come twice: ${title}`, onclick: begin });
+  const open = element(document, "button", { type: "button", text: said === null ? "guess first" : "change", "aria-label": `Guess the number of duplicates: ${title}`, onclick: begin });
   home.append(open);
 
   function begin() {
-    const input = element(document, "input", { inputmode: "numeric", maxlength: 9, value: said ?? "", "aria-label": `How many messages will come twice: ${title}`, autocomplete: "off" });
+    const input = element(document, "input", { inputmode: "numeric", maxlength: 9, value: said ?? "", "aria-label": `How many duplicates will there be: ${title}`, autocomplete: "off" });
     const form = element(document, "form", {}, [input, " twice ", element(document, "button", { type: "submit", text: "Keep" })]);
     form.addEventListener("submit", (event) => {
       event.preventDefault();

@@ -31,7 +31,7 @@ export function makeControls(root, link, say, ask) {
     else
       ask({
         title: `The scenario ends at ${seconds(until_us)} s`,
-        words: "Running on is possible: clients and brokers go on as they are, and nothing more is planned.",
+        words: "The lab can run on: clients and brokers keep working, and no more commands are planned.",
         choices: [{ says: `Run past ${seconds(until_us)} s`, act: () => link.play(speed.chosen()) }],
       });
   }

@@ -21,18 +21,18 @@ export function makeLabLink({ send, isOwner, say }) {
   function askLater(message) {
     if (message.type === "play" && early.at(-1)?.type === "play") early.pop();
     else if (early.length < WAITING_MOST) early.push(message);
-    say({ error: "Connecting…", hint: "What you pressed is done as soon as the lab is here.", tone: "plain" });
+    say({ error: "Connecting…", hint: "Your input takes effect as soon as the lab is loaded.", tone: "plain" });
     return true;
   }
 
   function ask(message) {
     if (isOwner() === null) return askLater(message);
     if (!isOwner()) {
-      say({ error: "You are watching this lab.", hint: "Only who holds its key can play, stop or break it. Take a copy to have one of your own, at this instant.", tone: "plain" });
+      say({ error: "You are viewing. Only the owner can control this lab.", hint: "Take a copy to control a lab of your own at this instant.", tone: "plain" });
       return false;
     }
     if (send(message)) return true;
-    say({ error: "The line to the server is down.", hint: "The page connects again by itself; then try once more." });
+    say({ error: "Connection lost, reconnecting.", hint: "The command was not sent. Try again when the page is connected." });
     return false;
   }
 

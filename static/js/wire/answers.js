@@ -25,7 +25,7 @@ export function askAbout({ makeSocket, yaml, onMessage }) {
     onMessage(message.type === "bye" ? { type: "error", error: message.reason, hint: "Ask again." } : message);
   });
   socket.addEventListener("close", () => {
-    if (open) onMessage({ type: "error", error: "The line to the server is down.", hint: "What has come stays; ask again when it is back." });
+    if (open) onMessage({ type: "error", error: "Connection lost.", hint: "The answers received so far stay. Ask again when the page is connected." });
     open = false;
   });
   return end;

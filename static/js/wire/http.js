@@ -19,7 +19,7 @@ export function makeRequests(fetcher, csrf_token) {
     try {
       response = await fetcher(path, { credentials: "same-origin", ...options });
     } catch {
-      throw new RequestError("The server cannot be reached.", "Look whether it is still running, then try again.");
+      throw new RequestError("The server cannot be reached.", "Check that it is running, then try again.");
     }
     const body = await bodyOf(response);
     if (!response.ok) throw new RequestError(wordsOf(body, response), body?.hint ?? "", response.status);

@@ -40,7 +40,7 @@ export const EMQX = {
   breakMenu: groupBreakMenu,
   keys: {
     without: ["nextSnapshot", "previousSnapshot", "failOver", "follow", "together", "partitions", "magnifyTime", "reduceTime", "followTime", "toTime"],
-    says: { magnify: "magnify the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
+    says: { magnify: "expand the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
   },
   writeLegend: (document, legend, theme, { ratio }) => writeGroupLegend(document, legend, theme, ratio),
   panels: [HANDSHAKES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF],

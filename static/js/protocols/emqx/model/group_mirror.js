@@ -28,15 +28,15 @@ function linesOfLeader(state, name, tapes) {
   const group = state.view.groups[name];
   const leading = leaderOf(group);
   const { unread, doubled, streams, over } = countsOf(tapes);
-  const counts = `${counted(streams - over, "stream")}, ${unread} read by nobody, ${doubled} by two clients.`;
-  if (!leading) return [group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead and believed for ${span(Math.max(0, group.claim.until_us - state.at_us))} more.` : "There is none.", counts];
+  const counts = `${counted(streams - over, "stream")}, ${unread} without a reader, ${doubled} with two readers.`;
+  if (!leading) return [group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead; its claim is valid for ${span(Math.max(0, group.claim.until_us - state.at_us))} more.` : "No leader.", counts];
   const { leader, number } = leading;
   const { again = 0, acknowledged = 0 } = group.repeats.leader ?? {};
   return [
-    `Leader ${number} runs at ${leader.node} and knows ${counted(Object.keys(leader.borrowers).length, "borrower")}; its streams are ${leader.balanced ? "" : "not "}dealt evenly. The group is ${badgeOf(group).words}.`,
+    `Leader ${number} runs at ${leader.node} with ${counted(Object.keys(leader.borrowers).length, "borrower")}; its streams are ${leader.balanced ? "" : "not "}balanced. The group is ${badgeOf(group).words}.`,
     counts,
     ...costLine(group),
-    `It committed at ${seconds(leader.committed_us, 2)} s and does so again at ${seconds(leader.heartbeat_us ?? state.at_us, 2)} s. If it crashed now, ${counted(again, "message")} would come again, ${acknowledged} of them acknowledged.`,
+    `Last commit ${seconds(leader.committed_us, 2)} s, next ${seconds(leader.heartbeat_us ?? state.at_us, 2)} s. If the leader crashed now, ${counted(again, "message")} would be redelivered, ${acknowledged} of them acknowledged.`,
   ];
 }
 
@@ -47,18 +47,18 @@ function costLine(group) {
 
 function lineOfClient(state, client) {
   const parts = client.incarnations.map((one) => {
-    const own = one.own ? `borrower ${one.id} is ${one.own.state}${one.own.until_us === null ? "" : `, reads on for ${span(Math.max(0, one.own.until_us - state.at_us))} if it hears nothing`}` : `borrower ${one.id} is a ghost: gone, and known to the leader`;
-    return `${own}; ${one.known ? `its leader believes in it for ${span(Math.max(0, one.known.deadline_us - state.at_us))}` : "its leader does not know it"}`;
+    const own = one.own ? `borrower ${one.id} is ${one.own.state}${one.own.until_us === null ? "" : `, keeps reading for ${span(Math.max(0, one.own.until_us - state.at_us))} without a ping response`}` : `borrower ${one.id} is stale: it ended, and the leader still has it`;
+    return `${own}; ${one.known ? `its leader drops it in ${span(Math.max(0, one.known.deadline_us - state.at_us))} without a ping` : "not in its leader's table"}`;
   });
   return `${client.name} at ${client.node} is ${client.online ? "online" : "offline"}${client.paused ? " and acknowledges nothing" : ""}${parts.length ? `: ${parts.join("; ")}` : ""}.`;
 }
 
-const NOW = { granted: "reads it", revoking: "lets it go", absent: "finishes a chunk of it" };
+const NOW = { granted: "reads it", revoking: "is releasing it", absent: "finishes a chunk of it" };
 
 function lineOfTape(tape) {
   if (isOver(tape)) return `${tape.name} is read to its end.`;
-  const believed = tape.believed?.owner ? `the leader believes in ${clientOf(tape.believed.owner)} (${tape.believed.state})` : tape.believed ? "the leader has nobody for it" : "the leader has not found it";
+  const believed = tape.believed?.owner ? `assigned to ${clientOf(tape.believed.owner)} (${tape.believed.state})` : tape.believed ? "unassigned" : "not found by the leader yet";
   const readers = tape.readers.map((reader) => `${reader.client} ${NOW[reader.lease]}, ${reader.delivered} of ${tape.length} delivered, ${reader.acknowledged} acknowledged`).join("; ");
-  const odd = isDoubled(tape) ? " Two readers at once." : tape.believed?.starved ? " Nobody reads it: its owner obeyed a late revoke." : isUnread(tape) ? " Nobody reads it." : "";
+  const odd = isDoubled(tape) ? " Two readers at once." : tape.believed?.starved ? " Starved: its owner acted on a late revoke and does not read it." : isUnread(tape) ? " No client reads it." : "";
   return `${tape.name}: ${believed}; ${readers ? `${readers}; ` : ""}${tape.believed ? `${tape.believed.position} reported, ` : ""}${tape.committed} committed.${odd}`;
 }

@@ -8,9 +8,9 @@ const WORDS = {
   node: (state, watched, { node }) => `node ${node}: click to crash it or cut it off`,
   leader: () => "the leader: click to crash it or look inside",
   client: (state, watched, { client }) => `${client}: click to kill it, pause its acknowledgements or look inside`,
-  flight: (state, watched, { flight }) => `${flight.what} of ${flight.client} on its way to ${flight.to}: click to lose, delay or double it`,
+  flight: (state, watched, { flight }) => `${flight.what} of ${flight.client} in flight to ${flight.to}: click to drop, delay or duplicate it`,
   stream: (state, watched, { stream }) => `${stream}: click to look inside`,
-  fold: (state, watched, { key }) => `${key}: click to magnify`,
+  fold: (state, watched, { key }) => `${key}: click to expand`,
   chunk: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
   message: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
 };
@@ -20,7 +20,7 @@ export const groupThingWords = (state, watched, thing) => WORDS[thing.kind](stat
 
 /** @returns {string} where one message stands, from every side */
 export function messageWords(tape, offset) {
-  const facts = tape.readers.map((one) => `${one.client} has ${offset < one.acknowledged ? "acknowledged it" : offset < one.delivered ? "it in hand" : "not got it yet"}`);
-  const reported = tape.believed ? `it is ${offset < tape.believed.position ? "" : "not "}reported to the leader` : "the leader does not know its stream";
+  const facts = tape.readers.map((one) => `${offset < one.acknowledged ? "acknowledged by" : offset < one.delivered ? "delivered, not acked by" : "not delivered to"} ${one.client}`);
+  const reported = tape.believed ? `${offset < tape.believed.position ? "" : "not "}reported to the leader` : "its stream is not in the leader's table";
   return `Message ${offset}: ${[...facts, reported, `${offset < tape.committed ? "" : "not "}committed`].join(", ")}.`;
 }

@@ -221,11 +221,11 @@ export function wordsOfMessage(message) {
   const about = message.stream === null ? "" : ` of ${message.stream}`;
   const at = message.position === null ? "" : ` at ${message.position}`;
   const fate = [];
-  if (message.again) fate.push("said again");
+  if (message.again) fate.push("resent");
   if (message.delayed_us) fate.push("delayed");
-  if (message.doubled) fate.push("comes twice");
+  if (message.doubled) fate.push("duplicated");
   if (message.lost) fate.push(`lost: ${message.lost.why}`);
-  if (message.unanswered) fate.push("no leader was to be had");
+  if (message.unanswered) fate.push("no leader");
   return `${message.kind}${about}${at}, ${lineWords(message.from)} to ${lineWords(message.to)}${fate.length ? ` (${fate.join(", ")})` : ""}`;
 }
 

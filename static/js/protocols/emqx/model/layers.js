@@ -69,17 +69,17 @@ function lastOf(moves, now, { start, moves: table }) {
 
 const short = (stream) => stream ?? "all";
 const upTo = (row) => (row.entry === undefined ? "to its end" : `up to ${row.entry}`);
-const LEASES = { granted: (row) => `read ${row.topic} from ${row.entry ?? "its end"}`, revoking: (row) => `read ${row.topic} no further`, absent: (row) => `${row.topic} is no longer yours` };
+const LEASES = { granted: (row) => `read ${row.topic} from ${row.entry ?? "its end"}`, revoking: (row) => `stop reading ${row.topic}`, absent: (row) => `${row.topic} is released` };
 
 /** What a row says between two layers: gap, whether downwards, words. */
 const CALLS = {
-  "session.connected": (row) => [["handler", true, `the client is here (${row.reason})`]],
-  "session.disconnected": (row) => [["handler", true, `the client is gone (${row.reason})`]],
+  "session.connected": (row) => [["handler", true, `client connected (${row.reason})`]],
+  "session.disconnected": (row) => [["handler", true, `client disconnected (${row.reason})`]],
   "session.subscribed": (row) => [["handler", true, `subscribe ${row.detail}`]],
   "session.unsubscribed": (row) => [["handler", true, `unsubscribe ${row.detail}`]],
-  "progress.told": (row) => ["handler", "agent"].map((gap) => [gap, true, `${short(row.topic)} is done ${upTo(row)}`]),
+  "progress.told": (row) => ["handler", "agent"].map((gap) => [gap, true, `${short(row.topic)} acknowledged ${upTo(row)}`]),
   "lease.changed": (row) => ["agent", "handler"].map((gap) => [gap, false, LEASES[row.reason](row)]),
-  "borrower.changed": (row) => ({ connecting: [["agent", true, `begin${row.detail ? `: ${row.detail}` : ""}`]], unsubscribing: [["agent", true, "unsubscribe"]], gone: [["agent", false, `I am gone${row.detail ? `: ${row.detail}` : ""}`]] })[row.reason] ?? [],
+  "borrower.changed": (row) => ({ connecting: [["agent", true, `start${row.detail ? `: ${row.detail}` : ""}`]], unsubscribing: [["agent", true, "unsubscribe"]], gone: [["agent", false, `borrower ended${row.detail ? `: ${row.detail}` : ""}`]] })[row.reason] ?? [],
 };
 const TO_LEADER = new Set(["leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect"]);
 

@@ -14,8 +14,8 @@ export function timersOf(state, group) {
   const { rounds, periodical_us, heartbeat_us } = leading.leader;
   const { spans_us } = state.view;
   return [
-    { name: "next round", whole_us: spans_us.leader_renew_streams_interval, due_us: rounds.due_us },
-    { name: "next look at deadlines, and what must be said again", whole_us: spans_us.leader_periodical_actions_interval, due_us: [periodical_us] },
+    { name: "next rebalance", whole_us: spans_us.leader_renew_streams_interval, due_us: rounds.due_us },
+    { name: "next check of deadlines and resends", whole_us: spans_us.leader_periodical_actions_interval, due_us: [periodical_us] },
     { name: "next commit", whole_us: spans_us.leader_heartbeat_interval, due_us: [heartbeat_us] },
   ].map((timer) => ({ ...timer, due_us: timer.due_us.filter((us) => us !== null) }));
 }
@@ -25,11 +25,11 @@ export function badgeOf({ stability, figures }) {
   const { leaders, unowned, on_their_way, starved = 0, unread, held, spread } = stability;
   const doubled = figures?.two_readers_now ?? 0;
   const stable = stability.stable && doubled === 0;
-  if (stability.stable && !stable) return { stable, words: `stable for its leader, yet ${counted(doubled, "stream is", "streams are")} read by two` };
+  if (stability.stable && !stable) return { stable, words: `stable for its leader, but ${counted(doubled, "stream has", "streams have")} two readers` };
   if (stable) return { stable, words: "stable" };
   if (leaders !== 1) return { stable, words: `not stable: ${leaders === 0 ? "no leader" : `${leaders} leaders`}` };
   const streams = (count, words) => (count > 0 ? [`${counted(count, "stream")} ${words}`] : []);
-  const missing = [...streams(unowned, "nobody’s"), ...streams(on_their_way, "on the way"), ...streams(starved, "not read: the owner obeyed a late revoke"), ...streams(unread, "not read by the owner"), ...streams(held, "held by a client that acknowledges nothing"), ...(spread > 1 ? [`shares differ by ${spread}`] : [])];
+  const missing = [...streams(unowned, "unassigned"), ...streams(on_their_way, "being granted or revoked"), ...streams(starved, "starved: granted, but the owner acted on a late revoke"), ...streams(unread, "not read by the owner"), ...streams(held, "held by a client that acknowledges nothing"), ...(spread > 1 ? [`shares differ by ${spread}`] : [])];
   return { stable, words: `not stable: ${missing.join(", ")}` };
 }
 
@@ -39,10 +39,10 @@ export function figuresOf({ figures }) {
   const { handover_us: gap } = figures;
   const some = figures.handovers > 0;
   return [
-    { name: "streams unowned now", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} of stream time so far`, harm: figures.unowned_now > 0 },
+    { name: "unassigned streams now", value: whole(figures.unowned_now), note: `${span(figures.unowned_us)} of stream time so far`, harm: figures.unowned_now > 0 },
     { name: "hand-over time", value: some ? span(gap.p50) : "–", note: some ? `median of ${counted(figures.handovers, "hand-over")}; 95 % within ${span(gap.p95)}, longest ${span(gap.max)}` : "no hand-over so far", harm: false },
-    { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of what nobody had acknowledged`, harm: figures.duplicates > 0 },
-    { name: "read by two now", value: whole(figures.two_readers_now), note: figures.two_readers ? `${counted(figures.two_readers, "time")} so far, ${span(figures.two_readers_us)} in all` : "never so far", harm: figures.two_readers_now > 0 },
+    { name: "duplicates so far", value: whole(figures.duplicates), note: `and ${counted(figures.redeliveries, "redelivery", "redeliveries")} of unacknowledged messages`, harm: figures.duplicates > 0 },
+    { name: "streams with two readers", value: whole(figures.two_readers_now), note: figures.two_readers ? `${counted(figures.two_readers, "time")} so far, ${span(figures.two_readers_us)} in all` : "none so far", harm: figures.two_readers_now > 0 },
   ];
 }
 
@@ -52,5 +52,5 @@ export function roundsOf(rows, group, most) {
     .filter((row) => row.subscription === group)
     .slice(-most)
     .reverse()
-    .map((row) => ({ at_us: row.at_us, seq: row.seq, words: `leader ${row.count} dealt ${counted(row.entry, "stream")} to ${counted(row.sequence_id, "borrower")}` }));
+    .map((row) => ({ at_us: row.at_us, seq: row.seq, words: `leader ${row.count} assigned ${counted(row.entry, "stream")} to ${counted(row.sequence_id, "borrower")}` }));
 }

@@ -33,7 +33,7 @@ const FAMILIES = [
 ];
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const HANDSHAKES = { name: "handshakes", title: "Handshakes", needs: "sessions", family: "durable-shared-subscriptions", make };
+export const HANDSHAKES = { name: "handshakes", title: "Messages between nodes", needs: "sessions", family: "durable-shared-subscriptions", make };
 
 function make(section, { document, window: page, requests, base, link, lights, wake }) {
   section.classList.add("handshakes");
@@ -59,14 +59,14 @@ function make(section, { document, window: page, requests, base, link, lights, w
   const [before, after] = [button("‹", "Sessions before", () => turnTo(-1)), button("›", "Sessions after", () => turnTo(1))];
   const pager = element(document, "span.pager", {}, [before, element(document, "span", {}), after]);
   const kinds = element(document, "span.kinds", { role: "group", "aria-label": "Messages shown" }, FAMILIES.map(([name, text]) => element(document, `button.kind-${name}`, { type: "button", "aria-pressed": "true", onclick: (event) => toggle(name, event.currentTarget), text })));
-  const unfold = element(document, "button", { type: "button", "aria-pressed": "true", text: "unfold instants", title: "Give messages of one instant a step each, or draw time evenly", onclick: () => setEven(!even) });
-  const zoom = element(document, "span.zoom", { role: "group", "aria-label": "Magnification of time" }, [button("↑", "Earlier", () => acts.earlier()), button("↓", "Later", () => acts.later()), button("−", "Show more time", () => acts.reduceTime()), button("now", "Follow the present instant", () => acts.followTime()), button("+", "Magnify time", () => acts.magnifyTime())]);
+  const unfold = element(document, "button", { type: "button", "aria-pressed": "true", text: "spread instants", title: "Draw messages of one instant one below the other, or time to scale", onclick: () => setEven(!even) });
+  const zoom = element(document, "span.zoom", { role: "group", "aria-label": "Zoom of time" }, [button("↑", "Earlier", () => acts.earlier()), button("↓", "Later", () => acts.later()), button("−", "Zoom out on time", () => acts.reduceTime()), button("now", "Follow latest", () => acts.followTime()), button("+", "Zoom in on time", () => acts.magnifyTime())]);
   const says = element(document, "p.says", {});
   const canvas = element(document, "canvas", { "aria-hidden": "true" });
-  const picture = element(document, "div.lines", { tabindex: 0, role: "group", "aria-label": "Handshakes: arrows up and down move in time, plus and minus magnify; the list below says the same in words", onkeydown: onKey }, [canvas]);
+  const picture = element(document, "div.lines", { tabindex: 0, role: "group", "aria-label": "Messages between nodes: arrow up and down move in time, plus and minus zoom; the list below has the same as text", onkeydown: onKey }, [canvas]);
   const listing = element(document, "ol", {});
-  const words = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "The same in words" }), listing]);
-  const key = element(document, "p.quiet.key", { text: "Left of a session’s line: until when its leader counts on it (indigo) and until when it reads on by itself (grey), dotted to their expiry; crimson: between the two, two sessions may read one stream. Right: its leases, dashed while revoked. Ring around a tail: said again. Dashes: delayed. Fork: comes twice. Cross: lost. On the leader’s line: ring a round, diamond a commit." });
+  const words = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "As text" }), listing]);
+  const key = element(document, "p.quiet.key", { text: "Left of a session’s line: until when the leader keeps it (indigo) and until when it keeps reading without a ping response (grey), dotted up to the timeout; crimson: between the two, two sessions may read one stream. Right: its leases, dashed while revoking. Ring around a tail: resent. Dashes: delayed. Fork: duplicated. Cross: lost. On the leader’s line: ring is a rebalance, diamond a commit." });
   section.replaceChildren(element(document, "div.bar", {}, [kinds, unfold, pager, zoom]), says, picture, key, words);
 
   function button(text, name, onclick) {
@@ -166,8 +166,8 @@ function make(section, { document, window: page, requests, base, link, lights, w
     const end_us = window.start_us + window.span_us;
     const lost = messages.filter((one) => one.lost).length;
     const again = messages.filter((one) => one.again).length;
-    const what = held?.bins ? `${whole(held.count)} events, drawn as how many; magnify to see each` : [counted(messages.length, "message"), lost ? `${whole(lost)} lost` : "", again ? `${whole(again)} said again` : ""].filter(Boolean).join(", ");
-    setText(says, `${seconds(window.start_us, 1)} to ${seconds(Math.min(end_us, Math.max(now_us, window.start_us)), 1)} s: ${what}${covered ? "" : "; fetching more"}.`);
+    const what = held?.bins ? `${whole(held.count)} events, drawn as counts; zoom in to see each` : [counted(messages.length, "message"), lost ? `${whole(lost)} lost` : "", again ? `${whole(again)} resent` : ""].filter(Boolean).join(", ");
+    setText(says, `${seconds(window.start_us, 1)} to ${seconds(Math.min(end_us, Math.max(now_us, window.start_us)), 1)} s: ${what}${covered ? "" : "; loading more"}.`);
   }
 
   function list() {
@@ -176,7 +176,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
     listed = wanted;
     listing.replaceChildren(
       ...messages.slice(0, LISTED_WORDS).map((message) => element(document, "li", {}, [element(document, "button.plain", { type: "button", text: `${seconds(message.sent.at_us)} s: ${wordsOfMessage(message)}`, onclick: () => lights.row(message.seq) })])),
-      ...(messages.length > LISTED_WORDS ? [element(document, "li.quiet", { text: `${whole(messages.length - LISTED_WORDS)} more: magnify to see them.` })] : []),
+      ...(messages.length > LISTED_WORDS ? [element(document, "li.quiet", { text: `${whole(messages.length - LISTED_WORDS)} more: zoom in to see them.` })] : []),
     );
   }
 
@@ -187,7 +187,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
       if (watched.group !== group) [group, first_session] = [watched.group, 0];
       picture.hidden = key.hidden = words.hidden = group === null;
       if (group === null) {
-        setText(says, "No group shares anything here yet.");
+        setText(says, "No group is declared yet.");
         return;
       }
       window = turned(window, now_us, spanFor(state.playing ? state.speed : 0));

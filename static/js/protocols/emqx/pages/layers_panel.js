@@ -18,10 +18,10 @@ function make(section, { document, requests, base, lights, wake }) {
   let known = {}; // what a state says of the one looked at, reckoned once
   const choices = { client: choiceOf("client", "client"), borrower: choiceOf("borrower", "borrower"), stream: choiceOf("stream", "stream") };
   const bar = element(document, "div.bar", {}, Object.values(choices));
-  const none = element(document, "p.quiet", { text: "No group shares anything here yet.", hidden: true });
+  const none = element(document, "p.quiet", { text: "No group is declared yet.", hidden: true });
   const latest = makeLatest({ get: requests.get, base, onAnswer: wake });
   const layers = makeLayers(document, { onRow: (seq) => lights.row(seq), onFold: wake });
-  const key = element(document, "p.quiet.key", { text: "Filled: the state now. Thick, with a dot: the last move. Dark: moves open from here. The number: how many of the group are in that state; those that ended, so far." });
+  const key = element(document, "p.quiet.key", { text: "Filled: current state. Thick, with a dot: last transition. Dark: possible transitions. Number: how many of the group are in that state (end states: so far)." });
   section.replaceChildren(bar, none, layers.node, key);
 
   function choiceOf(name, text) {

@@ -10,7 +10,7 @@ const CLOCK_PX = 150;
 const LISTED = 6;
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const ROUNDS = { name: "rounds", title: "Rounds", needs: "groups", make };
+export const ROUNDS = { name: "rounds", title: "Rebalances", needs: "groups", make };
 
 function make(section, { document, lights }) {
   section.classList.add("rounds");
@@ -20,7 +20,7 @@ function make(section, { document, lights }) {
   const figures = element(document, "dl.figures-now", { "aria-label": "Figures so far" });
   const rounds = element(document, "ol.told", {});
   const clock = element(document, "div.clock", {}, [canvas, element(document, "div", {}, [badge, timers])]);
-  const list = element(document, "section.last-rounds", {}, [element(document, "h3", { text: "Rounds that changed something" }), rounds]);
+  const list = element(document, "section.last-rounds", {}, [element(document, "h3", { text: "Rebalances with changes" }), rounds]);
   const none = element(document, "p.quiet", { text: "No group is declared yet." });
   section.replaceChildren(none, clock, figures, list);
   let written = {};
@@ -35,7 +35,7 @@ function make(section, { document, lights }) {
 
   const pairs = (lines) => lines.flatMap(([name, value]) => [element(document, "dt", { text: name }), element(document, "dd", { text: value })]);
   const figuresNodes = (lines) => lines.map(({ name, value, note, harm }) => element(document, "div", {}, [element(document, "dt", { text: name }), element(document, harm ? "dd.value.harm-text" : "dd.value", { text: value }), element(document, "dd.note", { text: note })]));
-  const roundNodes = (lines) => (lines.length ? lines.map(({ at_us, seq, words }) => element(document, "li", {}, [element(document, "button", { type: "button", title: "Light what led to it", onclick: () => lights.row(seq) }, [element(document, "time", { text: `${seconds(at_us, 2)} s` }), ` ${words}`])])) : [element(document, "li.quiet", { text: "None so far." })]);
+  const roundNodes = (lines) => (lines.length ? lines.map(({ at_us, seq, words }) => element(document, "li", {}, [element(document, "button", { type: "button", title: "Highlight its causes", onclick: () => lights.row(seq) }, [element(document, "time", { text: `${seconds(at_us, 2)} s` }), ` ${words}`])])) : [element(document, "li.quiet", { text: "None so far." })]);
 
   return {
     update(state, watched, { theme, ratio, now_us }) {
@@ -48,8 +48,8 @@ function make(section, { document, lights }) {
       badge.classList.toggle("stable", stable);
       setText(badge, words);
       paintClock(canvas, theme, { timers: found, count: leaderOf(group)?.leader.rounds.count ?? null, now_us, size: CLOCK_PX * theme.scale, ratio });
-      const left = ({ due_us }) => (due_us.length === 0 ? "none is armed" : due_us.map((us) => span(Math.max(0, us - now_us))).join(", "));
-      write("timers", found.length ? found.map((timer) => [timer.name, `in ${left(timer)}`]) : [["no leader", "nothing is dealt out"]], pairs, timers);
+      const left = ({ due_us }) => (due_us.length === 0 ? "no timer" : due_us.map((us) => span(Math.max(0, us - now_us))).join(", "));
+      write("timers", found.length ? found.map((timer) => [timer.name, `in ${left(timer)}`]) : [["no leader", "no streams are assigned"]], pairs, timers);
       write("figures", figuresOf(group), figuresNodes, figures);
       write("rounds", roundsOf(state.kept.rounds, watched.group, LISTED), roundNodes, rounds);
     },

@@ -70,14 +70,14 @@ function ofLeader({ plane, watched, leading, group }) {
   return [{ key: "leader", text, label: badgeOf(group).stable ? `${text}, stable` : text, x: plane.leader.x + 14 * plane.scale, y: plane.leader.y + 9 * plane.scale, classes: leading ? "name" : "name trouble", thing: { kind: "leader" } }];
 }
 
-const STATES = { granting: "offered", granted: "", revoking: "asked back", revoked: "given back", free: "nobody's" };
+const STATES = { granting: "granting", granted: "", revoking: "revoking", revoked: "revoked", free: "unassigned" };
 
-/** @returns {string} whom the leader believes in, in a few words */
+/** @returns {string} to whom the stream is assigned in the leader's table */
 function believedWords(tape) {
   if (!tape.led) return "no leader";
   if (!tape.believed) return tape.closed ? "read to its end" : "not found yet";
   const { owner, state } = tape.believed;
-  return owner ? [clientOf(owner), STATES[state]].filter(Boolean).join(", ") : "nobody's";
+  return owner ? [clientOf(owner), STATES[state]].filter(Boolean).join(", ") : "unassigned";
 }
 
 function ofTapes({ laid, plane }) {
@@ -86,8 +86,8 @@ function ofTapes({ laid, plane }) {
   return laid.rows.flatMap((row) => {
     const thing = { kind: "stream", stream: row.tape.name };
     const words = believedWords(row.tape);
-    const readers = row.tape.readers.map(({ client }) => client).join(" and ") || "nobody";
-    const label = `stream ${row.tape.name}: the leader says ${words}; read by ${readers}`;
+    const readers = row.tape.readers.map(({ client }) => client).join(" and ") || "no client";
+    const label = `stream ${row.tape.name}: leader's assignment: ${words}; read by ${readers}`;
     const name = `${row.tape.shard}/${row.tape.generation}/${row.tape.topic}`;
     if (plane.turned) return [{ key: `tape ${row.tape.name}`, text: `${name} · leader: ${words} · read by ${readers}`, label, x: 0, y: row.y - row.words + 2, width: plane.width, classes: "tape plain-handle", thing }];
     return [{ key: `tape ${row.tape.name}`, text: words, label, x: row.x0 - 22 * k, y: row.y - 4 * k, classes: "believed plain-handle", thing }, { key: `name ${row.tape.name}`, text: name, label, x: 0, y: row.y + (laid.tall ? 10 : -4) * k, width: row.x0 - (laid.tall ? 24 : 72) * k, classes: "tape plain-handle", thing }];
@@ -96,5 +96,5 @@ function ofTapes({ laid, plane }) {
 
 function ofFolds({ laid, plane }) {
   if (!laid.strips || laid.strips.length > 40) return [];
-  return laid.strips.map(({ fold, x, y, height }) => ({ key: `fold ${fold.key}`, text: "magnify", label: `magnify ${fold.key}: ${fold.tapes.length} streams`, x: x - laid.label, y: y + height / 2 - 9 * plane.scale, classes: "magnify plain-handle", thing: { kind: "fold", key: fold.key } }));
+  return laid.strips.map(({ fold, x, y, height }) => ({ key: `fold ${fold.key}`, text: "expand", label: `expand ${fold.key}: ${fold.tapes.length} streams`, x: x - laid.label, y: y + height / 2 - 9 * plane.scale, classes: "magnify plain-handle", thing: { kind: "fold", key: fold.key } }));
 }

@@ -21,19 +21,19 @@ export function writeGroupLegend(document, box, theme, ratio) {
   };
   const cursor = (words, colour, open) => item(words, 11, (context) => pin(context, 5.5 * k, 5 * k, 0, -1, 8 * k, colour, theme.ink.bg, open));
   box.replaceChildren(
-    item("work to do", 16, (context) => bar(context, theme.origin[0], 0, 5, 16, 8)),
-    item("done", 16, (context) => bar(context, theme.done[0], 0, 5, 16, 8)),
-    item("in hand", 16, (context) => bar(context, theme.origin[0], 0, 4, 16, 12)),
+    item("not acked yet", 16, (context) => bar(context, theme.origin[0], 0, 5, 16, 8)),
+    item("acked", 16, (context) => bar(context, theme.done[0], 0, 5, 16, 8)),
+    item("delivered, not acked", 16, (context) => bar(context, theme.origin[0], 0, 4, 16, 12)),
     cursor("committed", theme.ink.ink, false),
     cursor("reported", theme.ink.proto, false),
     item("acknowledged", 5, (context) => bar(context, theme.ink.ink, 2, 4, 1.6, 10)),
     cursor("delivered", theme.ink.ink, true),
-    item("again if the leader crashes", 18, (context) => {
+    item("redelivered if the leader crashes", 18, (context) => {
       bar(context, theme.ink.harm, 0, 7, 18, 1.5);
       bar(context, theme.ink.harm, 0, 10.6, 18, 1.5);
     }),
-    item("again if its client is killed", 18, (context) => bar(context, theme.ink.harm, 0, 8, 18, 1.8)),
-    item("reads on, believed in, between them two may read", 18, (context) => {
+    item("redelivered if its client is killed", 18, (context) => bar(context, theme.ink.harm, 0, 8, 18, 1.8)),
+    item("reads until, dropped at; between: two readers possible", 18, (context) => {
       const ring = (radius, to, colour, width) => {
         context.strokeStyle = colour;
         context.lineWidth = width * k;

@@ -29,14 +29,14 @@ const LOOKS = { leader: lookAtLeader, client: lookAtClient, stream: lookAtStream
 
 function lookAtLeader({ state, group, name, table, words }) {
   const leading = leaderOf(group);
-  if (!leading) return { title: `No leader of ${name}`, nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is believed until ${seconds(group.claim.until_us, 2)} s: until then no other is elected.` : "One is elected at the node of the first borrower that asks.")] };
+  if (!leading) return { title: `No leader of ${name}`, nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is valid until ${seconds(group.claim.until_us, 2)} s: no other leader is elected before.` : "A leader is elected at the node of the first borrower that asks.")] };
   const { number, leader } = leading;
   return {
     title: `Leader ${number} of ${name}`,
     nodes: [
-      words(`At ${leader.node}. ${counted(leader.rounds.count, "round")} so far, the last at ${seconds(leader.rounds.last_us, 2)} s; it commits at ${seconds(leader.heartbeat_us ?? state.at_us, 2)} s. ${leader.balanced ? "Dealt evenly" : "Not dealt evenly"}, ${leader.stable ? "nothing on its way" : "some streams on their way"}.`),
-      table(["borrower", "streams", "target", "believed for"], Object.entries(leader.borrowers).map(([id, one]) => [id, one.streams, one.target, left(state, one.deadline_us)])),
-      table(["stream", "state", "owner", "reported"], Object.entries(leader.streams).filter(([, one]) => one).slice(0, 200).map(([stream, one]) => [stream, one.state, one.owner ?? "nobody", one.position])),
+      words(`At ${leader.node}. ${counted(leader.rounds.count, "rebalance")} so far, the last at ${seconds(leader.rounds.last_us, 2)} s; next commit at ${seconds(leader.heartbeat_us ?? state.at_us, 2)} s. ${leader.balanced ? "Balanced" : "Not balanced"}, ${leader.stable ? "no grant or revoke in progress" : "grants or revokes in progress"}.`),
+      table(["borrower", "streams", "target", "dropped in"], Object.entries(leader.borrowers).map(([id, one]) => [id, one.streams, one.target, left(state, one.deadline_us)])),
+      table(["stream", "state", "owner", "reported"], Object.entries(leader.streams).filter(([, one]) => one).slice(0, 200).map(([stream, one]) => [stream, one.state, one.owner ?? "unassigned", one.position])),
     ],
   };
 }
@@ -50,8 +50,8 @@ function lookAtClient({ state, name, thing, table, words }) {
     title: thing.client,
     nodes: [
       words(`At ${session.node}, ${session.state}${session.acks_paused ? ", acknowledges nothing" : ""}. ${counted(session.in_flight, "message")} in flight to it. Subscriptions: ${session.subscriptions.join(", ") || "none"}.${session.private_streams ? ` ${counted(session.private_streams, "stream")} of its own.` : ""}`),
-      ...(figures ? [words(`If its session were killed now, ${counted(figures.again, "message")} would come again, ${figures.acknowledged} of them acknowledged.`)] : []),
-      table(["borrower", "state", "reads on for", "believed for"], (client?.incarnations ?? []).map((one) => [one.id, one.own?.state ?? "ghost", left(state, one.own?.until_us), one.known ? left(state, one.known.deadline_us) : "unknown"])),
+      ...(figures ? [words(`If its session were killed now, ${counted(figures.again, "message")} would be redelivered, ${figures.acknowledged} of them acknowledged.`)] : []),
+      table(["borrower", "state", "keeps reading for", "leader drops it in"], (client?.incarnations ?? []).map((one) => [one.id, one.own?.state ?? "stale", left(state, one.own?.until_us), one.known ? left(state, one.known.deadline_us) : "not in its table"])),
       ...(held.length ? [table(["stream", "lease", "acknowledged", "delivered"], held.slice(0, 200))] : []),
     ],
   };
@@ -59,14 +59,14 @@ function lookAtClient({ state, name, thing, table, words }) {
 
 function lookAtStream({ state, name, thing, table, words }) {
   const tape = tapesOf(state, name).find((one) => one.name === thing.stream);
-  const believed = tape.believed ? `The leader: ${tape.believed.state}${tape.believed.owner ? `, ${tape.believed.owner}` : ""}.` : "The leader does not know it.";
+  const believed = tape.believed ? `In the leader's table: ${tape.believed.state}${tape.believed.owner ? `, ${tape.believed.owner}` : ""}.` : "Not in the leader's table.";
   return {
     title: `Stream ${tape.name}`,
     nodes: [
-      words(`Shard ${tape.shard}, generation ${tape.generation}, topic ${tape.topic}: ${counted(tape.length, "message")}${tape.closed ? ", closed" : ""}. ${believed}${isDoubled(tape) ? " Two read it at once: messages of now come to both." : ""}`),
-      table(["cursor", "position", "to the next"], cursorsOf(tape)),
+      words(`Shard ${tape.shard}, generation ${tape.generation}, topic ${tape.topic}: ${counted(tape.length, "message")}${tape.closed ? ", closed" : ""}. ${believed}${isDoubled(tape) ? " It has two readers: new messages are delivered to both." : ""}`),
+      table(["cursor", "position", "messages up to the next"], cursorsOf(tape)),
       table(["reader", "lease", "acknowledged", "delivered"], tape.readers.map((one) => [one.id, one.lease, one.acknowledged, one.delivered])),
-      words(`${counted(tape.again.leader, "message")} would come again if the leader crashed now${tape.again.kill ? `, ${tape.again.kill} if ${clientOf(tape.believed.owner)} was killed` : ""}.`),
+      words(`${counted(tape.again.leader, "message")} would be redelivered if the leader crashed now${tape.again.kill ? `, ${tape.again.kill} if ${clientOf(tape.believed.owner)} was killed` : ""}.`),
     ],
   };
 }
@@ -75,12 +75,12 @@ function lookAtStream({ state, name, thing, table, words }) {
 function cursorsOf(tape) {
   const reader = tape.readers.find((one) => one.id === tape.believed?.owner) ?? tape.readers[0];
   const reported = tape.believed?.position ?? tape.committed;
-  const gap = (count, why) => (count > 0 ? `${count} ${why}` : "nothing");
+  const gap = (count, why) => (count > 0 ? `${count} ${why}` : "0");
   return [
-    ["committed", tape.committed, gap(reported - tape.committed, "a leader crash forgets")],
-    ["reported", tape.believed?.position ?? "–", reader ? gap(reader.acknowledged - reported, "not reported: a kill repeats them") : "–"],
-    ["acknowledged", reader?.acknowledged ?? "–", reader ? gap(reader.delivered - reader.acknowledged, "in hand") : "–"],
-    ["delivered", reader?.delivered ?? "–", gap(tape.length - (reader?.delivered ?? tape.handed), "to read")],
+    ["committed", tape.committed, gap(reported - tape.committed, "redelivered if the leader crashes")],
+    ["reported", tape.believed?.position ?? "–", reader ? gap(reader.acknowledged - reported, "redelivered if the client is killed") : "–"],
+    ["acknowledged", reader?.acknowledged ?? "–", reader ? gap(reader.delivered - reader.acknowledged, "delivered, not acked") : "–"],
+    ["delivered", reader?.delivered ?? "–", gap(tape.length - (reader?.delivered ?? tape.handed), "unread")],
   ];
 }
 
@@ -94,7 +94,7 @@ function lookAtChunk(given) {
     title: `Chunk ${first} to ${end - 1}`,
     nodes: [
       words(`${reader.client} fetched ${counted(end - first, "message")} of ${thing.stream} at once: ${reader.delivered - first} delivered, ${reader.acknowledged - first} acknowledged.`),
-      words("Nothing of it is reported before all of it is acknowledged: whoever has to begin again begins at its first message."),
+      words("Its progress is reported when all of it is acknowledged; a new reader starts at its first message."),
       words(messageWords(tape, thing.offset)),
     ],
   };
@@ -109,8 +109,8 @@ function lookAtFlight({ thing: { flight }, words }) {
   return {
     title: `${flight.what}, message ${flight.number}`,
     nodes: [
-      words(`From ${flight.from} to ${flight.to}, of borrower ${flight.borrower}${flight.stream ? `, about ${flight.stream}` : ""}. It left at ${seconds(flight.sent_us)} s and arrives at ${seconds(flight.due_us)} s.`),
-      words("It carries no number and no epoch: who gets it late or twice cannot tell."),
+      words(`From ${flight.from} to ${flight.to}, of borrower ${flight.borrower}${flight.stream ? `, about ${flight.stream}` : ""}. Sent at ${seconds(flight.sent_us)} s, arrives at ${seconds(flight.due_us)} s.`),
+      words("It carries no sequence number and no epoch: the receiver cannot recognise a late or duplicated one."),
     ],
   };
 }

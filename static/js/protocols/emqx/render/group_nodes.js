@@ -81,24 +81,24 @@ function spokes(context, { plane, clients, leading }, theme) {
   context.setLineDash([]);
 }
 
-const STATES = { connecting: "looks for a leader", connected: "connected", unsubscribing: "unsubscribes" };
+const STATES = { connecting: "finding leader", connected: "connected", unsubscribing: "unsubscribing" };
 
 /** @returns {string} a client's state in a few words, as its card says it */
 export function clientWords(client) {
   const own = client.incarnations.filter((one) => one.own);
   if (!client.online) return "offline";
-  if (own.length === 0) return "shares in nothing";
+  if (own.length === 0) return "in no group";
   const streams = own.reduce((sum, one) => sum + one.own.streams, 0);
   return own.at(-1).own.state === "connected" ? `reads ${counted(streams, "stream")}` : STATES[own.at(-1).own.state];
 }
 
-/** @returns {{words: string, harm: boolean} | null} where the client and the leader do not believe the same */
+/** @returns {{words: string, harm: boolean} | null} where the client's state and the leader's table differ */
 export function disbelief(client) {
   const ghosts = client.incarnations.filter((one) => !one.own);
   if (client.paused) return { words: "acknowledges nothing", harm: true };
-  if (ghosts.length > 0) return { words: `${ghosts.length > 1 ? `${ghosts.length} ghosts` : `ghost ${ghosts[0].id.split("/").at(-1)}`} at the leader`, harm: true };
+  if (ghosts.length > 0) return { words: `${ghosts.length > 1 ? `${ghosts.length} stale borrowers` : `stale borrower ${ghosts[0].id.split("/").at(-1)}`} at leader`, harm: true };
   const unknown = client.incarnations.find((one) => one.own?.state === "connected" && !one.known);
-  if (unknown) return { words: "unknown to the leader", harm: true };
+  if (unknown) return { words: "not in leader's table", harm: true };
   return null;
 }
 
@@ -144,21 +144,21 @@ function paintLeader(context, { plane, group, leading, counts }, state, theme) {
     context.fillText(text, leader.x + 14 * k, leader.y + (38 + at * 17) * k);
   };
   if (dead) {
-    line(0, `dead, and believed at ${group.claim.node}`, theme.ink.harm);
-    line(1, `for ${span(Math.max(0, group.claim.until_us - state.at_us))} more: nobody`);
-    line(2, "may lead until then");
+    line(0, `dead; its claim at ${group.claim.node}`, theme.ink.harm);
+    line(1, `is valid for ${span(Math.max(0, group.claim.until_us - state.at_us))}: no leader`);
+    line(2, "can be elected until then");
     return;
   }
   if (!leading) {
-    line(0, "one is made by the first who asks");
+    line(0, "elected when a borrower asks");
     return;
   }
   const { leader: one } = leading;
   const others = Object.keys(group.leaders).length - 1;
-  line(0, `knows ${counted(Object.keys(one.borrowers).length, "borrower")}`);
-  line(1, `${counted(counts.streams - counts.over, "stream")}, ${one.balanced ? "dealt evenly" : "not dealt evenly yet"}`, one.balanced ? theme.ink.ink2 : theme.ink.harm);
+  line(0, counted(Object.keys(one.borrowers).length, "borrower"));
+  line(1, `${counted(counts.streams - counts.over, "stream")}, ${one.balanced ? "balanced" : "not balanced yet"}`, one.balanced ? theme.ink.ink2 : theme.ink.harm);
   line(2, `commits in ${span(Math.max(0, (one.heartbeat_us ?? state.at_us) - state.at_us))}`);
-  if (others > 0) line(3, others === 1 ? "an older one still leads" : `${others} older ones still lead`, theme.ink.harm);
+  if (others > 0) line(3, others === 1 ? "an older leader still runs" : `${others} older leaders still run`, theme.ink.harm);
   if (badgeOf(group).stable) paintBadge(context, leader, theme, k);
 }
 

@@ -1,4 +1,4 @@
-/** The table beside a group lab: what each crash would hand out again if it came now, and how the streams are dealt. */
+/** The table beside a group lab: how many messages each crash would redeliver now, and how the streams are assigned. */
 
 import { clientsOf, countsOf, leaderOf, tapesOf } from "../model/groups.js";
 import { seconds, whole } from "../../../model/format.js";
@@ -32,23 +32,23 @@ export function makeGroupRisk(document, root) {
 }
 
 function crashes(document, name, { leader, sessions, more }) {
-  const head = rowOf(document, "A crash now", [["again", "th"], ["acknowledged", "th"]], "col");
+  const head = rowOf(document, "A crash now", [["redelivered", "th"], ["of these acked", "th"]], "col");
   const lines = [["leader crash", leader], ...sessions.map(([client, figures]) => [`${client} killed`, figures])];
   const rows = lines.map(([words, figures]) => rowOf(document, words, figures ? [[figures.again, figures.again ? "td.harm-text.on" : "td.zero"], [figures.acknowledged, figures.acknowledged ? "td" : "td.zero"]] : [["–", "td.zero"], ["–", "td.zero"]]));
-  if (more > 0) rows.push(rowOf(document, `${whole(more)} more`, [["no worse", "td"], ["", "td"]]));
-  return element(document, "table", { "aria-label": `What a crash would repeat in ${name}` }, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
+  if (more > 0) rows.push(rowOf(document, `${whole(more)} more`, [["not more", "td"], ["", "td"]]));
+  return element(document, "table", { "aria-label": `Redeliveries if something crashed now, ${name}` }, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
 }
 
 function standing(document, { unread, doubled, streams, over, committed_us, clients, cost }) {
   const lines = [
     ["streams", streams - over, ""],
-    ["read by nobody", unread, "harm"],
-    ["read by two", doubled, "harm"],
+    ["without a reader", unread, "harm"],
+    ["with two readers", doubled, "harm"],
     ["clients online", clients, ""],
     ["last commit", committed_us === undefined ? "–" : `${seconds(committed_us, 2)} s`, ""],
     ...cost.filter(({ name }) => SHOWN.has(name)).map(({ name, value }) => [name, value === "0" ? 0 : value, ""]),
   ];
-  return element(document, "table", { "aria-label": "How it stands" }, [element(document, "tbody", {}, lines.map(([words, value, tone]) => rowOf(document, words, [[value, tone === "harm" && value > 0 ? "td.harm-text.on" : value === 0 ? "td.zero" : "td"]])))]);
+  return element(document, "table", { "aria-label": "Current state" }, [element(document, "tbody", {}, lines.map(([words, value, tone]) => rowOf(document, words, [[value, tone === "harm" && value > 0 ? "td.harm-text.on" : value === 0 ? "td.zero" : "td"]])))]);
 }
 
 function rowOf(document, words, cells, scope = "row") {

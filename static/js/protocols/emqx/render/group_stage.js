@@ -93,18 +93,18 @@ function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme
   context.textAlign = "left";
   if (laid.strips) {
     const one_each = by === "shard" ? "shard and generation" : "client";
-    fillLines(context, `Streams of ${watched.group}, one strip per ${one_each}. Upper half: the leader's assignment. Lower half: who reads.`, plane, head_y);
-    if (fold) fillLines(context, `${fold.key}: ${laid.rows.length} of ${fold.tapes.length} streams, the costliest at a crash first`, plane, laid.rows[0].y - laid.rows[0].words - 28 * k);
+    fillLines(context, `Streams of ${watched.group}, one strip per ${one_each}. Upper half: the leader's assignment. Lower half: the reading client.`, plane, head_y);
+    if (fold) fillLines(context, `${fold.key}: ${laid.rows.length} of ${fold.tapes.length} streams, most redeliveries at a crash first`, plane, laid.rows[0].y - laid.rows[0].words - 28 * k);
     return;
   }
   if (laid.rows.length === 0) return;
   if (plane.turned) {
-    fillLines(context, "Above: the leader's assignment. Below: who reads.", plane, head_y);
+    fillLines(context, "Above: the leader's assignment. Below: the reading client.", plane, head_y);
     return;
   }
   const { x1 } = laid.rows[0];
-  context.fillText("the leader believes", 0, head_y);
-  context.fillText("is read by", x1 + 12 * k, head_y);
+  context.fillText("assigned to", 0, head_y);
+  context.fillText("read by", x1 + 12 * k, head_y);
 }
 
 /** What the column headings cover, for the collision pass of the cursors' names. */

@@ -48,9 +48,9 @@ function paintCell(context, tape, x, y, cell, height, theme, numbers) {
 
 function totals(context, { fold, y, height }, theme, k, x) {
   const runs = [[`${whole(fold.tapes.length)} streams`, theme.ink.ink2]];
-  if (fold.unread) runs.push([`${whole(fold.unread)} read by nobody`, theme.ink.harm]);
-  if (fold.doubled) runs.push([`${whole(fold.doubled)} read twice`, theme.ink.harm]);
-  if (fold.again.leader) runs.push([`${whole(fold.again.leader)} at the leader's crash`, theme.ink.harm]);
+  if (fold.unread) runs.push([`${whole(fold.unread)} without a reader`, theme.ink.harm]);
+  if (fold.doubled) runs.push([`${whole(fold.doubled)} with two readers`, theme.ink.harm]);
+  if (fold.again.leader) runs.push([`${whole(fold.again.leader)} redelivered if the leader crashes`, theme.ink.harm]);
   context.textAlign = "left";
   context.font = fontOf(theme, theme.label, 400);
   let at = x;

@@ -14,7 +14,7 @@ export function crashLabels(row, theme, k, measure) {
   const { tape } = row;
   const height = theme.label + 3;
   const runs = [];
-  if (tape.again.leader > 0) runs.push({ text: String(tape.again.leader), weight: 650, colour: "harm" }, { text: " again if the leader crashes", weight: 400, colour: "harm" });
+  if (tape.again.leader > 0) runs.push({ text: String(tape.again.leader), weight: 650, colour: "harm" }, { text: " redelivered if the leader crashes", weight: 400, colour: "harm" });
   if (tape.again.kill > 0) {
     if (runs.length > 0) runs.push({ text: ", ", weight: 400, colour: "harm" });
     runs.push({ text: String(tape.again.kill), weight: 650, colour: "harm" }, { text: ` if ${clientOf(tape.believed.owner)} is killed`, weight: 400, colour: "harm" });

@@ -166,10 +166,10 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
   });
   if (tape.readers.length > 0 || isOver(tape)) return;
   context.fillStyle = theme.ink.harm;
-  context.fillText("nobody", x1 + 12 * k, y + body + 1 + body / 2);
+  context.fillText("no client", x1 + 12 * k, y + body + 1 + body / 2);
 }
 
-const WORDS = { granted: "", revoking: " lets go", absent: " finishes" };
+const WORDS = { granted: "", revoking: " revoking", absent: " finishing" };
 
 function outline(context, row, theme) {
   context.strokeStyle = theme.ink.ink;

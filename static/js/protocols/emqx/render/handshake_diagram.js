@@ -164,7 +164,7 @@ function ringAt(context, theme, x, y) {
 }
 
 function nameOn(context, message, theme, { x0, y0, end }, taken) {
-  const text = `${message.kind}${message.stream === null ? "" : ` ${shortStream(message.stream)}`}${message.again ? " again" : ""}${message.doubled ? " ×2" : ""}`;
+  const text = `${message.kind}${message.stream === null ? "" : ` ${shortStream(message.stream)}`}${message.again ? " (resent)" : ""}${message.doubled ? " ×2" : ""}`;
   context.font = fontOf(theme, theme.label, message.again || message.lost ? 650 : 400);
   const wide = context.measureText(text).width;
   const [x, y] = [(x0 + end.x) / 2, (y0 + end.y) / 2 - 6 * theme.scale];

@@ -130,7 +130,7 @@ function paintOverlap(context, { client, from_us, until_us }, theme, { xAt, scal
   if (to - from <= 26) return;
   const beside = right + 24 * theme.scale;
   const fits = beside + WORDS_PX * theme.scale < width; // on a phone the last line stands at the edge
-  label(context, theme, "two may read", fits ? beside : left - 6, (from + to) / 2, fits ? "left" : "right", theme.ink.harm);
+  label(context, theme, "two readers possible", fits ? beside : left - 6, (from + to) / 2, fits ? "left" : "right", theme.ink.harm);
 }
 
 function paintLeases(context, leases, theme, given) {

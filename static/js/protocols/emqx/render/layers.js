@@ -43,8 +43,8 @@ export function makeLayers(document, on) {
 }
 
 function carrierOfMessages(from, to) {
-  if (to === undefined) return "messages to nobody";
-  return from === to ? `messages within ${from}: in order, at once` : `messages between ${from} and ${to}: late, doubled or lost, and nobody can tell`;
+  if (to === undefined) return "no leader to send messages to";
+  return from === to ? `messages within ${from}: in order, no latency` : `messages between ${from} and ${to}: may be late, duplicated or lost`;
 }
 
 function named(process, words) {
@@ -59,19 +59,19 @@ function summaries({ state, group: name, member, now_us }, session, group, leadi
   const held = Object.values(group.streams).filter(({ readers }) => readers[member.borrower]).length;
   return {
     handler: `${session.state}${session.acks_paused ? ", acknowledges nothing" : ""}, ${counted(session.in_flight, "message")} in flight`,
-    agent: `${counted(borrowers.length, "borrower")} of this group${member.borrower && !own ? "; this one is a ghost" : ""}`,
+    agent: `${counted(borrowers.length, "borrower")} of this group${member.borrower && !own ? "; this one is stale" : ""}`,
     borrower: member.borrower === null ? "none" : `${member.borrower}: ${own?.state ?? "gone"}, ${counted(held, "stream")}`,
     leader: standingAtLeader(member, group, leading, { state, now_us }),
   };
 }
 
-/** What the leader holds of a borrower; of a dead leader, how long its claim is still believed. */
+/** The borrower's entry in the leader's table; of a dead leader, how long its claim is still valid. */
 function standingAtLeader({ borrower }, group, leading, { state, now_us }) {
   const left = (until_us, from_us) => span(Math.max(0, until_us - from_us));
-  if (!leading) return group.claim ? `dead, believed for ${left(group.claim.until_us, state.at_us)} more` : "none";
+  if (!leading) return group.claim ? `dead, claim valid for ${left(group.claim.until_us, state.at_us)} more` : "none";
   const known = leading.leader.borrowers[borrower];
-  if (known) return `believes in ${borrower} for ${left(known.deadline_us, now_us)} more`;
-  return borrower === null ? "knows nothing of it" : `does not know ${borrower}`;
+  if (known) return `drops ${borrower} in ${left(known.deadline_us, now_us)} without a ping`;
+  return borrower === null ? "no borrower" : `${borrower} is not in its table`;
 }
 
 function makeLayer(document, name, { onFold, onRow }) {
@@ -106,18 +106,18 @@ const tableOf = (document, { head, lines }) =>
   ]);
 
 const LISTED = 40;
-const TIMERS = { "find-leader": "asks for a leader again", ping: "pings", "ping-timeout": "gives up if no answer comes", unsubscribe: "ends, acknowledged or not" };
+const TIMERS = { "find-leader": "next attempt to find a leader", ping: "next ping", "ping-timeout": "ping timeout", unsubscribe: "unsubscribe timeout" };
 
 /** What a layer has of its own when it is unfolded. */
 const FACTS = {
   handler({ state, group, member }) {
     const streams = state.view.groups[group].streams;
     const lines = Object.entries(streams).flatMap(([stream, { readers }]) => Object.entries(readers).filter(([id]) => id.startsWith(`${member.client}/`)).map(([id, one]) => [stream, id, one.chunk ? `${one.chunk[0]} to ${one.chunk[1] - 1}` : "–", one.delivered, one.acknowledged]));
-    return { head: ["stream in its scheduler", "lent to", "chunk", "delivered", "acknowledged"], lines: lines.slice(0, LISTED), none: "It reads no stream of the group." };
+    return { head: ["stream in its scheduler", "leased to", "chunk", "delivered", "acknowledged"], lines: lines.slice(0, LISTED), none: "It reads no stream of the group." };
   },
   agent({ state, group, member }) {
     const lines = Object.entries(state.view.sessions[member.client].borrowers).filter(([, one]) => one.group === group).map(([id, one]) => [id, one.state, one.streams, one.leader || "–"]);
-    return { head: ["borrower", "state", "streams", "listens to leader"], lines, none: "It has no borrower of the group." };
+    return { head: ["borrower", "state", "streams", "leader"], lines, none: "It has no borrower of the group." };
   },
   borrower({ state, member, now_us }) {
     const timers = state.view.sessions[member.client].borrowers[member.borrower]?.timers ?? {};
@@ -126,7 +126,7 @@ const FACTS = {
   leader({ state, group, member }) {
     const leading = leaderOf(state.view.groups[group]);
     const one = leading?.leader.borrowers[member.borrower];
-    return { head: ["", "streams", "target", "nothing on its way"], lines: one ? [[member.borrower, one.streams, one.target, one.stable ? "so it is" : "some are"]] : [], none: "" };
+    return { head: ["", "streams", "target", "stable"], lines: one ? [[member.borrower, one.streams, one.target, one.stable ? "yes" : "no"]] : [], none: "" };
   },
 };
 
@@ -162,21 +162,21 @@ function titleOf(name, state, group, { borrower, stream }) {
   return { borrower: `Borrower ${borrower ?? ""}`.trim(), lease: `${stream ?? "No stream"} at borrower ${borrower ?? ""}`.trim(), assignment: `${stream ?? "No stream"} at ${leader}`, leader: leader[0].toUpperCase() + leader.slice(1) }[name];
 }
 
-const NONE = { borrower: "No borrower.", lease: "No borrower that could read it.", assignment: "No leader has it in its table.", leader: "No leader so far." };
+const NONE = { borrower: "No borrower.", lease: "No borrower that could read it.", assignment: "Not in a leader's table.", leader: "No leader so far." };
 
 function cameWords(document, now, came, onRow) {
   if (came === null) return [now];
   const { last, untouched } = came;
   const state = element(document, "b", { text: now });
-  if (!last) return [state, untouched ? " since the beginning." : " since a moment ago."];
-  const since = element(document, "button.plain", { type: "button", title: "Light what led to it", onclick: () => onRow(last.seq), text: `${seconds(last.at_us)} s` });
+  if (!last) return [state, untouched ? " since the start." : " since just now."];
+  const since = element(document, "button.plain", { type: "button", title: "Highlight its causes", onclick: () => onRow(last.seq), text: `${seconds(last.at_us)} s` });
   return [state, " since ", since, `${last.from ? `, from ${last.from}` : ""}${last.why ? `: ${last.why}` : ""}`];
 }
 
 /** Between two layers. */
 function makeGap(document, name, { onRow }) {
   const carrier = element(document, "span.carrier", {});
-  const lists = { down: element(document, "ol.told", { "aria-label": "Told downwards, the newest first" }), up: element(document, "ol.told", { "aria-label": "Told upwards, the newest first" }) };
+  const lists = { down: element(document, "ol.told", { "aria-label": "Calls and messages downwards, newest first" }), up: element(document, "ol.told", { "aria-label": "Calls and messages upwards, newest first" }) };
   const node = element(document, `div.gap.by-${name === "borrower" ? "messages" : "calls"}`, {}, [element(document, "span.wire", { "aria-hidden": "true" }), carrier, element(document, "div.ways", {}, ["down", "up"].map((way) => element(document, `div.${way}`, {}, [element(document, "span.arrow", { "aria-hidden": "true", text: way === "down" ? "↓" : "↑" }), lists[way]])))]);
   let written = "";
   return {

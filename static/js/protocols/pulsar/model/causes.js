@@ -1,5 +1,5 @@
 /**
- * Why the entries that would come twice are there, as stretches of a remote's log: an unacknowledged message holds the
+ * Why entries would be duplicates, as stretches of a remote's log: an unacknowledged message holds the
  * mark-delete back, an update is still on its way, or no finished snapshot covers them yet. Drawn as brackets; the sum
  * of their messages is compared with the engine's forecast and the rest is named, never hidden.
  */
@@ -79,10 +79,10 @@ function updateOnItsWay(state, watched, cluster) {
 
 /** Words under a bracket. */
 export const CAUSE_WORDS = {
-  missing: () => "the subscription does not exist here yet",
+  missing: () => "subscription does not exist here yet",
   local: () => "progress is not replicated",
-  untold: () => "nobody has told of them here yet",
-  hole: (held) => (held ? `${held} holds the mark-delete back` : "the mark-delete is held back"),
-  update: () => "the update is on its way",
-  snapshot: () => "no usable snapshot covers them",
+  untold: () => "acks not synced here yet",
+  hole: (held) => (held ? `behind ${held}, which is not acked` : "behind a message that is not acked"),
+  update: () => "update in flight",
+  snapshot: () => "acked after the last applied snapshot",
 };

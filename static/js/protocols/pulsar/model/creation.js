@@ -15,22 +15,22 @@ export function standingOf(one) {
   return one.last_error ? "refused" : "starting";
 }
 
-const STANDING_WORDS = { runs: "replicates", stopped: "connected, but stopped", refused: "does not start", starting: "is starting" };
+const STANDING_WORDS = { runs: "running", stopped: "connected, but stopped", refused: "start refused", starting: "starting" };
 
 /** @returns {string} the same in words; of one that no broker runs, why */
 export const standingWords = (one) => (one.not_running ? `not running: ${one.not_running}` : STANDING_WORDS[standingOf(one)]);
 
 /** @returns {Array<string | object>} the panel's sentence, as parts */
 export function headline(replicators) {
-  if (replicators.length === 0) return ["No topic replicates to another cluster now."];
+  if (replicators.length === 0) return ["No topic is replicated to another cluster."];
   const still = replicators.filter((one) => standingOf(one) !== "runs");
-  if (still.length === 0) return [replicators.length === 1 ? "The only replicator runs: it found the same topic on the other side." : `All ${replicators.length} replicators run: each found the same topic on the other side.`];
+  if (still.length === 0) return [replicators.length === 1 ? "The only replicator is running: its start check passed." : `All ${replicators.length} replicators are running: their start checks passed.`];
   const waiting = still.reduce((sum, one) => sum + one.replication_backlog, 0);
   const calm = still.every((one) => one.delay_s === 0);
   return [
     { harm: `${still.length === replicators.length ? (still.length === 1 ? "The only replicator" : `All ${still.length} replicators`) : `${still.length} of ${replicators.length} replicators`}` },
-    `${still.length === 1 ? " does" : " do"} not replicate; `,
-    ...(waiting === 0 ? ["nothing waits for it yet."] : [{ strong: counted(waiting, "message") }, ` wait${waiting === 1 ? "s" : ""}${calm ? ", and the delay that dashboards show is 0." : "."}`]),
+    `${still.length === 1 ? " is" : " are"} not replicating; `,
+    ...(waiting === 0 ? ["backlog 0."] : ["backlog ", { strong: counted(waiting, "message") }, `${calm ? ", replicationDelayInSeconds 0." : "."}`]),
   ];
 }
 
@@ -49,13 +49,13 @@ export function creationSentence(state) {
   if (still.length === 0) return null;
   const worst = still.reduce((one, other) => (other.backlog > one.backlog ? other : one));
   const waits = still.filter((one) => [one.cluster, one.peer, one.topic].join() === [worst.cluster, worst.peer, worst.topic].join()).reduce((sum, { backlog }) => sum + backlog, 0);
-  return [{ strong: worst.cluster }, ` does not replicate ${worst.topic} to ${worst.peer}: `, ...(waits ? [{ harm: counted(waits, "message") }, ` ${waits === 1 ? "waits" : "wait"}.`] : ["nothing waits yet."])];
+  return [{ strong: worst.cluster }, ` does not replicate ${worst.topic} to ${worst.peer}: `, ...(waits ? ["backlog ", { harm: counted(waits, "message") }, "."] : ["backlog 0."])];
 }
 
 /** @returns {string} when it asks again, "" when it does not wait */
 export function nextTry(one, now_us) {
   if (one.next_try_us === null || one.next_try_us === undefined) return "";
-  return one.next_try_us > now_us ? `asks again in ${span(one.next_try_us - now_us)}` : "asks now";
+  return one.next_try_us > now_us ? `retries in ${span(one.next_try_us - now_us)}` : "retries now";
 }
 
 /** @returns {string} "3 of 4 partitions" that stand as the whole does, "" for a plain topic or when all do */
@@ -85,9 +85,9 @@ export function sideBySide(clusters) {
 
 /** @returns {string} a topic's shape in one cluster */
 export function shapeWords({ partitions, logs_only }) {
-  const stray = logs_only?.length ? `, beside ${logs_only.length} logs named like partitions` : "";
+  const stray = logs_only?.length ? `, and ${counted(logs_only.length, "topic")} named like partitions` : "";
   if (partitions === null) return `not here${stray}`;
-  return `${partitions === 0 ? "one log, not partitioned" : counted(partitions, "partition")}${stray}`;
+  return `${partitions === 0 ? "not partitioned" : counted(partitions, "partition")}${stray}`;
 }
 
 /** Topics in every cluster: rows of names, each with what every cluster has. */

@@ -6,20 +6,20 @@
 import { counted, seconds, whole } from "../../../model/format.js";
 
 const STEP_WORDS = {
-  metadata: ["Metadata", "tenant, roles, namespaces, topics and subscriptions are made"],
-  "topic-data": ["Topic data", "replication both ways, the old backlog too"],
-  "consumption-progress": ["Consumption progress", "what is acknowledged is told, both ways"],
-  switch: ["Switch", "the map, then an unload, so that clients look up again"],
+  metadata: ["Metadata", "tenant, roles, namespaces, topics and subscriptions are created"],
+  "topic-data": ["Topic data", "replication in both directions, existing backlog included"],
+  "consumption-progress": ["Consumption progress", "acknowledgement state is synced in both directions"],
+  switch: ["Switch", "the LookupService's map is changed, then topics are unloaded so that clients look up again"],
   "clean-up": ["Clean-up", "everything in the old cluster is deleted"],
 };
 
 /** What a step does otherwise, by strategy. */
 const OTHER_WORDS = {
-  snapshots: { "consumption-progress": "subscriptions are replicated, both ways: snapshots tell the mark-delete" },
-  none: { "consumption-progress": "nothing is told" },
+  snapshots: { "consumption-progress": "replicated subscriptions in both directions: snapshots carry the mark-delete position" },
+  none: { "consumption-progress": "nothing is synced" },
   "blue-green": {
-    "topic-data": "nothing is copied", "consumption-progress": "nothing is told",
-    switch: "topics take no more; each client is sent on when its subscription is drained", "clean-up": "the map, then everything in the old cluster is deleted",
+    "topic-data": "nothing is copied", "consumption-progress": "nothing is synced",
+    switch: "topics are terminated; each client is redirected when its subscription is drained", "clean-up": "the LookupService's map is changed, then everything in the old cluster is deleted",
   },
 };
 
@@ -27,10 +27,10 @@ const OTHER_WORDS = {
 export const stepWords = (name, strategy) => [STEP_WORDS[name][0], OTHER_WORDS[strategy]?.[name] ?? STEP_WORDS[name][1]];
 
 const STRATEGY_WORDS = {
-  "acknowledgement-sync": "acknowledgements told one by one",
-  snapshots: "replicated subscriptions, by snapshots",
-  none: "no progress told",
-  "blue-green": "blue-green: nothing copied, the old cluster drained",
+  "acknowledgement-sync": "acknowledgement sync",
+  snapshots: "replicated subscriptions (snapshots)",
+  none: "no progress synced",
+  "blue-green": "blue-green: nothing copied, old cluster drained",
 };
 export const strategyWords = (strategy) => STRATEGY_WORDS[strategy] ?? strategy;
 
@@ -51,39 +51,39 @@ export function migrationSentence(one) {
   const unmet = one.waits_for.filter(({ holds }) => !holds).length;
   switch (one.state) {
     case "finished":
-      return [{ strong: `${one.tenant} is in ${one.to}` }, ", and nothing of it is left in ", one.from, "."];
+      return [{ strong: `${one.tenant} is in ${one.to}` }, `. Nothing is left in ${one.from}.`];
     case "rolled-back":
-      return [{ strong: `${one.tenant} is back in ${one.from}` }, ", and nothing of it is left in ", one.to, "."];
+      return [{ strong: `${one.tenant} is back in ${one.from}` }, `. Nothing is left in ${one.to}.`];
     case "failed":
-      return [who, { harm: `${step} has failed` }, ": ", one.steps[number - 1].error ?? "", "."];
+      return [who, { harm: `${step} failed` }, ": ", one.steps[number - 1].error ?? "", "."];
     case "paused":
       return [who, `${step} is `, { strong: "paused" }, "."];
     case "rolling-back":
-      return [`${one.tenant} returns from ${one.to} to ${one.from}: ${step} is taken back`, ...(unmet ? [" ", { harm: `once ${counted(unmet, "condition")} ${unmet === 1 ? "holds" : "hold"}` }] : []), "."];
+      return [`${one.tenant} rolls back from ${one.to} to ${one.from}: ${step} is undone`, ...(unmet ? [" ", { harm: `once ${counted(unmet, "condition")} ${unmet === 1 ? "holds" : "hold"}` }] : []), "."];
     case "running":
-      return [who, `${step} is at work`, ...costWords(one)];
+      return [who, `${step} is running`, ...costWords(one)];
     default:
-      return [who, `${step} waits`, ...(unmet ? [" ", { harm: `for ${counted(unmet, "condition")}` }] : one.at === "switch" ? [": ", { strong: "it is safe to switch" }] : [" to be begun"]), ...costWords(one)];
+      return [who, `${step} waits`, ...(unmet ? [" ", { harm: `for ${counted(unmet, "condition")}` }] : one.at === "switch" ? [": ", { strong: "it is safe to switch" }] : [" to be started"]), ...costWords(one)];
   }
 }
 
 function costWords(one) {
   const cost = one.cost?.sum;
   if (!cost) return ["."];
-  const twice = cost.duplicates ? { harm: `${counted(cost.duplicates, "message")} twice` } : { strong: "nothing twice" };
-  return [". A switch now would bring ", twice, `, ${whole(cost.stranded)} not copied yet, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
+  const twice = cost.duplicates ? { harm: counted(cost.duplicates, "duplicate") } : { strong: "no duplicates" };
+  return [". A switch now would cause ", twice, `, ${whole(cost.stranded)} not replicated, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
 }
 
 /** A step's state in words: what it is called, when, how often. */
 export function stepFacts(step) {
-  const told = { waiting: "not begun", running: "at work", done: "through", failed: "failed", paused: "paused", skipped: "nothing to do", undoing: "being taken back", undone: "taken back" }[step.state];
-  return `${told}${instantsOf(step)}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
+  const words = { waiting: "not started", running: "running", done: "done", failed: "failed", paused: "paused", skipped: "skipped: nothing to do", undoing: "rolling back", undone: "rolled back" }[step.state];
+  return `${words}${instantsOf(step)}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
 }
 
 function instantsOf({ state, started_us, finished_us }) {
   if (started_us === null) return "";
   if (state === "running") return ` since ${seconds(started_us, 2)} s`;
-  if (finished_us === null) return `, begun at ${seconds(started_us, 2)} s`;
+  if (finished_us === null) return `, started at ${seconds(started_us, 2)} s`;
   return state === "undone" ? ` at ${seconds(finished_us, 2)} s` : `, ${seconds(started_us, 2)} to ${seconds(finished_us, 2)} s`;
 }
 
@@ -108,15 +108,15 @@ export function actionsOf(one) {
   if (one.state === "rolling-back") return [];
   const asked = [];
   const ready = one.waits_for.every(({ holds }) => holds);
-  if (one.state === "failed" || one.state === "paused") asked.push(ask("resume", one.state === "failed" ? "Try again" : "Go on"));
+  if (one.state === "failed" || one.state === "paused") asked.push(ask("resume", one.state === "failed" ? "Retry" : "Resume"));
   if (one.state === "waiting") {
-    if (one.at === "switch") asked.push(ready ? ask("switch", `Switch to ${one.to}`) : ask("switch", "Switch all the same", { force: true }, true));
-    else if (one.at === "clean-up") asked.push(ask("clean-up", `Clean ${one.from} up`));
-    else asked.push(ask("advance", `Begin ${STEP_WORDS[one.at][0].toLowerCase()}`));
+    if (one.at === "switch") asked.push(ready ? ask("switch", `Switch to ${one.to}`) : ask("switch", "Force switch", { force: true }, true));
+    else if (one.at === "clean-up") asked.push(ask("clean-up", `Clean up ${one.from}`));
+    else asked.push(ask("advance", `Start ${STEP_WORDS[one.at][0].toLowerCase()}`));
   }
-  if (one.switched_at_us === null && one.at !== "metadata" && one.at !== "switch" && one.strategy !== "blue-green") asked.push(ask("switch", "Switch all the same", { force: true }, true));
+  if (one.switched_at_us === null && one.at !== "metadata" && one.at !== "switch" && one.strategy !== "blue-green") asked.push(ask("switch", "Force switch", { force: true }, true));
   if (one.state === "running" || one.state === "waiting") asked.push(ask("pause", "Pause"));
-  if (one.way_back === null) asked.push(ask("roll-back", `Back to ${one.from}`, {}, true));
+  if (one.way_back === null) asked.push(ask("roll-back", `Roll back to ${one.from}`, {}, true));
   return asked;
 }
 
@@ -136,17 +136,17 @@ export function placesOf(state, tenant, one = null) {
 /** The same in words. */
 export function placesWords({ from, to, source, target, nowhere }) {
   const words = [`${source.length} connected in ${from}`, ...(to ? [`${target.length} in ${to}`] : [])];
-  const looking = nowhere.map(([name, tries]) => (tries ? `${name} (asked in vain${tries > 1 ? ` ${tries} times` : ""})` : name));
-  if (looking.length) words.push(`${looking.length} looking for their broker: ${looking.join(", ")}`);
+  const looking = nowhere.map(([name, tries]) => (tries ? `${name} (${counted(tries, "failed lookup")})` : name));
+  if (looking.length) words.push(`${looking.length} without a broker: ${looking.join(", ")}`);
   return `Clients: ${words.join(", ")}.`;
 }
 
-/** What is said while nobody moves. */
+/** The sentence while no migration runs. */
 export function restSentence(state) {
   const { up, tenants, clients } = state.view.lookup;
   const places = Object.entries(tenants).map(([tenant, cluster]) => `${tenant} is in ${cluster}`).join(", ");
-  if (up) return [`Nobody moves. ${places}, says the LookupService.`];
+  if (up) return [`No migration is running. LookupService: ${places}.`];
   const looking = Object.values(clients).flatMap(({ nowhere }) => Object.keys(nowhere));
-  const who = looking.length ? [{ harm: `${counted(looking.length, "client")} ${looking.length === 1 ? "finds" : "find"} no broker` }, ", the others go on."] : ["whoever is connected goes on."];
-  return [`Nobody moves. ${places}. `, { harm: "The LookupService is down" }, ": ", ...who];
+  const who = looking.length ? [{ harm: `${counted(looking.length, "client")} without a broker` }, "; connected clients are not affected."] : ["connected clients are not affected."];
+  return [`No migration is running. ${places}. `, { harm: "The LookupService is down" }, ": ", ...who];
 }

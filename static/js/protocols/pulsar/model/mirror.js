@@ -1,4 +1,4 @@
-/** A Pulsar lab's instant in words: clusters with their logs and cursors, links, snapshots. */
+/** A Pulsar lab's instant as text: clusters with their logs and cursors, links, snapshots. */
 
 import { counted } from "../../../model/format.js";
 import { linkSection } from "../../../model/link_words.js";
@@ -25,15 +25,15 @@ function linesOfCluster(state, watched, cluster) {
   const cursor = topic.subscriptions?.[watched.subscription];
   if (!cursor) return [...lines, `${watched.subscription} does not exist here.`];
   lines.push(`Mark-delete of ${watched.subscription}: ${cursor.mark_delete}; ${counted(cursor.backlog, "entry", "entries")} in the backlog.`);
-  if (cursor.ranges_total > 0) lines.push(`Acknowledged one by one: ${cursor.individually_deleted}.`);
+  if (cursor.ranges_total > 0) lines.push(`Individually deleted messages: ${cursor.individually_deleted}.`);
   for (const [first, last] of gapsOf(cursor, 3)) {
-    lines.push(`Not acknowledged, and holding the mark-delete back: ${positionOf(topic.ledgers, first)}${last > first ? ` to ${positionOf(topic.ledgers, last)}` : ""}.`);
+    lines.push(`Not acknowledged, so the mark-delete stays before it: ${positionOf(topic.ledgers, first)}${last > first ? ` to ${positionOf(topic.ledgers, last)}` : ""}.`);
   }
   for (const [name, consumer] of Object.entries(cursor.consumers)) {
-    lines.push(`Consumer ${name} is ${consumer.state}: ${counted(consumer.in_hand.length, "message")} in hand, ${consumer.queued} queued.`);
+    lines.push(`Consumer ${name} is ${consumer.state}: ${counted(consumer.in_hand.length, "message")} delivered, not acked; ${consumer.queued} in the receiver queue.`);
   }
   for (const [peer, replicator] of Object.entries(topic.replicators)) {
-    lines.push(`Replicator to ${peer}: ${replicator.state}, ${counted(replicator.backlog, "entry", "entries")} not confirmed there.`);
+    lines.push(`Replicator to ${peer}: ${replicator.state}, replication backlog ${counted(replicator.backlog, "entry", "entries")}.`);
   }
   return lines;
 }
@@ -42,11 +42,11 @@ function linesOfSnapshots(state, watched) {
   const topic = topicView(state, watched.subject, watched.topic);
   const lines = [];
   for (const pending of topic?.controller?.pending ?? []) {
-    lines.push(`S${pending.snapshot} is being built, round ${pending.round}; waiting for ${pending.missing.join(", ") || "nobody"}.`);
+    lines.push(`S${pending.snapshot} is pending, round ${pending.round}; responses missing from: ${pending.missing.join(", ") || "no region"}.`);
   }
   const cursor = topic?.subscriptions?.[watched.subscription];
-  for (const kept of cursor?.cache ?? []) lines.push(`S${kept.snapshot} is kept, usable once the mark-delete reaches ${kept.position}.`);
+  for (const kept of cursor?.cache ?? []) lines.push(`S${kept.snapshot} is cached, usable once the mark-delete reaches ${kept.position}.`);
   const why = state.view.why_no_snapshot?.[watched.subject]?.[watched.topic];
-  if (why) lines.push(`No snapshot is asked for: ${why.words}`);
-  return lines.length ? lines : ["None pending, none kept."];
+  if (why) lines.push(`Next snapshot skipped: ${why.words}`);
+  return lines.length ? lines : ["None pending, none cached."];
 }

@@ -3,12 +3,12 @@
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
 const shape = (count) => (count ? `with ${count} partitions` : "as a plain topic");
-const who = (row) => row.client ?? (row.peer ? `the replicator from ${row.peer}` : "a person");
+const who = (row) => row.client ?? (row.peer ? `the replicator from ${row.peer}` : "an administrator");
 const ASKED = {
-  client: (row) => `${row.client} connected to it${row.peer ? `, in the shape that ${row.peer} has` : ""}`,
-  replicator: (row) => `the replicator from ${row.peer} asked for it`,
+  client: (row) => `auto-created for ${row.client}${row.peer ? `, same partition count as in ${row.peer}` : ""}`,
+  replicator: (row) => `auto-created for the replicator from ${row.peer}`,
   "copied-request": (row) => `copied from ${row.peer}`,
-  "set-replication-clusters": (row) => `${row.peer} put it on the topic's replication list`,
+  "set-replication-clusters": (row) => `replication list of the topic set in ${row.peer}`,
   command: () => "by command",
 };
 
@@ -20,10 +20,10 @@ export const CREATION_ROWS = {
   "topic.creation-refused": (row) => [h(`${row.topic} not created`), ` in ${row.cluster}: ${row.detail}`],
   "topic.partitions-changed": (row) => [b(row.topic), ` has ${row.count} partitions in ${row.cluster} (${row.reason})`],
   "topic.deleted": (row) => [h(`${row.topic} deleted`), ` in ${row.cluster} (${row.reason})`],
-  "replicator.start-refused": (row) => [h(`replicator ${row.cluster} → ${row.peer} of ${row.topic} refused`), `, time ${row.count}: ${row.detail}`],
-  "replicator.stopped": (row) => [h(`replicator ${row.cluster} → ${row.peer} stops before ${row.ledger}:${row.entry}`), `, connected as it is: ${row.detail}`],
+  "replicator.start-refused": (row) => [h(`replicator ${row.cluster} → ${row.peer} of ${row.topic} refused`), `, attempt ${row.count}: ${row.detail}`],
+  "replicator.stopped": (row) => [h(`replicator ${row.cluster} → ${row.peer} stops before ${row.ledger}:${row.entry}`), ` while connected: ${row.detail}`],
   "schema.used": (row) => [b(row.producer), ` uses schema ${row.detail ?? "none"} from message ${row.sequence_id} on`],
-  "schema.registered": (row) => [b(row.detail), ` is schema version ${row.count} of ${row.topic} in ${row.cluster}, brought by ${who(row)}`],
-  "schema.refused": (row) => [h(`a schema is refused`), ` by ${row.topic} in ${row.cluster}, offered by ${who(row)}: ${row.detail}`],
+  "schema.registered": (row) => [b(row.detail), ` registered as schema version ${row.count} of ${row.topic} in ${row.cluster} by ${who(row)}`],
+  "schema.refused": (row) => [h(`schema refused`), ` for ${row.topic} in ${row.cluster}, offered by ${who(row)}: ${row.detail}`],
   "schema.deleted": (row) => [h(`${row.count} schemas of ${row.topic} deleted`), ` in ${row.cluster}`],
 };

@@ -1,4 +1,4 @@
-/** The one sentence that the page proves, of a Pulsar lab: what a failover now would repeat, or what the last one did repeat. */
+/** The headline of a Pulsar lab: duplicates, not replicated and lost of a failover now, or of the last one. */
 
 import { counted, whole } from "../../../model/format.js";
 import { isUp } from "../../../model/state.js";
@@ -36,21 +36,21 @@ function forecastSentence(state, watched) {
     `If ${from} failed now, `,
     { pick: watched.target, choices: watched.peers },
     " would deliver ",
-    ...harmOf(figures.duplicates, "twice"),
+    ...harmOf(figures.duplicates),
     ". ",
     ...restOf(figures),
   ];
 }
 
-function harmOf(count, word) {
-  if (count === 0) return [{ strong: `nothing ${word}` }];
-  return [{ harm: `${counted(count, "message")} ${word}` }];
+function harmOf(count) {
+  if (count === 0) return [{ strong: "no duplicates" }];
+  return [{ harm: counted(count, "duplicate") }];
 }
 
 /** What is only in the cluster that was left is no harm where it was processed there already, as in a move that drains it. */
 function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
   const [count, which] = stranded_unprocessed === undefined ? [stranded, ""] : [stranded_unprocessed, " (unread)"];
-  const left = stranded && count === 0 ? "No unread message was left behind, " : `${counted(count, "message")} not replicated${which}, `;
+  const left = stranded && count === 0 ? "0 messages not replicated (unread), " : `${counted(count, "message")} not replicated${which}, `;
   return lost > 0 ? [{ soft: left }, { harm: `${whole(lost)} lost` }, { soft: "." }] : [{ soft: `${left}0 lost.` }];
 }
 
@@ -61,7 +61,7 @@ function afterwards(state, over) {
     opening,
     { strong: over.to },
     " has delivered ",
-    ...harmOf(over.duplicates ?? 0, "twice"),
+    ...harmOf(over.duplicates ?? 0),
     ". ",
     ...restOf(over),
   ];
@@ -69,16 +69,16 @@ function afterwards(state, over) {
 
 function quiet(state, watched) {
   const known = watched.clusters.filter((cluster) => state.view.clusters[cluster]?.topics?.[watched.topic]?.subscriptions?.[watched.subscription]);
-  if (!watched.subscription || known.length === 0) return ["Nobody has subscribed yet. ", { soft: "Press play." }];
+  if (!watched.subscription || known.length === 0) return ["No subscription yet. ", { soft: "Press play." }];
   const cluster = state.view.clusters[watched.subject];
-  if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `Nobody reads ${watched.subscription}.` }];
-  return [{ strong: watched.subscription }, ` reads in ${watched.subject}. `, { soft: nowhere(state, watched) }];
+  if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `No consumer of ${watched.subscription} is connected.` }];
+  return [{ strong: watched.subscription }, ` is consumed in ${watched.subject}. `, { soft: nowhere(state, watched) }];
 }
 
 /** Why no region could take over. */
 export function nowhere(state, { topic, subject, lanes }) {
   const others = lanes.filter((cluster) => cluster !== subject && topicView(state, cluster, topic));
-  if (others.length === 0) return "There is nowhere to fail over to.";
+  if (others.length === 0) return "There is no other region to fail over to.";
   return `No region can take over: ${others.map((cluster) => whyNot(cluster, state.view.clusters[cluster].state)).join(", ")}.`;
 }
 

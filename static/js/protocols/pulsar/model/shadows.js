@@ -104,11 +104,11 @@ export const isBlind = ({ behind, stale_us }) => behind > 0 && stale_us > ON_THE
 
 /** What feeds a shadow, in words. */
 export function fedBy(reader) {
-  if (reader.is_source) return "it writes them";
-  if (!reader.loaded) return "at no broker";
-  if (!reader.replicator) return "nobody tells it";
-  if (reader.replicator.state === "started") return "told of every entry";
-  return `not told now, ${reader.replicator.backlog} wait`;
+  if (reader.is_source) return "source";
+  if (!reader.loaded) return "not loaded";
+  if (!reader.replicator) return "no replicator";
+  if (reader.replicator.state === "started") return "replicator connected";
+  return `replicator disconnected, backlog ${counted(reader.replicator.backlog, "entry", "entries")}`;
 }
 
 /**
@@ -123,8 +123,8 @@ export function shadowSentence(state, watched) {
   const opening = [{ strong: shared.source }, ` and ${counted(shadows.length, "shadow")} share one set of ledgers. `];
   const lostOf = (reader) => reader.cursors.reduce((total, { lost }) => total + lost, 0);
   const worst = shadows.reduce((one, other) => (lostOf(other) > lostOf(one) ? other : one));
-  if (lostOf(worst)) return [...opening, `${worst.name} has lost `, { harm: counted(lostOf(worst), "message") }, "."];
+  if (lostOf(worst)) return [...opening, `Lost for ${worst.name}: `, { harm: counted(lostOf(worst), "message") }, "."];
   const blindest = shadows.reduce((one, other) => (other.stale_us > one.stale_us ? other : one));
-  if (isBlind(blindest)) return [...opening, `${blindest.name} does not see `, { harm: counted(blindest.behind, "entry", "entries") }, "."];
+  if (isBlind(blindest)) return [...opening, `Not visible in ${blindest.name}: `, { harm: counted(blindest.behind, "entry", "entries") }, "."];
   return [...opening, { soft: `${bytes(savedBytes(shared))} saved.` }];
 }

@@ -13,7 +13,7 @@ const REFUSED = /^(?!disconnected:|no connection)./;
  */
 export function troubleWords(lane, names, { turned, clusters, links, topic }) {
   if (lane.state === "down") return "down";
-  if (lane.state === "lost") return "lost for good";
+  if (lane.state === "lost") return "lost permanently";
   const blocked = names.filter((name) => lane.cursor.consumers[name].state === "blocked");
   if (blocked.length) return `${blocked.join(", ")} blocked`;
   if (lane.topic?.loaded === false) return "topic not loaded";

@@ -25,7 +25,7 @@ const SHOWN = [
   ["every", "every line"],
 ];
 
-export const ADMIN_PANEL = { name: "your-own-tools", title: "Your own tools", needs: "topics", make };
+export const ADMIN_PANEL = { name: "your-own-tools", title: "pulsar-admin", needs: "topics", make };
 
 /** @param {HTMLElement} section @param {import("../../../pages/panels.js").PanelParts} parts */
 function make(section, { document, window, requests, base, getState, say, wake }) {
@@ -70,7 +70,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
   function selectAll() {
     change({ view: "every" });
     window.getSelection().selectAllChildren(page.list);
-    say({ error: "This browser lets no page copy here.", hint: "All lines are selected: copy them with Ctrl+C.", tone: "plain" });
+    say({ error: "This browser does not let the page copy.", hint: "All lines are selected: copy them with Ctrl+C.", tone: "plain" });
   }
 
   page.draw(wish, answer);

@@ -41,9 +41,9 @@ function make(section, { document, window, requests, base, say, wake, plotly }) 
   function write() {
     const none = Object.keys(answer.brokers).length === 0;
     halves.hidden = readers.hidden = none;
-    head.replaceChildren(none ? element(document, "p.quiet", { text: "This scenario declares no brokers: handing a message to a consumer costs nothing here. With a section “brokers” (docs/broadcast.md) they have a service time, a bandwidth and a time to connect." }) : brokerTable(document, answer));
+    head.replaceChildren(none ? element(document, "p.quiet", { text: "This scenario declares no brokers: dispatching takes no time here. A section “brokers” (docs/broadcast.md) gives them a time per dispatch, a bandwidth and a time per connection." }) : brokerTable(document, answer));
     if (none) return;
-    readers.replaceChildren(readerTable(document, answer), element(document, "p.quiet", { text: "Latency is from publishing until a message has left the broker; p99 by nearest rank. Where a scenario uses 145 µs a dispatch and 30 ms a client, both are a fit to the one point that PIP-180 measured." }));
+    readers.replaceChildren(readerTable(document, answer), element(document, "p.quiet", { text: "Latency: from publishing until the message has left the broker; p99 by nearest rank. 145 µs per dispatch and 30 ms per client, where a scenario uses them, are a fit to the one point that PIP-180 measured." }));
     const shown = Object.keys(answer.audiences).length > 0;
     place_half.hidden = !shown;
     load_words.textContent = brokerWords(answer);
@@ -72,9 +72,9 @@ function make(section, { document, window, requests, base, say, wake, plotly }) 
 /** @returns {string} a broker's limits in words */
 function limitWords({ dispatch_us, bandwidth_bytes_per_s, connect_us }) {
   const words = [];
-  if (dispatch_us) words.push(`${span(dispatch_us)} a dispatch`);
+  if (dispatch_us) words.push(`${span(dispatch_us)} per dispatch`);
   if (bandwidth_bytes_per_s !== null) words.push(`${bytes(bandwidth_bytes_per_s)}/s`);
-  if (connect_us) words.push(`${span(connect_us)} a client`);
+  if (connect_us) words.push(`${span(connect_us)} per client`);
   return words.join(", ") || "none";
 }
 
@@ -82,10 +82,10 @@ function readerTable(document, answer) {
   const connected = Object.fromEntries(Object.values(answer.audiences).map((one) => [`${one.cluster}/${one.topic}/${nameOf(answer, one)}`, one]));
   const rows = answer.readers.map((one) => {
     const audience = connected[`${one.cluster}/${one.topic}/${one.name}`];
-    const many = audience ? `${one.name} (${whole(audience.connected)} of ${whole(audience.subscriptions)}${audience.connect_us ? `, all after ${span(audience.connect_us)}` : ""})` : one.name;
+    const many = audience ? `${one.name} (${whole(audience.connected)} of ${whole(audience.subscriptions)}${audience.connect_us ? `, last one after ${span(audience.connect_us)}` : ""})` : one.name;
     return [many, { kind: "words", text: one.broker }, whole(one.so_far.delivered), ...["mean_us", "p50_us", "p99_us", "max_us"].map((name) => span(one.so_far[name])), one.lately.delivered ? span(one.lately.p99_us) : "–"];
   });
-  return table(document, ["latency of", "served by", "messages", "mean", "half", "p99", "greatest", "p99 of the last 2 s"], rows);
+  return table(document, ["latency of", "served by", "messages", "mean", "p50", "p99", "max", "p99 of the last 2 s"], rows);
 }
 
 function brokerTable(document, answer) {
@@ -99,7 +99,7 @@ function brokerTable(document, answer) {
     `${bytes(one.bytes_out)}`,
     `${bytes(Math.max(0, ...one.bytes_per_s))}/s`,
   ]);
-  return table(document, ["broker", "serves", "limits", "waiting now", "work for", "busy so far", "sent", "at most"], rows);
+  return table(document, ["broker", "serves", "limits", "dispatch queue", "queued work", "busy", "sent", "peak rate"], rows);
 }
 
 const table = (document, heads, rows) =>
@@ -120,7 +120,7 @@ function skeleton(document, section) {
   const readers = element(document, "div.scrolls", {});
   const load_words = element(document, "p.quiet", {});
   const place_words = element(document, "p.quiet", {});
-  const time_half = element(document, "div.half", {}, [element(document, "h3", { text: "How far behind, and how busy" }), load_words, load]);
+  const time_half = element(document, "div.half", {}, [element(document, "h3", { text: "Latency and load" }), load_words, load]);
   const place_half = element(document, "div.half", {}, [element(document, "h3", { text: "Latency by place in the fan-out" }), place_words, places]);
   const halves = element(document, "div.halves", {}, [time_half, place_half]);
   section.replaceChildren(head, halves, readers);

@@ -77,10 +77,10 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
 
 function captionOf(one) {
   const standing = standingOf(one);
-  if (standing === "refused") return "The delay is the age of the oldest entry on the wire. Nothing is on the wire, so it is 0 however long this lasts.";
-  if (standing === "stopped") return "It is connected and sends nothing more: the entry at the head waits for its schema. A new policy is asked for only after the topic was unloaded.";
-  if (standing === "down") return `No broker runs this replicator: ${one.not_running}.`;
-  return one.retries ? `It runs now, after ${counted(one.retries, "start")} that came to nothing.` : "It started at once.";
+  if (standing === "refused") return "replicationDelayInSeconds is the age of the oldest entry in flight. Nothing is in flight, so it stays 0.";
+  if (standing === "stopped") return "It is connected and sends nothing more: the next entry waits for its schema. A changed policy takes effect only after the topic is unloaded.";
+  if (standing === "down") return `This replicator is not running: ${one.not_running}.`;
+  return one.retries ? `It is running, after ${counted(one.retries, "failed start")}.` : "It started at the first attempt.";
 }
 
 /** The one that was chosen while it is there, else the first that stands still, else the first. */
@@ -100,11 +100,11 @@ function itemOf(document, one, { is_chosen, at_us, onLook }) {
     ` ${one.topic} `,
     element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${standingWords(one)}${parts ? ` (${parts})` : ""}` }),
   ]);
-  const asks = [one.retries ? `refused or unreachable ${counted(one.retries, "time")}` : "", nextTry(one, at_us)].filter(Boolean).join(", ");
+  const asks = [one.retries ? `${counted(one.retries, "failed start")}` : "", nextTry(one, at_us)].filter(Boolean).join(", ");
   const shown = `connected ${one.connected} · delay ${one.delay_s} s · backlog ${whole(one.replication_backlog)}`;
   return element(document, `li.${standing}`, {}, [
     button,
-    element(document, "p.dashboard", { text: shown, title: "What topics stats says of this replicator" }),
+    element(document, "p.dashboard", { text: shown, title: "As in topics stats" }),
     ...(one.last_error ? [element(document, "blockquote", { text: one.last_error })] : []),
     ...(asks ? [element(document, "p.quiet", { text: asks })] : []),
   ]);
@@ -124,5 +124,5 @@ function skeleton(document, section) {
 
 function tablesOf(document, clusters) {
   const titled = (text, nodes) => element(document, "div", {}, [element(document, "h2", { text }), ...nodes]);
-  return [titled("Topics, cluster by cluster", [topicTable(document, clusters)]), titled("Policies, cluster by cluster", policyTables(document, clusters))];
+  return [titled("Topics by cluster", [topicTable(document, clusters)]), titled("Policies by cluster", policyTables(document, clusters))];
 }

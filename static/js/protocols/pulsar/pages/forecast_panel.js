@@ -1,5 +1,5 @@
 /**
- * “Forecast”: what a failover would cost at each instant, per remote, beside what the failovers that happened did cost; how far
+ * “Forecast”: what a failover would cost at each instant, per remote, beside what the actual failovers cost; how far
  * each remote lags; why no snapshot is asked for now. Asked of the server a few times a second while it is shown.
  */
 
@@ -11,7 +11,7 @@ import { rulesOf } from "../render/snapshot_rules.js";
 
 const EVERY_MS = 300;
 const FIGURES = [
-  ["seen twice", "duplicates"],
+  ["duplicates", "duplicates"],
   ["not replicated", "stranded"],
   ["lost", "lost"],
 ];
@@ -28,7 +28,7 @@ function make(section, { document, window, requests, base, getState, getWatched,
   let key = "";
   let asking = false;
   let asked_ms = -Infinity;
-  let later = null; // a drawing that is owed
+  let later = null; // timer of the next drawing
 
   async function ask(wanted, wall_ms) {
     asking = true;
@@ -79,13 +79,13 @@ function make(section, { document, window, requests, base, getState, getWatched,
 function nowTable(document, answer, watched) {
   const peers = Object.keys(answer.now);
   if (peers.length === 0) return element(document, "p", { text: `No other region could take over ${watched.subscription}.` });
-  const head = element(document, "tr", {}, [`if ${watched.subject} failed now`, ...FIGURES.map(([text]) => text), "behind by"].map((text) => element(document, "th", { text, scope: "col" })));
+  const head = element(document, "tr", {}, [`if ${watched.subject} failed now`, ...FIGURES.map(([text]) => text), "sync lag"].map((text) => element(document, "th", { text, scope: "col" })));
   const rows = peers.map((peer) => {
     const one = answer.now[peer];
     return element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: peer }),
       ...FIGURES.map(([, name]) => element(document, `td${one[name] ? ".harm-text" : ""}`, { text: whole(one[name]) })),
-      element(document, "td", { text: one.lag_us ? span(one.lag_us) : "nothing" }),
+      element(document, "td", { text: one.lag_us ? span(one.lag_us) : "0 ms" }),
     ]);
   });
   return element(document, "table.now-figures", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
@@ -93,7 +93,7 @@ function nowTable(document, answer, watched) {
 
 function outcomeTable(document, happened) {
   if (happened.length === 0) return [];
-  const head = element(document, "tr", {}, ["foretold → what came", ...FIGURES.map(([text]) => text)].map((text) => element(document, "th", { text, scope: "col" })));
+  const head = element(document, "tr", {}, ["forecast → actual", ...FIGURES.map(([text]) => text)].map((text) => element(document, "th", { text, scope: "col" })));
   const rows = happened.map((one) =>
     element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: `${one.from} → ${one.to}, ${seconds(one.at_us)} s` }),
@@ -102,7 +102,7 @@ function outcomeTable(document, happened) {
   );
   const table = element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
   const agrees = happened.every((one) => FIGURES.every(([, name]) => (one.forecast?.[name] ?? 0) === (one[name] ?? 0)));
-  return agrees ? [table] : [table, element(document, "p.quiet", { text: "Foretold is what comes if nothing more arrives from the failed region. Where other came, something arrived later after all, or had not come yet at the end of the run." })];
+  return agrees ? [table] : [table, element(document, "p.quiet", { text: "The forecast assumes that nothing more arrives from the failed region. Where the actual figure differs, messages or acknowledgements arrived later after all, or had not been delivered by the end of the run." })];
 }
 
 /** Failovers with what came of them to the end of what was run, also when the lab stands before them. */
@@ -137,5 +137,5 @@ function captionOf(points, failovers, subscription) {
   if (!points.at_us.length) return "The curve grows as the lab plays.";
   const shown = new Set(stripsOf(points, failovers).map(({ name }) => name));
   const never = FIGURES.filter(([, name]) => !shown.has(name)).map(([text]) => text);
-  return `Each point: what it would cost if the region that reads ${subscription} failed at that instant.${never.length ? ` At no instant would anything have been ${never.join(" or ")}.` : ""} Ring: foretold at a failover. Dot: what came.`;
+  return `Each point: forecast if the region that consumes ${subscription} failed at that instant.${never.length ? ` Always 0: ${never.join(", ")}.` : ""} Ring: forecast at a failover. Dot: actual.`;
 }

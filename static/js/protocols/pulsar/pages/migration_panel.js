@@ -12,7 +12,7 @@ const CLIENTS_SHOWN = 12;
 const NO_TENANTS = "No tenant of this scenario is in a LookupService's map. In a scenario, tenants: {acme: {cluster: blue}} puts one there, and its clients name no cluster.";
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const MIGRATION = { name: "migration", title: "Tenant's move", family: "tenant-migration", needs: "tenants", make };
+export const MIGRATION = { name: "migration", title: "Tenant migration", family: "tenant-migration", needs: "tenants", make };
 
 function make(section, { document, window, link }) {
   let [wish, drawn] = [null, ""];
@@ -93,8 +93,8 @@ function stepRow(document, step, one) {
 
 function conditions(document, one) {
   if (!one.waits_for.length) return [];
-  const heading = one.state === "rolling-back" ? "Before this is taken back" : one.at === "switch" ? "Is it safe to switch?" : "What this waits for";
-  const rows = one.waits_for.map(({ holds, words }) => element(document, `li${holds ? "" : ".unmet"}`, {}, [element(document, "span.tick", { text: holds ? "✓" : "✗", "aria-label": holds ? "holds:" : "does not hold:" }), element(document, "span", { text: words })]));
+  const heading = one.state === "rolling-back" ? "Before this is rolled back" : one.at === "switch" ? "Is it safe to switch?" : "What this waits for";
+  const rows = one.waits_for.map(({ holds, words }) => element(document, `li${holds ? "" : ".unmet"}`, {}, [element(document, "span.tick", { text: holds ? "✓" : "✗", "aria-label": holds ? "met:" : "not met:" }), element(document, "span", { text: words })]));
   return [element(document, "h2", { text: heading }), element(document, "ul", {}, rows)];
 }
 
@@ -105,8 +105,8 @@ function costTable(document, one) {
     element(document, `td${duplicates ? ".harm-text" : ""}`, { text: whole(duplicates) }), element(document, "td", { text: whole(redeliveries) }),
     element(document, "td", { text: whole(stranded) }), element(document, `td${lost ? ".harm-text" : ""}`, { text: whole(lost) }),
   ];
-  const head = element(document, "tr", {}, ["a switch now", "twice", "again, not acknowledged", "not copied yet", "lost"].map((text) => element(document, "th", { scope: "col", text })));
-  const rows = [...known, ...(known.length > 1 ? [["all together", one.cost.sum]] : [])].map(([name, values]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: name }), ...figures(values)]));
+  const head = element(document, "tr", {}, ["if switched now", "duplicates", "redelivered", "not replicated", "lost"].map((text) => element(document, "th", { scope: "col", text })));
+  const rows = [...known, ...(known.length > 1 ? [["total", one.cost.sum]] : [])].map(([name, values]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: name }), ...figures(values)]));
   return [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])];
 }
 
@@ -115,14 +115,14 @@ function skeleton(document, section) {
   section.classList.add("migration");
   const chooser = element(document, "div.choice", { role: "group", "aria-label": "Tenant" });
   const says = element(document, "p.says", { "aria-live": "polite" });
-  const acts = element(document, "div.acts", { role: "group", "aria-label": "What to do with this migration" });
+  const acts = element(document, "div.acts", { role: "group", "aria-label": "Actions on this migration" });
   const steps = element(document, "ol.steps", {});
   const waits = element(document, "div.waits", {});
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("role", "img");
   const map = element(document, "div.map", {}, [svg]);
   const places = element(document, "p.quiet.places", {});
-  const cost = element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "What a switch would cost now" });
+  const cost = element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Forecast of a switch now" });
   const both = element(document, "div.both", {}, [steps, waits, element(document, "div.where", {}, [map, places, cost])]);
   section.replaceChildren(chooser, element(document, "div.move-head", {}, [says, acts]), both);
   return { chooser, says, acts, steps, waits, svg, map, places, cost, both };

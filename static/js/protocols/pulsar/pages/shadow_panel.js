@@ -9,13 +9,13 @@ import { drawShadows } from "../render/shadow_diagram.js";
 import { element, setText } from "../../../render/dom.js";
 
 const PLACES = [
-  ["cache", "broker's cache"],
+  ["cache", "broker cache"],
   ["bookies", "bookies"],
-  ["offload", "offloaded copy"],
+  ["offload", "offloaded storage"],
 ];
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const SHADOWS = { name: "shadows", title: "Shadows", family: "shadow-topics", needs: "shadows", make };
+export const SHADOWS = { name: "shadows", title: "Shadow topics", family: "shadow-topics", needs: "shadows", make };
 
 function make(section, { document, window }) {
   section.classList.add("shadows");
@@ -26,8 +26,8 @@ function make(section, { document, window }) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("role", "img");
   const picture = element(document, "div.shared-ledgers", {}, [svg]);
-  const table = element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "The topics on these ledgers" });
-  const key = element(document, "p.quiet.key", { text: "Filled: seen. Dashed: written by the source, not seen yet. Hatched: deleted by the source. Upright line: the last confirmed entry. Rail and pin: what a cursor has acknowledged, and its mark-delete." });
+  const table = element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Topics on these ledgers" });
+  const key = element(document, "p.quiet.key", { text: "Filled: readable. Dashed: written by the source, not readable here yet. Hatched: trimmed by the source. Upright line: last confirmed entry. Rail and pin: what a cursor has acknowledged, and its mark-delete position." });
   section.replaceChildren(chooser, says, picture, key, table);
 
   function offer(state, chosen) {
@@ -51,7 +51,7 @@ function make(section, { document, window }) {
     offer(state, source);
     setText(says, sentence(shared));
     drawShadows(document, svg, shared, picture.clientWidth || 600, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1);
-    svg.setAttribute("aria-label", `Ledgers of ${shared.source} with ${counted(shared.readers.length, "topic")} on them; the table says the same in words.`);
+    svg.setAttribute("aria-label", `Ledgers of ${shared.source} with ${counted(shared.readers.length, "topic")} on them; the table has the same figures.`);
     table.replaceChildren(figures(document, shared));
   }
 
@@ -62,7 +62,7 @@ function make(section, { document, window }) {
       picture.hidden = table.hidden = key.hidden = !source;
       if (!source) {
         drawn = "";
-        setText(says, "No topic here has a shadow. In a scenario, shadowOf gives a topic other readers on the same ledgers.");
+        setText(says, "No topic here has a shadow topic. In a scenario file, shadowOf makes one.");
         svg.replaceChildren();
         table.replaceChildren();
         return;
@@ -79,7 +79,7 @@ function sentence(shared) {
   const kept = shared.to - shared.first_kept;
   const copies = counted(shared.readers.length - 1, "copy", "copies");
   const saved = savedBytes(shared);
-  const saving = saved ? `${copies} would store ${bytes(saved)} more.` : kept ? "Nothing is saved yet: no shadow sees any of them." : "";
+  const saving = saved ? `${copies} would take ${bytes(saved)} more.` : kept ? "0 B saved: no shadow topic can read any of them yet." : "";
   return `${counted(kept, "entry", "entries")} in ${counted(shared.ledgers.length, "ledger")} serve ${counted(shared.readers.length, "topic")}. ${saving}`;
 }
 
@@ -89,18 +89,18 @@ function readWords(reader) {
 }
 
 function figures(document, shared) {
-  const head = element(document, "tr", {}, ["topic", "last confirmed", "not seen", "saved", "reads", "lost", "by whom it is fed"].map((text) => element(document, "th", { scope: "col", text })));
+  const head = element(document, "tr", {}, ["topic", "last confirmed entry", "not visible yet", "storage saved", "reads from", "lost", "fed by"].map((text) => element(document, "th", { scope: "col", text })));
   const most = Math.max(1, ...shared.readers.map(readsInAll));
   const rows = shared.readers.map((reader) => {
     const lost = reader.cursors.reduce((total, cursor) => total + cursor.lost, 0);
     return element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: reader.name }),
       element(document, "td.mono", { text: reader.last_confirmed }),
-      element(document, `td${isBlind(reader) ? ".harm-text" : ""}`, { text: reader.behind ? `${whole(reader.behind)}, for ${span(reader.stale_us)}` : "nothing" }),
+      element(document, `td${isBlind(reader) ? ".harm-text" : ""}`, { text: reader.behind ? `${counted(reader.behind, "entry", "entries")}, for ${span(reader.stale_us)}` : "0" }),
       element(document, "td", { text: reader.is_source ? "" : bytes(reader.saved_bytes) }),
       element(document, "td.reads", {}, [readsBar(document, reader, most), element(document, "span", { text: readWords(reader) })]),
       element(document, `td${lost ? ".harm-text" : ""}`, { text: lost ? counted(lost, "message") : "none" }),
-      element(document, "td", { text: [fedBy(reader), reader.queued ? `${whole(reader.queued)} wait for their ledger` : "", reader.unreadable ? `a reader waits at ${reader.unreadable}, which nothing holds` : ""].filter(Boolean).join("; ") }),
+      element(document, "td", { text: [fedBy(reader), reader.queued ? `${counted(reader.queued, "entry", "entries")} queued for a ledger that is not in the list yet` : "", reader.unreadable ? `a reader is stuck at ${reader.unreadable}, which is stored nowhere` : ""].filter(Boolean).join("; ") }),
     ]);
   });
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);

@@ -23,14 +23,14 @@ export function brokerWords(answer) {
   if (waited === 0) return "Nothing has left a broker yet.";
   const busiest = Math.max(...Object.values(answer.brokers).map((one) => Math.max(...one.busy)));
   const names = ranked(answer).slice(0, NAMED_MOST).map(([name], place) => `${DASH_WORDS[place]} ${name}`);
-  return `At worst a message left ${worst[0]} ${span(waited)} after it was published; the busiest stretch of a broker was ${Math.round(busiest / 10_000)} %. ${names.length > 1 ? `Lines: ${names.join(", ")}.` : ""}`;
+  return `Longest latency: ${span(waited)}, ${worst[0]}. Highest load of a broker: ${Math.round(busiest / 10_000)} %. ${names.length > 1 ? `Lines: ${names.join(", ")}.` : ""}`;
 }
 
 /** @returns {string} what the chart of places says */
 export function placeWords(answer) {
   return served(answer)
     .map(([name, one]) => `${name.split("/")[0]}: place 1 after ${span(one.latency_by_place[0][1])}, place ${one.latency_by_place.at(-1)[0] + 1} after ${span(one.latency_by_place.at(-1)[1])}`)
-    .join("; ") || "Nobody has got a message yet.";
+    .join("; ") || "No message delivered yet.";
 }
 
 /** Audiences that got something, the slowest first. */
@@ -93,8 +93,8 @@ function loadChart(answer, theme) {
       yaxis2: { ...quietAxis(theme), domain: [0, 0.36], range: [0, 108], tickvals: [0, 50, 100], ticksuffix: " %" },
       shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y2", y0: 100, y1: 100, layer: "below", line: { color: theme.ink.line, width: theme.scale } }],
       annotations: [
-        note("oldest message that left in each stretch", 0, 1, theme, { xanchor: "left", yanchor: "bottom" }),
-        note("share of the time that it was busy", 0, 0.38, theme, { xanchor: "left", yanchor: "bottom" }),
+        note("highest latency per interval", 0, 1, theme, { xanchor: "left", yanchor: "bottom" }),
+        note("load per interval", 0, 0.38, theme, { xanchor: "left", yanchor: "bottom" }),
       ],
     },
   };
@@ -121,7 +121,7 @@ function placeChart(answer, theme) {
       xaxis: { ...quietAxis(theme), range: [0, widest * 1.02], nticks: 6, title: { text: "place in the fan-out", font: { size: theme.label, color: theme.ink.ink2 }, standoff: 4 } },
       yaxis: { ...quietAxis(theme), rangemode: "tozero", nticks: 5, ticksuffix: unit.suffix },
       annotations: [
-        note("latency of the last message there", 0, 1, theme, { xanchor: "left", yanchor: "bottom" }),
+        note("latency of the last message at this place", 0, 1, theme, { xanchor: "left", yanchor: "bottom" }),
         ...apart(ends, Math.max(1e-9, ...ends.map((one) => one.y)), widest).map(({ text, x, y, yshift }) => ({ text, x, y, yshift: yshift * theme.scale, xanchor: x < widest * 0.85 ? "right" : "left", xshift: 5, showarrow: false, font: { size: theme.label, color: theme.ink.ink2 } })),
       ],
     },

@@ -28,7 +28,7 @@ export function makeBuilding(document, root) {
       canvas.hidden = !newest;
       if (!newest) {
         setText(title, "Snapshot");
-        setText(note, topic?.controller ? "none being built" : "nobody asks for one");
+        setText(note, topic?.controller ? "none pending" : "no snapshot controller");
         setText(words, wordsWithout(state, watched, topic, why));
         return;
       }
@@ -43,15 +43,15 @@ export function makeBuilding(document, root) {
 
 function wordsWithout(state, watched, topic, why) {
   if (why) return sentence(why.words);
-  if (!watched.subject) return "There are no logs here, and so no snapshots.";
+  if (!watched.subject) return "No topic here, so no snapshots.";
   if (!topic?.controller) return `${watched.subject} has no snapshot controller: ${watched.subscription ?? "its subscription"} is not replicated there.`;
   const last = topic.controller.last_completed_us;
-  return last ? `The last one was asked for at ${seconds(last)} s. The next tick asks again.` : "None was ever finished. The next tick asks.";
+  return last ? `Last completed at ${seconds(last)} s. The next tick requests another.` : "None completed yet. The next tick requests one.";
 }
 
 function wordsOf(pending) {
-  if (pending.missing.length === 0) return "Everybody has answered; the snapshot is being written.";
-  return `Waits for ${pending.missing.join(" and ")}. Then it will say: whoever has everything here up to that answer has what these positions cover there.`;
+  if (pending.missing.length === 0) return "All responses received; the snapshot is being written.";
+  return `Waiting for the response of ${pending.missing.join(" and ")}. Completed, it maps a position here to the positions below in the other regions.`;
 }
 
 function paint(canvas, state, watched, pending, theme, ratio, width) {

@@ -18,7 +18,7 @@ export function makeCaches(document, root) {
     update(state, watched, theme, ratio, width) {
       if (!state.view || !watched) return;
       if (!watched.subscription) {
-        setText(words, "No subscription here could use one.");
+        setText(words, "No subscription here uses snapshots.");
         return;
       }
       const topic = topicView(state, watched.subject, watched.topic);
@@ -27,7 +27,7 @@ export function makeCaches(document, root) {
       const key = JSON.stringify([cache, cursor?.mark_delete, topic?.length, theme.ink.bg, width]);
       if (key === shown) return;
       shown = key;
-      setText(title, `Snapshots kept for ${watched.subscription}`);
+      setText(title, `Snapshot cache of ${watched.subscription}`);
       setText(note, cursor?.replicated === false ? "not replicated" : String(cache.length));
       canvas.hidden = cache.length === 0;
       setText(words, cursor ? wordsOf(state, watched, topic, cursor, cache) : `${watched.subscription} does not exist in ${watched.subject}.`);
@@ -37,8 +37,8 @@ export function makeCaches(document, root) {
 }
 
 function wordsOf(state, watched, topic, cursor, cache) {
-  if (state.view.clusters[watched.subject].state !== "up") return `They lived in the memory of ${watched.subject} and went with it.`;
-  if (cache.length === 0) return cursor.replicated ? "None is waiting: each was used, or none has been read yet." : "This subscription is not replicated; nothing is kept for it.";
+  if (state.view.clusters[watched.subject].state !== "up") return `The cache was in the memory of ${watched.subject} and is lost.`;
+  if (cache.length === 0) return cursor.replicated ? "No unused snapshots." : "This subscription is not replicated: no snapshots are cached for it.";
   const [oldest] = cache;
   const short = oldest.index - cursor.mark_delete_index;
   const blocker = positionOf(topic.ledgers, cursor.mark_delete_index + 1);

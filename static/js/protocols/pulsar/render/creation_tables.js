@@ -20,7 +20,7 @@ function topicCell(document, one, cluster, differs) {
   const parts = [element(document, `span.shape${one.partitions === null ? ".absent" : ""}`, {}, [...boxes(document, one.partitions), shapeWords(one)])];
   if (differs && one.partitions !== null) parts.push(element(document, "span.sr", { text: " (differs)" }));
   const elsewhere = one.list.filter((name) => name !== cluster);
-  if (one.partitions !== null && elsewhere.length) parts.push(element(document, "span.detail", { text: `to ${elsewhere.join(", ")}, says the ${one.list_of}` }));
+  if (one.partitions !== null && elsewhere.length) parts.push(element(document, "span.detail", { text: `replicated to ${elsewhere.join(", ")} (list of the ${one.list_of})` }));
   if (one.schemas.length) parts.push(element(document, "span.detail", { text: `schemas ${one.schemas.map((name, version) => `${version}: ${name}`).join(", ")}` }));
   return parts;
 }

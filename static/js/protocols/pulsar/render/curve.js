@@ -56,7 +56,7 @@ function traces(points, watched, theme) {
       line: { shape: "hv", color: at === 0 ? theme.ink.harm : theme.ink.harmSoft, width: at === 0 ? 1.8 * theme.scale : 1.2, dash: at === 0 ? "solid" : "dash" },
       fill: at === 0 ? "tozeroy" : "none",
       fillcolor: theme.ink.harmWash,
-      hovertemplate: `%{y} would come twice in ${peer}<extra>%{x:.3f} s</extra>`,
+      hovertemplate: `%{y} duplicates in ${peer}<extra>%{x:.3f} s</extra>`,
     };
   });
 }

@@ -1,6 +1,6 @@
 /**
  * The forecast's curves, by Plotly: one strip per figure over the same time, a line per remote, the failovers that happened
- * with what was foretold (ring) and what came (dot). Redrawn at most a few times a second and only when something changed.
+ * with forecast (ring) and actual figure (dot). Redrawn at most a few times a second and only when something changed.
  */
 
 import { counted, seconds, span } from "../../../model/format.js";
@@ -15,10 +15,10 @@ const BOTTOM_PX = 26;
 const GAP = 0.12;
 
 const STRIPS = [
-  { name: "duplicates", title: "would come twice", always: true },
-  { name: "stranded", title: "would not be replicated" },
-  { name: "lost", title: "would be lost" },
-  { name: "lag_us", title: "position of the remote is behind by, s", always: true },
+  { name: "duplicates", title: "duplicates", always: true },
+  { name: "stranded", title: "not replicated" },
+  { name: "lost", title: "lost" },
+  { name: "lag_us", title: "sync lag, s", always: true },
 ];
 
 /** @returns {typeof STRIPS} the figures that have anything to show */
@@ -79,17 +79,17 @@ function tracesOf(strips, { points, failovers, target }, theme) {
         mode: "lines",
         yaxis: `y${axisOf(at)}`,
         line: { shape: lag ? "linear" : "hv", color: colours[place === 0 ? 0 : 1], width: (place === 0 ? 1.8 : 1.2) * theme.scale, dash: DASHES[place % 3] },
-        hovertemplate: lag ? `${peer} is behind by %{y:.3f} s<extra>%{x:.3f} s</extra>` : `%{y} in ${peer}<extra>%{x:.3f} s</extra>`,
+        hovertemplate: lag ? `sync lag of ${peer}: %{y:.3f} s<extra>%{x:.3f} s</extra>` : `%{y} in ${peer}<extra>%{x:.3f} s</extra>`,
       };
     }),
   );
   return [...lines, ...strips.flatMap(({ name }, at) => (name === "lag_us" ? [] : marksOf(name, at, failovers, theme)))];
 }
 
-/** At each failover a ring at what was foretold and a dot at what came; where they agree the dot sits in the ring. */
+/** At each failover a ring at the forecast and a dot at the actual figure; where they agree the dot sits in the ring. */
 function marksOf(name, at, failovers, theme) {
   const x = failovers.map((one) => one.at_us / 1e6);
-  const text = failovers.map((one) => `${one.from} to ${one.to}: foretold ${one.forecast?.[name] ?? "–"}, came ${one[name] ?? "–"}`);
+  const text = failovers.map((one) => `${one.from} to ${one.to}: forecast ${one.forecast?.[name] ?? "–"}, actual ${one[name] ?? "–"}`);
   const common = { x, text, type: "scatter", mode: "markers", yaxis: `y${axisOf(at)}`, hovertemplate: "%{text}<extra></extra>" };
   return [
     { ...common, y: failovers.map((one) => one.forecast?.[name] ?? null), marker: { symbol: "circle-open", size: 13 * theme.scale, color: theme.ink.ink, line: { width: 1.6 * theme.scale } } },
@@ -133,7 +133,7 @@ function topOf(name, points, failovers) {
 
 /** @returns {string} the chart for who does not see it */
 export function chartWords(now, failovers) {
-  const peers = Object.entries(now).map(([peer, one]) => `${peer}: ${counted(one.duplicates, "message")} twice, ${one.stranded} not replicated, ${one.lost} lost, ${one.lag_us ? span(one.lag_us) : "nothing"} behind`);
-  const moved = failovers.map((one) => `at ${seconds(one.at_us)} s to ${one.to}, foretold ${one.forecast?.duplicates ?? "nothing"}, came ${one.duplicates ?? 0}`);
+  const peers = Object.entries(now).map(([peer, one]) => `${peer}: ${counted(one.duplicates, "duplicate")}, ${one.stranded} not replicated, ${one.lost} lost, sync lag ${one.lag_us ? span(one.lag_us) : "0 ms"}`);
+  const moved = failovers.map((one) => `at ${seconds(one.at_us)} s to ${one.to}, forecast ${one.forecast?.duplicates ?? "none"}, actual ${counted(one.duplicates ?? 0, "duplicate")}`);
   return `Forecast over time. Now ${peers.join("; ") || "no region could take over"}.${moved.length ? ` Failovers: ${moved.join("; ")}.` : ""}`;
 }

@@ -88,7 +88,7 @@ function fill(document, made, scene, state, lane) {
 /** What the watched subscription does in a cluster, nothing in one that is down; a turned lane has no room for its name. */
 function roleOf({ plane, lanes, watched }, view, cluster, reads) {
   if (lanes[cluster].state !== "up") return "";
-  if (reads) return plane.turned ? "reads here" : `${watched.subscription} reads here`;
+  if (reads) return plane.turned ? "consumed here" : `${watched.subscription} consumed here`;
   if (lanes[cluster].cursor) return "standby";
   return audienceWords(view, cluster, watched.topic) ?? (plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
 }
@@ -96,7 +96,7 @@ function roleOf({ plane, lanes, watched }, view, cluster, reads) {
 /** Whom an audience of the topic is, where it has one here. */
 function audienceWords(view, cluster, topic) {
   const found = Object.entries(view.audiences ?? {}).find(([, one]) => one.cluster === cluster && one.topic === topic);
-  return found ? `${found[1].connected} of ${found[0].split("/")[0]} here` : null;
+  return found ? `${found[1].connected} connected: ${found[0].split("/")[0]}` : null;
 }
 
 function paintSwatch(canvas, origin, theme, ratio) {

@@ -21,7 +21,7 @@ const RANGES_PRINTED = 6;
 
 /** @typedef {import("../../../render/labels.js").Run} Run */
 
-const THREAD_WORDS = { applied: "applied", used: "used, update on its way", ready: "ready, waiting", finished: "finished, not read yet", building: "being built", "timed-out": "timed out", evicted: "thrown out" };
+const THREAD_WORDS = { applied: "applied", used: "used, update in flight", ready: "cached, not usable yet", finished: "completed, not cached yet", building: "pending", "timed-out": "timed out", evicted: "evicted" };
 
 /**
  * @param {import("../layout/scene.js").Scene} scene
@@ -112,7 +112,7 @@ function askHoles(scene, state, lane, ask) {
     const since_us = heldSince(state, name);
     const runs = [{ text: name, weight: 600, colour: "ink" }];
     if (since_us !== null) runs.push({ text: plane.turned ? ` ${span(state.at_us - since_us)}` : ` held for ${span(state.at_us - since_us)}`, weight: 400, colour: "ink" });
-    else if (!plane.turned && !held) runs.push({ text: first < cursor.read_index ? " waits, with nobody" : " not read yet", weight: 400, colour: "ink2" });
+    else if (!plane.turned && !held) runs.push({ text: first < cursor.read_index ? " not delivered yet" : " not read yet", weight: 400, colour: "ink2" });
     const middle = (nearEdge(strip, first) + farEdge(strip, first)) / 2;
     if (plane.turned) ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 4), ["right", "leftHigher"]);
     else ask(PRIORITY.hole, runs, anchorAt(plane, lane, middle, -plane.lift - 6 * plane.scale), ["above", "aboveRight", "aboveLeft"]);
@@ -140,7 +140,7 @@ function askCauses(scene, state, lane, ask) {
     const to = farEdge(strip, stretch.last);
     if (to <= plane.a0) continue;
     const messages = doubtful && stretches.length === 1 ? counted : stretch.messages;
-    const count = harmRun(doubtful && stretches.length > 1 ? "twice" : `${whole(messages)}${cut ? ` of ${whole(counted)}` : ""} twice`, 650);
+    const count = harmRun(doubtful && stretches.length > 1 ? "duplicates" : `${whole(messages)}${cut ? ` of ${whole(counted)}` : ""} ${messages === 1 ? "duplicate" : "duplicates"}`, 650);
     const reason = harmRun(`: ${CAUSE_WORDS[stretch.cause](hole)}`);
     const bare = harmRun(doubtful ? "×2" : whole(messages), 650);
     const middle = (from + to) / 2;
@@ -152,7 +152,7 @@ function askCauses(scene, state, lane, ask) {
 
 const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.messages, 0);
 
-/** @returns {number | undefined} what the engine says would come twice in this lane's cluster */
+/** @returns {number | undefined} the engine's forecast of duplicates in this lane's cluster */
 function forecastOf({ watched }, state, lane) {
   // the forecast is for the whole subscription: beside one partition of several it says nothing
   if (topicsOf(state).filter((topic) => subscriptionsOf(state, topic).includes(watched.subscription)).length > 1) return undefined;
@@ -172,7 +172,7 @@ function askRest(scene, state, lane, ask) {
   const rest = counted - sumOf(stretches);
   if (rest <= 0) return;
   const ways = ["belowLeft", "below", "belowRight"];
-  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": the broker has not heard of the ack")], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
+  ask(PRIORITY.harm, [harmRun(`${whole(rest)} more`, 650), harmRun(": ack not registered by the broker yet")], anchorAt(plane, lane, plane.a1, plane.cell + WORDS_PX * plane.scale), ways, [[harmRun(`+${whole(rest)}`, 650)]]);
 }
 
 function firstHoleName(scene, state) {
@@ -187,7 +187,7 @@ function askStranded(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
   for (const [bit, word, reason] of /** @type {[number, string, string][]} */ ([
-    [STRANDED, "stranded", `: never left ${lane.name}`],
+    [STRANDED, "not replicated", `: only in ${lane.name}`],
     [LOST, "lost", ""],
   ])) {
     const first = bits.findIndex((one) => one & bit);
@@ -203,7 +203,7 @@ function askStranded(scene, state, lane, ask) {
 
 function lostBecause({ watched }, state, lane, index) {
   const begin = state.begins[beginKey(lane.name, watched.topic, watched.subscription)] ?? -1;
-  return index <= begin ? ": the subscription began after them" : ": the cursor passed over, nobody read";
+  return index <= begin ? ": stored before the subscription was created" : ": the cursor passed them undelivered";
 }
 
 function askThread(scene, thread, ask) {
@@ -213,7 +213,7 @@ function askThread(scene, thread, ask) {
   if (!point) return;
   const colour = thread.state === "applied" || thread.state === "evicted" ? "soft" : thread.state === "timed-out" ? "harm" : "proto";
   const runs = [{ text: `S${thread.snapshot}`, weight: 650, colour: colour === "soft" ? "proto" : colour }];
-  const words = thread.decided && thread.state === "applied" ? "decided the last update" : THREAD_WORDS[thread.state];
+  const words = thread.decided && thread.state === "applied" ? "applied" : THREAD_WORDS[thread.state];
   if (!plane.turned) runs.push({ text: ` ${words}`, weight: 400, colour: colour === "soft" ? "proto" : colour });
   const ways = plane.turned ? ["leftHigher", "left", "leftLower"] : ["above", "aboveLeft", "aboveRight", "nearRight", "nearLeft"];
   ask(PRIORITY.thread, runs, anchorAt(plane, point.lane, point.along, plane.turned ? plane.cell + 12 : -23 * plane.scale), ways, plane.turned ? [] : [runs.slice(0, 1)]);
@@ -225,6 +225,6 @@ function askWash(scene, ask) {
   const points = applied && !plane.turned ? pointsOf(scene, applied) : [];
   if (points.length < 2) return;
   // a partial snapshot says nothing of a lane that it passes
-  const where = points.length === plane.lanes.length ? "everywhere" : `in ${points.map(({ lane }) => lane.name).join(" and ")}`;
-  ask(PRIORITY.quiet, [{ text: `known ${where}`, weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
+  const where = points.length === plane.lanes.length ? "in all regions" : `in ${points.map(({ lane }) => lane.name).join(" and ")}`;
+  ask(PRIORITY.quiet, [{ text: `acked ${where}`, weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
 }

@@ -26,18 +26,18 @@ export function writeLegend(document, box, theme, { ratio, clusters, snapshots, 
     marker("snapshot_response", "response"),
     marker("snapshot", "snapshot"),
     marker("subscription_update", "update"),
-    item("of others", 8, (context) => {
+    item("other regions' markers", 8, (context) => {
       context.fillStyle = theme.ink.strong;
       context.fillRect(4 * k, 4 * k, 1.2 * k, 10 * k);
     }),
   ];
   const between = () => [
-    item("comes twice", 18, (context) => {
+    item("duplicates of a failover", 18, (context) => {
       context.fillStyle = theme.ink.harm;
       context.fillRect(0, 7 * k, 18 * k, 1.5 * k);
       context.fillRect(0, 10.6 * k, 18 * k, 1.5 * k);
     }),
-    item("sent so far", 12, (context) => {
+    item("replicated up to here", 12, (context) => {
       context.fillStyle = theme.ink.ink3;
       context.fillRect(1 * k, 2 * k, 1, 15 * k);
       freeCell(context, 1, 6 * k, 6 * k, 7 * k, 8 * k, theme.origin[1], theme.ink.bg);
@@ -46,7 +46,7 @@ export function writeLegend(document, box, theme, { ratio, clusters, snapshots, 
   box.replaceChildren(
     item("messages", 11 * clusters.length, (context) => clusters.forEach((_, at) => cellAt(context, at, 5 + at * 11, 9, theme.origin[at % theme.origin.length]))),
     item("acknowledged", 11, (context) => cellAt(context, 0, 5, 9, theme.done[0])),
-    item("in hand", 33, (context) => {
+    item("delivered, not acked", 33, (context) => {
       cellAt(context, 0, 5, 11, theme.done[0]);
       cellAt(context, 0, 15.5, 7, theme.origin[0]);
       cellAt(context, 0, 26, 11, theme.done[0]);

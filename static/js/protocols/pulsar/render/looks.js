@@ -26,7 +26,7 @@ export function messageLook(document, state, watched, { cluster, index }, onFoll
   const nodes = [
     element(document, "p", { text: `From ${watched.clusters[originOf(store.columns.kind[at])] ?? "?"}${size > 1 ? `, a batch of ${size} messages in one entry` : ""}.` }),
     element(document, "table.places", {}, lines),
-    element(document, "button.plain", { type: "button", text: `Step along ${producer}/${number}`, onclick: () => onFollow(producer, number) }),
+    element(document, "button.plain", { type: "button", text: `Step by events of ${producer}/${number}`, onclick: () => onFollow(producer, number) }),
   ];
   return { heading: `${producer}/${number}`, nodes, producer, number };
 }
@@ -45,7 +45,7 @@ export function markerNodes(document, marker, given) {
     element(document, "pre.json", { text: json, tabindex: "0", "aria-label": "the marker as JSON" }),
     element(document, "h3", { text: "Bytes" }),
     element(document, "pre.hex", { text: hex, tabindex: "0", "aria-label": "the marker's bytes" }),
-    element(document, "h3", { text: "Where it travelled" }),
+    element(document, "h3", { text: "Route" }),
     element(document, "ol.travels", {}, (marker.travels ?? []).map((row) => travelLine(document, row, given))),
   ];
 }
@@ -69,6 +69,6 @@ function lineOfCluster(document, state, watched, cluster, identity) {
 
 function heldBy(cursor, index) {
   const holder = Object.entries(cursor.consumers).find(([, consumer]) => consumer.in_hand.includes(index));
-  if (holder) return `with ${holder[0]}`;
+  if (holder) return `delivered to ${holder[0]}, not acked`;
   return index < cursor.read_index ? "dispatched" : "not read";
 }

@@ -60,7 +60,7 @@ function marksOf(scene, state, lane) {
     const kind = markerKind(store.columns.kind[at]);
     const where = positionOf(topic.ledgers, index);
     const snapshot = store.columns.snapshot[at];
-    const name = kind > 0 ? `${MARKER_WORDS[kind].replace("_", " ")}${snapshot >= 0 ? ` of S${snapshot}` : ""}, ${lane.name} ${where}` : `${nameOfMessage(state, store, at)}, ${lane.name} ${where}, with a consumer`;
+    const name = kind > 0 ? `${MARKER_WORDS[kind].replace("_", " ")}${snapshot >= 0 ? ` of S${snapshot}` : ""}, ${lane.name} ${where}` : `${nameOfMessage(state, store, at)}, ${lane.name} ${where}, delivered, not acked`;
     marks.push({ index, marker: kind > 0 ? store.columns.number[at] : null, name, from: nearEdge(strip, index), to: farEdge(strip, index) });
   }
   return marks.reverse();

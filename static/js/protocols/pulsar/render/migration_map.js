@@ -40,8 +40,8 @@ export function drawMove(document, svg, standing, view, width, scale, most) {
     link(svg, view, [side, right], from, to, top + 18 * scale, true);
     link(svg, view, [side, right], to, from, top + 34 * scale, false);
   }
-  const places = [`${source.length} clients in ${from}`, ...(to === null ? [] : [`${target.length} in ${to}`]), `${nowhere.length} on their way`];
-  svg.setAttribute("aria-label", `${tenant} is in ${mapped}, ${up ? "says the LookupService" : "and the LookupService is down"}. ${places.join(", ")}.`);
+  const places = [`${source.length} clients in ${from}`, ...(to === null ? [] : [`${target.length} in ${to}`]), `${nowhere.length} without a broker`];
+  svg.setAttribute("aria-label", `${tenant} is in ${mapped} ${up ? "(LookupService)" : "(LookupService down)"}. ${places.join(", ")}.`);
 
   function place(x, cluster, names) {
     const up = view.clusters[cluster]?.state === "up";

@@ -54,7 +54,7 @@ export function makePartitions(document, root, { onTopic, onFold }) {
       drawn = key;
       const longest = Math.max(1, ...found.map((name) => topicView(state, watched.subject, name)?.length ?? 0));
       const backlogs = found.map((name) => topicView(state, watched.subject, name)?.subscriptions?.[watched.subscription]?.backlog).filter((backlog) => backlog !== undefined);
-      const waiting = backlogs.length ? `, ${counted(backlogs.reduce((sum, backlog) => sum + backlog, 0), "entry", "entries")} waiting` : "";
+      const waiting = backlogs.length ? `, ${counted(backlogs.reduce((sum, backlog) => sum + backlog, 0), "entry", "entries")} in the backlog` : "";
       setText(fold.firstChild, `${found.length} partitions${waiting} in ${watched.subject} `);
       if (open) list.replaceChildren(...found.map((name, at) => fill(name, at, longest, width, state, watched, theme, ratio)));
       return was_hidden;
@@ -77,8 +77,8 @@ export function makePartitions(document, root, { onTopic, onFold }) {
 }
 
 function noteOf(topic, cursor) {
-  if (!topic) return "not here";
-  return `${counted(topic.length, "entry", "entries")}, ${cursor ? `${whole(cursor.backlog)} waiting` : "not read here"}`;
+  if (!topic) return "does not exist here";
+  return `${counted(topic.length, "entry", "entries")}, ${cursor ? `backlog ${whole(cursor.backlog)}` : "no subscription here"}`;
 }
 
 /** Done as a rail, holes and what waits as a paler body over it: no colour, since a partition mixes origins. */

@@ -31,14 +31,14 @@ export function makeRetryChart(element, plotly) {
 }
 
 function stripsOf({ one, starts, now_us }, theme) {
-  const strips = [{ title: "starts refused so far", ...climbing(starts.refused, now_us), colour: theme.ink.harm, shape: "hv", unit: "refused", theme }];
+  const strips = [{ title: "failed starts so far", ...climbing(starts.refused, now_us), colour: theme.ink.harm, shape: "hv", unit: "refused", theme }];
   if (!starts.curve) return strips; // a very long run: only what was refused is told
   const x = starts.curve.at_us.map((us) => us / 1e6);
   const delay = starts.curve.delay_us.map((us) => Math.floor(us / 1e6)); // as a broker prints it: whole seconds
   return [
     ...strips,
-    { title: `messages that wait in ${one.from}`, x, y: starts.curve.waiting, colour: theme.ink.proto, shape: "linear", unit: "waiting", theme },
-    { title: "replicationDelayInSeconds, as a dashboard shows it", x, y: delay, colour: theme.ink.ink3, shape: "hv", unit: "s", theme },
+    { title: `replication backlog in ${one.from}, messages`, x, y: starts.curve.waiting, colour: theme.ink.proto, shape: "linear", unit: "waiting", theme },
+    { title: "replicationDelayInSeconds", x, y: delay, colour: theme.ink.ink3, shape: "hv", unit: "s", theme },
   ];
 }
 
@@ -76,6 +76,6 @@ function scaleOf(values) {
 
 /** @returns {string} the chart for who does not see it */
 export function retryWords(one, starts) {
-  const waits = starts.curve ? `; ${counted(starts.curve.waiting.at(-1) ?? 0, "message")} wait now` : "";
-  return `${one.from} to ${one.to}, ${one.topic}: ${counted(starts.refused.at_us.length, "start")} refused so far${waits}; the delay shown is ${one.delay_s} s.`;
+  const waits = starts.curve ? `; backlog ${counted(starts.curve.waiting.at(-1) ?? 0, "message")}` : "";
+  return `${one.from} to ${one.to}, ${one.topic}: ${counted(starts.refused.at_us.length, "failed start")} so far${waits}; replicationDelayInSeconds ${one.delay_s}.`;
 }

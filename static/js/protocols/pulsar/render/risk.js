@@ -1,11 +1,11 @@
-/** The table of figures: per region that would take over, what would come twice, again, never; or what the failover did. */
+/** The table of figures: duplicates, redelivered, not replicated and lost, per possible target now and for the last failover. */
 
 import { latestFailover } from "../model/sentence.js";
 import { seconds, span, whole } from "../../../model/format.js";
 import { element, required } from "../../../render/dom.js";
 
 const FORECAST_LINES = [
-  ["seen twice", "duplicates", "duplicates"],
+  ["duplicates", "duplicates", "duplicates"],
   ["redelivered", "redeliveries", null],
   ["not replicated", "stranded", "stranded_unprocessed"],
   ["of these unread", "stranded_unprocessed", "stranded_unprocessed"],
@@ -14,18 +14,18 @@ const FORECAST_LINES = [
 
 /** @type {[name: string, say: (over: any) => string, harm: string | null][]} */
 const FAILOVER_LINES = [
-  ["seen twice", (one) => whole(one.duplicates ?? 0), "duplicates"],
+  ["duplicates", (one) => whole(one.duplicates ?? 0), "duplicates"],
   ["redelivered", (one) => whole(one.redeliveries ?? 0), null],
   ["not replicated", (one) => whole(one.stranded ?? 0), "stranded_unprocessed"],
   ["of these unread", (one) => whole(one.stranded_unprocessed ?? 0), "stranded_unprocessed"],
-  ["of these came back", (one) => whole(one.stranded_returned ?? 0), null],
+  ["of these replicated later", (one) => whole(one.stranded_returned ?? 0), null],
   ["lost", (one) => whole(one.lost ?? 0), "lost"],
-  ["out of service", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "no time"), null],
+  ["delivery gap", (one) => (one.outage_us === null || one.outage_us === undefined ? "–" : one.outage_us ? span(one.outage_us) : "0 ms"), null],
   ["backlog of the failover acked at", (one) => (one.drained_us === null || one.drained_us === undefined ? "not yet" : `${seconds(one.drained_us)} s`), null],
 ];
 
 /** Lines that count a part of the line above. */
-const PARTS = new Set(["of these unread", "of these came back"]);
+const PARTS = new Set(["of these unread", "of these replicated later"]);
 
 export function makeRisk(document, root) {
   const box = required(root, "[data-part=risk]");

@@ -64,7 +64,7 @@ function drawLedgers({ put, x, inner, deleted, entry, shared, row, letter }) {
   const bottom = LEDGERS_Y + row.ledger;
   if (deleted) {
     put("rect", { class: "deleted", x: EDGE, y: LEDGERS_Y, width: deleted, height: row.ledger, fill: "url(#shadow-deleted)" });
-    put("text", { class: "note on-hatch", x: EDGE + 6, y: LEDGERS_Y + row.ledger * 0.68 }, `${whole(shared.first_kept)} deleted`);
+    put("text", { class: "note on-hatch", x: EDGE + 6, y: LEDGERS_Y + row.ledger * 0.68 }, `${whole(shared.first_kept)} trimmed`);
   }
   for (const { id, first, end, open } of shared.ledgers) {
     const left = x(first);
@@ -83,8 +83,8 @@ function drawReader(tools, reader, top) {
   const seen = x(reader.seen_to);
   const first = x(shared.first_kept);
   put("text", { class: "topic", x: EDGE, y: top + row.head * 0.6 }, reader.name);
-  const unseen = reader.behind ? `; ${counted(reader.behind, "entry", "entries")} unseen, for ${span(reader.stale_us)}` : "";
-  const where = `${reader.is_source ? "written" : "sees"} up to ${reader.last_confirmed}${unseen}`;
+  const unseen = reader.behind ? `; ${counted(reader.behind, "entry", "entries")} not visible for ${span(reader.stale_us)}` : "";
+  const where = `last confirmed entry ${reader.last_confirmed}${unseen}`;
   const beside = (reader.name.length + where.length + 2) * letter < inner; // else on a line of its own
   const where_y = top + row.head * (beside ? 0.6 : 1.4);
   put("text", { class: isBlind(reader) ? "note harm" : "note", x: beside ? right : EDGE, y: where_y, "text-anchor": beside ? "end" : "start" }, where);
@@ -106,7 +106,7 @@ function drawCursor({ put, x, row, letter, half }, right, cursor, top) {
   put("line", { class: "rail", x1: EDGE, y1: y, x2: Math.max(mark, EDGE + 1), y2: y });
   for (const [first, last] of cursor.ranges) put("line", { class: "rail", x1: x(first), y1: y, x2: Math.max(x(last + 1), x(first) + 1), y2: y });
   put("path", { class: "pin", d: `M ${mark - half} ${y + 2 * half} L ${mark} ${y} L ${mark + half} ${y + 2 * half} Z` });
-  const words = `${cursor.name}${cursor.backlog ? ` · ${whole(cursor.backlog)} to do` : " · done"}`;
+  const words = `${cursor.name}${cursor.backlog ? ` · backlog ${whole(cursor.backlog)}` : " · backlog 0"}`;
   const lost = cursor.lost ? ` · ${whole(cursor.lost)} lost` : "";
   const length = (words.length + lost.length) * letter;
   const fits_right = mark + 2 * half + length < right;

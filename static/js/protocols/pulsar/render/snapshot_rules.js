@@ -15,12 +15,12 @@ export function rulesOf(document, rules, subject, at_us) {
 }
 
 function headline(document, name, found, at_us) {
-  if (found.stopped_by) return element(document, "p.lead-in", {}, [element(document, "b", { text: `${name} asks for no snapshot now.` })]);
-  return element(document, "p.lead-in", {}, [`Nothing stops the next snapshot: ${name} asks for it at ${seconds(found.next_tick_us)} s, in ${span(found.next_tick_us - at_us)}.`]);
+  if (found.stopped_by) return element(document, "p.lead-in", {}, [element(document, "b", { text: `${name} skips the next snapshot.` })]);
+  return element(document, "p.lead-in", {}, [`Nothing blocks the next snapshot: ${name} requests it at ${seconds(found.next_tick_us)} s, in ${span(found.next_tick_us - at_us)}.`]);
 }
 
 function shortly(name, found) {
-  return found.stopped_by ? `${name} asks for none either` : `${name} asks again at ${seconds(found.next_tick_us)} s`;
+  return found.stopped_by ? `${name} skips the next snapshot too` : `${name} requests its next snapshot at ${seconds(found.next_tick_us)} s`;
 }
 
 function questions(document, found) {
@@ -32,4 +32,4 @@ function questions(document, found) {
   );
 }
 
-const until = (document, found) => (found.stopped_by ? element(document, "p.until", {}, [element(document, "b", { text: "What lets it go on: " }), found.until]) : null);
+const until = (document, found) => (found.stopped_by ? element(document, "p.until", {}, [element(document, "b", { text: "What would unblock it: " }), found.until]) : null);

@@ -173,7 +173,7 @@ function listenToThings(moving, on, { getScene, getFlying, pan, zoom }) {
       const hit = hitAt(x, y);
       const thing = !hit && getScene() && thingAt(getScene(), x, y);
       moving.style.cursor = thing || hit ? "pointer" : "grab";
-      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} on its way to ${hit.flight.to}: click to delay or drop it` : "";
+      moving.title = thing ? on.say(thing) : hit ? `${hit.flight.what.replace("_", " ")} in flight to ${hit.flight.to}: click to delay or drop it` : "";
     },
     onZoom: zoom,
   });

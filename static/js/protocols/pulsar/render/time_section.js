@@ -123,10 +123,10 @@ function layOut({ section, chart, caption }, { narrow, x0, caption_px, strip_px,
 /** The regions whose curves are drawn faintly beside the target's. */
 function othersOf({ peers, target }) {
   const others = peers.filter((peer) => peer !== target);
-  return others.length > 1 ? "the others" : (others[0] ?? "");
+  return others.length > 1 ? "other regions" : (others[0] ?? "");
 }
 
 function noteOf({ bins, count, waiting }) {
-  if (bins) return `${count ? whole(count) : "Many"} events of markers: drawn as how many; magnify to see each.`;
-  return waiting ? "Fetching this stretch…" : "";
+  if (bins) return `${count ? whole(count) : "Many"} marker events, drawn as counts; zoom in to see each.`;
+  return waiting ? "Loading…" : "";
 }

@@ -1,4 +1,4 @@
-/** What a cluster has told the others of its acknowledgements: how many of how many, when, and what would come twice for want of the rest. */
+/** Acknowledgement sync per pair of clusters: how many acknowledged entries are synced, when the last update was applied, how many are missing. */
 
 import { counted, seconds, span, whole } from "../../../model/format.js";
 import { toldOf } from "../model/told.js";
@@ -19,10 +19,10 @@ export function makeTold(document, root) {
       shown = key;
       section.hidden = told === null;
       if (told === null) return;
-      setText(title, `Told of ${watched.subscription}`);
+      setText(title, `Ack sync of ${watched.subscription}`);
       setText(note, told.every_us === null ? "on command" : `every ${span(told.every_us)}`);
       const rows = told.rows.map((row) => toldRow(document, row, state.at_us));
-      list.replaceChildren(...(rows.length ? rows : [element(document, "p", { text: "Nothing is acknowledged yet." })]));
+      list.replaceChildren(...(rows.length ? rows : [element(document, "p", { text: "Nothing acknowledged yet." })]));
     },
   };
 }
@@ -30,17 +30,17 @@ export function makeTold(document, root) {
 function toldRow(document, row, now_us) {
   const { from, to, acknowledged, known } = row;
   const missing = acknowledged - known;
-  const words = [element(document, "b", { text: to }), ` knows ${whole(known)} of ${counted(acknowledged, "entry", "entries")} that ${from} has acknowledged`];
+  const words = [`${from} → `, element(document, "b", { text: to }), `: ${whole(known)} of ${counted(acknowledged, "acknowledged entry", "acknowledged entries")} synced`];
   return element(document, "div.told-row", {}, [
     element(document, "p", {}, words),
-    element(document, `progress${missing ? ".missing" : ""}`, { max: Math.max(1, acknowledged), value: known, "aria-label": `${to} knows ${known} of ${acknowledged}` }),
-    element(document, "p", {}, [...(missing ? [element(document, "b.harm-text", { text: `${whole(missing)} not told` }), ": "] : []), whenWords(row, missing, now_us)]),
+    element(document, `progress${missing ? ".missing" : ""}`, { max: Math.max(1, acknowledged), value: known, "aria-label": `synced to ${to}: ${known} of ${acknowledged}` }),
+    element(document, "p", {}, [...(missing ? [element(document, "b.harm-text", { text: `${whole(missing)} not synced` }), ": "] : []), whenWords(row, missing, now_us)]),
   ]);
 }
 
 function whenWords({ at_us, next_us, on_the_wire, connected }, missing, now_us) {
-  const last = at_us === null ? "heard nothing yet" : `heard last at ${seconds(at_us)} s`;
-  if (missing && !connected) return `${last}, and cannot be reached`;
-  if (on_the_wire) return `${last}, ${counted(on_the_wire, "message")} on the way`;
-  return missing && next_us !== null ? `${last}, told again in ${span(Math.max(0, next_us - now_us))}` : last;
+  const last = at_us === null ? "no update applied yet" : `last update applied at ${seconds(at_us)} s`;
+  if (missing && !connected) return `${last}, target unreachable`;
+  if (on_the_wire) return `${last}, ${counted(on_the_wire, "update")} in flight`;
+  return missing && next_us !== null ? `${last}, next in ${span(Math.max(0, next_us - now_us))}` : last;
 }

@@ -31,7 +31,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
     if (!stillUp(field("from").value)) required(dialog, "[data-part=also-crash]").hidden = true;
     const figures = getState().view?.forecast?.[getWatched().subscription];
     const to = figures?.from === field("from").value ? figures.to[field("to").value] : null;
-    forecast.textContent = to && mode === "crash" ? `At ${seconds(getState().at_us)} s: ${counted(to.duplicates, "message")} would come twice, ${to.stranded} not replicated, ${to.lost} lost.` : "";
+    forecast.textContent = to && mode === "crash" ? `At ${seconds(getState().at_us)} s: ${counted(to.duplicates, "duplicate")}, ${to.stranded} not replicated, ${to.lost} lost.` : "";
   }
 
   /** A region that is down, or the one that is left, is no target. */
