@@ -230,7 +230,7 @@ def test_a_story_ends_where_counting_ended():
     early.run(world.trace.at_us(half))
     failover = early.counted().failovers[0]
     _, beats = story_of(early.trace, failover, "stranded", 0)
-    assert not any(beat.kind == "returned" for beat in beats) and "none has come since" in beats[-2].words
+    assert not any(beat.kind == "returned" for beat in beats) and "none has arrived since" in beats[-2].words
     _, later = story_of(world.trace, world.counted().failovers[0], "stranded", 0)
     assert any(beat.kind == "returned" for beat in later)
 

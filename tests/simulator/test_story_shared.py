@@ -59,9 +59,9 @@ def test_a_story_names_what_came_between(counted):
     world, group = counted["groups-two-readers"]
     words = [beat.words for beat in shared_story(world.trace, "meters", group.duplicates_list[0])]
     assert words[4:8] == [
-        "What ben tells of it reaches no leader (link-cut).",
-        "The leader knows ben no more (expired).",
-        "The leader gives 1/1/meters/heat to ada, to read from offset 13 on.",
+        "The progress of ben reaches no leader (link-cut).",
+        "The leader drops ben (expired).",
+        "The leader grants 1/1/meters/heat to ada, from offset 13 on.",
         "ada reads 1/1/meters/heat from offset 13 on.",
     ]
 

@@ -103,7 +103,7 @@ def test_who_reads_nothing_helps_nobody():
         for key, cases in (("real", [real]), ("idle", [idle]), ("none", []))
     ]
     _, [told], [missing] = (outcome["cases"] for outcome in beside(scenario, outcomes))
-    assert told["difference"] == "31 fewer twice, 32 more not read by the end" and not told["helps"]
+    assert told["difference"] == "31 fewer duplicates, 32 more unread at the end" and not told["helps"]
     assert (missing["figures"], missing["harm"], missing["difference"]) == (
         None,
         None,
@@ -143,17 +143,17 @@ def test_a_variant_gives_the_same_however_it_is_cut():
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (None, "the failover did not come about"),
+        (None, "no failover"),
         ({}, "no difference"),
-        ({"duplicates": 3, "lost": 2}, "4 fewer twice, 2 more lost"),
-        ({"outage_us": 1_500_000}, "outage 1.40 s longer"),
+        ({"duplicates": 3, "lost": 2}, "4 fewer duplicates, 2 more lost"),
+        ({"outage_us": 1_500_000}, "delivery gap 1.40 s longer"),
         (
             {"first_delivery_us": None, "outage_us": None, "duplicates": 0},
-            "7 fewer twice, nothing left to deliver",
+            "7 fewer duplicates, nothing left to deliver",
         ),
         (
             {"first_delivery_us": None, "outage_us": None, "moved": False},
-            "the consumers had not moved by the end",
+            "the consumers had not moved by the end of the run",
         ),
     ],
 )
@@ -177,7 +177,7 @@ def test_differences_are_said_in_words(other, words):
     ]
     [told] = beside(load_scenario("region-down"), outcomes)[1]["cases"]
     assert told["difference"] == words
-    assert told["helps"] == (other is not None and "fewer twice" in words and "lost" not in words)
+    assert told["helps"] == (other is not None and "fewer duplicates" in words and "lost" not in words)
 
 
 def test_after_a_crash_a_planned_move_is_told_with_what_it_assumes():

@@ -11,39 +11,39 @@ Row = Mapping[str, Any]
 
 GROUP_CAUSES: dict[str, tuple[str, str]] = {
     "progress_unreported": (
-        "Done, and no leader had heard of it",
-        "A session had finished the chunk, and no leader had taken word of it when the stream was given on.",
+        "Acknowledged, not reported to a leader",
+        "A session had acknowledged the chunk, and no leader had its progress at the reassignment.",
     ),
     "progress_unpersisted": (
         "Reported to a leader, not yet committed",
         (
-            "Another leader had its progress and had not committed it to the store; the leader of this "
-            "delivery began at what the store held."
+            "Another leader had received its progress and not committed it to the store; the "
+            "leader of this delivery started from the store."
         ),
     ),
     "owner_declared_dead": (
-        "Two read at once",
+        "Two readers at once",
         (
-            "The leader had given the stream to another session, while the one before still read and "
-            "acknowledged."
+            "The leader had granted the stream to another session while the previous one "
+            "still read and acknowledged."
         ),
     ),
     "progress_rewound": (
-        "The position went back",
-        "It was known that they were done, and an older position was taken afterwards.",
+        "Position moved back",
+        "Their progress had been received, and an older position was applied afterwards.",
     ),
     "chunk_repeated": (
-        "A chunk repeats whole",
+        "Whole chunk redelivered",
         (
-            "Not all of their chunk was acknowledged. Progress moves by chunk, so those that were "
-            "acknowledged come again with the others."
+            "Not all of their chunk was acknowledged. Progress is reported by chunk, so its "
+            "acknowledged messages are delivered again too."
         ),
     ),
     "leader_outdated": (
-        "Given out by an outdated leader",
+        "Assigned by an outdated leader",
         (
-            "Another leader had its progress and had committed it. The leader that gave out the stream read "
-            "the store before that, and began at an older position."
+            "Another leader had received and committed their progress. The leader that "
+            "granted the stream had read the store before, and started at an older position."
         ),
     ),
 }
@@ -53,29 +53,29 @@ GROUP_EVENTS: dict[str, Callable[[Row], str]] = {
     "message.published": lambda row: (
         f"{row['producer']} publishes {row['producer']}/{row['sequence_id']} to {row['topic']}."
     ),
-    "message.stored": lambda row: f"Storage keeps it in the stream {row['topic']}, at offset {row['entry']}.",
-    "message.delivered": lambda row: f"{row['client']} gets it.",
-    "message.acknowledged": lambda row: f"{row['client']} acknowledges it: the work is done.",
-    "assignment.changed": lambda row: (
-        f"The leader gives {row['topic']} to {row['client']}, to read {_from(row)}."
+    "message.stored": lambda row: (
+        f"Storage appends it to the stream {row['topic']}, at offset {row['entry']}."
     ),
+    "message.delivered": lambda row: f"It is delivered to {row['client']}.",
+    "message.acknowledged": lambda row: f"{row['client']} acknowledges it.",
+    "assignment.changed": lambda row: f"The leader grants {row['topic']} to {row['client']}, {_from(row)}.",
     "lease.changed": lambda row: f"{row['client']} reads {row['topic']} {_from(row)}.",
     "session.disconnected": lambda row: f"{row['client']}'s session ends ({row['reason']}).",
     "session.connected": lambda row: f"{row['client']} connects ({row['reason']}).",
-    "borrower.dropped": lambda row: f"The leader knows {row['client']} no more ({row['reason']}).",
-    "borrower.changed": lambda row: f"{row['client']}'s borrower is gone: {row['detail']}.",
-    "leader.ended": lambda row: f"Leader {row['count']} is no more ({row['reason']}).",
-    "leader.elected": lambda row: f"Leader {row['count']} leads from now on.",
-    "protocol.lost": lambda row: f"What {row['client']} tells of it reaches no leader ({row['detail']}).",
-    "link.cut": lambda row: f"Nothing passes from {row['cluster']} to {row['peer']} any more.",
-    "link.healed": lambda row: f"The link from {row['cluster']} to {row['peer']} works again.",
-    "node.crashed": lambda row: f"{row['cluster']} dies, with every process of it.",
+    "borrower.dropped": lambda row: f"The leader drops {row['client']} ({row['reason']}).",
+    "borrower.changed": lambda row: f"{row['client']}'s borrower ended: {row['detail']}.",
+    "leader.ended": lambda row: f"Leader {row['count']} ended ({row['reason']}).",
+    "leader.elected": lambda row: f"Leader {row['count']} is elected.",
+    "protocol.lost": lambda row: f"The progress of {row['client']} reaches no leader ({row['detail']}).",
+    "link.cut": lambda row: f"The link from {row['cluster']} to {row['peer']} is cut.",
+    "link.healed": lambda row: f"The link from {row['cluster']} to {row['peer']} is healed.",
+    "node.crashed": lambda row: f"{row['cluster']} crashes, with all its processes.",
     "node.stopped": lambda row: f"{row['cluster']} is stopped; its leaders commit, its connections close.",
     "store.unreachable": lambda row: f"{row['cluster']} cannot reach the leaders' store.",
-    "leader.blocked": lambda row: f"Leader {row['count']} waits for the store, and handles nothing.",
-    "store.failed": lambda row: "The leaders' store answers nobody for a while.",
+    "leader.blocked": lambda row: f"Leader {row['count']} is blocked, waiting for the store.",
+    "store.failed": lambda row: "The leaders' store is unavailable for a while.",
     "group.destroyed": lambda row: (
-        f"{row['subscription']} is destroyed, with its progress; nobody who reads is told."
+        f"{row['subscription']} is destroyed, with its progress; readers are not notified."
     ),
     "group.declared": lambda row: f"{row['subscription']} is declared.",
 }

@@ -118,9 +118,9 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Be
         again["at_us"],
         again_seq,
         (
-            f"{again['client']} gets it "
+            f"It is delivered to {again['client']} "
             f"{'once more' if again['client'] == acknowledged['client'] else 'too'}, "
-            f"although it was done."
+            f"although it was acknowledged: a duplicate."
         ),
         again,
     )

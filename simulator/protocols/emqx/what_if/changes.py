@@ -16,10 +16,10 @@ from simulator.scenarios.settings import OPTIONS, SETTINGS
 REPAIRED = {
     "emqxEdition": "the enterprise edition, where a shared subscription has an effect",
     "secondConnectResponse": "a second connect response tolerated, not fatal",
-    "lateProgress": "a late progress leaves a position where it is",
+    "lateProgress": "a late progress report does not move a position back",
     "resetWhileUnsubscribing": "a borrower that is reset while it unsubscribes stays away",
-    "reassignmentTimers": "one timer of reassignment rounds",
-    "endOfStream": "the end of a stream frees it, and its leader lives",
+    "reassignmentTimers": "a single timer of reassignment rounds",
+    "endOfStream": "the end of a stream frees it and does not stop the leader",
     "replayedGeneration": "a generation that was read is not read again",
     "secondRevokeFinished": "a leader that ignores a second revoke-finished",
     "revokeCarriesEpoch": "a revoke carries an epoch, so that a late one is ignored",
@@ -65,7 +65,9 @@ def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
     lease_us = _setting(scenario, PING) + _setting(scenario, PATIENCE)
     if _setting(scenario, DEADLINE) > lease_us:
         return None
-    words = f"a leader that waits {_words(lease_us + SECOND_US)} for a ping, longer than a session reads on"
+    words = (
+        f"a leader that waits {_words(lease_us + SECOND_US)} for a ping, longer than a session keeps reading"
+    )
     return "patient-leader", words, _with(scenario, {DEADLINE: lease_us + SECOND_US}), commands
 
 
@@ -104,7 +106,7 @@ def _claim(scenario: Scenario, commands: CommandLog) -> Changed:
         "claim-shorter",
         CLAIM,
         2,
-        "a dead leader's claim believed for {now} instead of {was}",
+        "a dead leader's claim valid for {now} instead of {was}",
     )
 
 
@@ -166,7 +168,7 @@ def _quality(scenario: Scenario, commands: CommandLog) -> Changed:
     )
     return (
         "quality-1",
-        "quality of service 1 instead of 0",
+        "QoS 1 instead of 0",
         replace(scenario, publishers=publishers, sessions=sessions),
         commands,
     )
@@ -272,7 +274,7 @@ def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
     }
     return (
         "messages-safe",
-        "nothing lost, delayed or doubled between sessions and leaders",
+        "no message lost, delayed or duplicated between sessions and leaders",
         replace(changed, links=links),
         log,
     )
@@ -311,7 +313,7 @@ CHANGES: tuple[Change, ...] = (
     _closed_first,
     partial(_spared, "nodes-up", "every node up all the time", ("node.crash", "node.stop", "node.restart")),
     partial(_spared, "links-up", "no link cut or slowed", ("link.cut", "link.slow", "link.heal")),
-    partial(_spared, "store-up", "a leaders' store that always answers", ("store.fail",)),
+    partial(_spared, "store-up", "leaders' store always available", ("store.fail",)),
     partial(_spared, "timers-kept", "no timer changed during the run", ("config.update",)),
     _safe_messages,
 )

@@ -7,11 +7,11 @@ from typing import Any
 from simulator.system.compared import Case, Compared, Figure, figure_words
 
 FIGURES = (
-    Figure("duplicates", "deliveries twice", "twice"),
+    Figure("duplicates", "duplicates", "duplicates"),
     Figure("redeliveries", "redelivered", "redelivered"),
     Figure("lost", "lost", "lost"),
-    Figure("lost_qos0", "lost, quality 0", "of quality 0 lost"),
-    Figure("waiting", "not read by the end", "not read by the end"),
+    Figure("lost_qos0", "lost, QoS 0", "lost, QoS 0"),
+    Figure("waiting", "unread at the end", "unread at the end"),
     Figure("unowned_us", "without a reader", "without a reader", "us"),
     Figure("two_readers_us", "two readers", "two readers", "us"),
 )

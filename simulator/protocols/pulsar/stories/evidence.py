@@ -18,16 +18,16 @@ Row = Mapping[str, Any]
 Words = Callable[["Case", Row], str]
 
 _LEFT = {
-    "cache-rule": "its cache of snapshots is full",
-    "unloaded": "the topic left its broker",
-    "cursor-reset": "the position was reset",
+    "cache-rule": "the snapshot cache is full",
+    "unloaded": "the topic was unloaded",
+    "cursor-reset": "the cursor was reset",
     "switched-off": "replication was switched off",
     "passed": "a newer one was used",
 }
 _REFUSED = {
-    "pending": "another snapshot is still waiting for answers",
-    "no-new-data": "nothing new was published",
-    "replicator-disconnected": "a region cannot be reached",
+    "pending": "another snapshot is pending",
+    "no-new-data": "no new messages",
+    "replicator-disconnected": "a replicator is not connected",
 }
 _DELETED = {"cursor.moved": "back", "cursor.recovered": "back after a crash"}
 
@@ -41,22 +41,20 @@ def _to(row: Row) -> str:
 
 
 def _whole(case: Case, row: Row) -> str:
-    return (
-        f"{row['cluster']} finishes snapshot S{row['snapshot']}: it ties positions in all regions together."
-    )
+    return f"{row['cluster']} completes snapshot S{row['snapshot']}: a position for each region."
 
 
 def _asked(case: Case, row: Row) -> str:
-    return f"{row['cluster']} asks every region for its position: snapshot S{row['snapshot']}."
+    return f"{row['cluster']} requests snapshot S{row['snapshot']}: every region is asked for its position."
 
 
 def _refused(case: Case, row: Row) -> str:
-    return f"{row['cluster']} asks for no snapshot now: {_REFUSED[row['reason']]}."
+    return f"{row['cluster']} skips the snapshot: {_REFUSED[row['reason']]}."
 
 
 def _covers(case: Case, row: Row) -> str:
     return (
-        f"Snapshot S{row['snapshot']} says: what is done in {row['cluster']} is done in {row['peer']} up "
+        f"Snapshot S{row['snapshot']}: what is acknowledged in {row['cluster']} covers {row['peer']} up "
         f"to {_to(row)}."
     )
 
@@ -72,17 +70,17 @@ def _went_back(case: Case, row: Row) -> str:
     if row["type"] == "subscription.deleted":
         return f"{case.subscription} is deleted in {row['cluster']}."
     return (
-        f"The position of {case.subscription} in {row['cluster']} goes {_DELETED[row['type']]}, to "
+        f"The cursor of {case.subscription} in {row['cluster']} goes {_DELETED[row['type']]}, to "
         f"{_at(row) if row['type'] == 'cursor.recovered' else _to(row)}."
     )
 
 
 def _passed(case: Case, row: Row) -> str:
-    return f"The position of {case.subscription} in {row['cluster']} moves past it."
+    return f"The cursor of {case.subscription} in {row['cluster']} moves past it."
 
 
 def _applied(case: Case, row: Row) -> str:
-    return f"{row['cluster']} applies an update from {row['peer']} and passes it, up to {_to(row)}."
+    return f"{row['cluster']} applies an update from {row['peer']}: mark-delete {_to(row)}, past the message."
 
 
 def _stands(case: Case, row: Row) -> str:
@@ -96,8 +94,8 @@ def _travel(words: str) -> Words:
 
 def _flag(case: Case, row: Row) -> str:
     return (
-        f"{case.subscription} {'is opened' if row['type'] == 'subscription.created' else 'is switched'} in "
-        f"{row['cluster']} without telling other regions."
+        f"{case.subscription} {'is created' if row['type'] == 'subscription.created' else 'is switched'} in "
+        f"{row['cluster']} without replicated progress."
     )
 
 
@@ -109,7 +107,7 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
         f"{row['cluster']} stores a second copy at {_at(row)}."
     ),
     ("created", "subscription.created"): lambda case, row: (
-        f"{row['cluster']} opens {case.subscription} for the first time, at {_at(row)}."
+        f"{row['cluster']} creates {case.subscription} at {_at(row)}."
     ),
     ("flag", "subscription.created"): _flag,
     ("flag", "subscription.replication-switched"): _flag,
@@ -123,21 +121,21 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
     ("covered", "cursor.moved"): _passed,
     ("covered", "update.applied"): _applied,
     ("covered", "subscription.created"): lambda case, row: (
-        f"{case.subscription} begins in {row['cluster']} behind it."
+        f"{case.subscription} is created in {row['cluster']} after it."
     ),
     ("covered", "cursor.recovered"): _passed,
     ("covered", "message.registered"): lambda case, row: (
-        f"The broker in {row['cluster']} takes note of the acknowledgement."
+        f"The broker in {row['cluster']} registers the acknowledgement."
     ),
     ("went_back", "cursor.moved"): _went_back,
     ("went_back", "cursor.recovered"): _went_back,
     ("went_back", "subscription.deleted"): _went_back,
     ("hole", "message.stored"): lambda case, row: (
-        f"An older message, {row['producer']}/{row['sequence_id']}, lies before it in {row['cluster']}, at "
+        f"An older message, {row['producer']}/{row['sequence_id']}, is before it in {row['cluster']}, at "
         f"{_at(row)}."
     ),
     ("held", "message.held"): lambda case, row: (
-        f"{row['client']} keeps {row['producer']}/{row['sequence_id']} without acknowledging it."
+        f"{row['client']} holds {row['producer']}/{row['sequence_id']} without acknowledging it."
     ),
     ("held", "message.delivered"): lambda case, row: (
         f"{row['client']} has {row['producer']}/{row['sequence_id']} and does not acknowledge it."
@@ -147,64 +145,64 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
         for event in ("cursor.moved", "cursor.recovered", "subscription.created", "update.applied")
     },
     ("update", "update.written"): lambda case, row: (
-        f"{row['cluster']} writes an update: {case.subscription} has come further."
+        f"{row['cluster']} publishes an update of {case.subscription}."
     ),
     ("position", "update.position"): lambda case, row: (
-        f"The update tells {row['peer']}: everything up to {_to(row)} is done, this message included."
+        f"The update to {row['peer']}: everything up to {_to(row)} is acknowledged, this message included."
     ),
-    ("whereabouts", "marker.sent"): _travel("The update leaves {cluster} for {peer}."),
-    ("whereabouts", "marker.stored"): _travel("The update arrives in {cluster} and waits to be read."),
+    ("whereabouts", "marker.sent"): _travel("The replicator sends the update from {cluster} to {peer}."),
+    ("whereabouts", "marker.stored"): _travel("The update is stored in {cluster}, not read yet."),
     ("whereabouts", "marker.handled"): _travel("{cluster} reads the update."),
     ("whereabouts", "marker.lost"): _travel(
-        "The connection breaks, and the update is lost on its way to {peer}."
+        "The connection breaks, and the update in flight to {peer} is lost."
     ),
-    ("whereabouts", "marker.dropped"): _travel("The update is taken off the wire to {peer}."),
-    ("whereabouts", "update.refused"): _travel("{cluster} refuses the update."),
+    ("whereabouts", "marker.dropped"): _travel("The update in flight to {peer} is dropped."),
+    ("whereabouts", "update.refused"): _travel("{cluster} ignores the update."),
     ("whereabouts", "update.applied"): _applied,
     ("request", "acknowledgements.sent"): _travel(
-        "{cluster} tells {peer} everything that is acknowledged, this message included."
+        "{cluster} syncs its acknowledgements to {peer}, this message included."
     ),
     ("newest_request", "acknowledgements.sent"): _travel(
-        "{cluster} tells {peer} what is acknowledged; this message is not, yet."
+        "{cluster} syncs its acknowledgements to {peer}; this message is not acknowledged yet."
     ),
     ("whereabouts", "acknowledgements.lost"): _travel(
-        "The connection breaks, and the request is lost on its way to {peer}."
+        "The connection breaks, and the sync request in flight to {peer} is lost."
     ),
-    ("whereabouts", "acknowledgements.applied"): _travel("{cluster} has the request of {peer}."),
+    ("whereabouts", "acknowledgements.applied"): _travel("{cluster} applies the sync request of {peer}."),
     ("asked", "snapshot.requested"): _asked,
     ("covers", "snapshot.position"): _covers,
     ("snapshot", "snapshot.completed"): _whole,
     ("evicted", "snapshot.evicted"): lambda case, row: (
-        f"{row['cluster']} throws snapshot S{row['snapshot']} away: {_LEFT[row['reason']]}."
+        f"{row['cluster']} evicts snapshot S{row['snapshot']}: {_LEFT[row['reason']]}."
     ),
     ("cache", "snapshot.evicted"): lambda case, row: (
-        f"{row['cluster']} forgets snapshot S{row['snapshot']}: {_LEFT[row['reason']]}."
+        f"{row['cluster']} loses snapshot S{row['snapshot']}: {_LEFT[row['reason']]}."
     ),
-    ("cache", "snapshot.cached"): lambda case, row: (
-        f"{row['cluster']} keeps snapshot S{row['snapshot']} for later."
-    ),
+    ("cache", "snapshot.cached"): lambda case, row: f"{row['cluster']} caches snapshot S{row['snapshot']}.",
     ("attempt", "snapshot.requested"): _asked,
     ("attempt", "snapshot.refused"): _refused,
     ("newest_snapshot", "snapshot.completed"): _whole,
     ("newest_snapshot", "snapshot.used"): _used,
     ("returned", "message.stored"): lambda case, row: (
-        f"It comes after all: {row['cluster']} stores it at {_at(row)}."
+        f"It arrives later: {row['cluster']} stores it at {_at(row)}."
     ),
     ("lost", "subscription.created"): lambda case, row: (
-        f"{case.subscription} is opened in {row['cluster']} at {_at(row)}."
+        f"{case.subscription} is created in {row['cluster']} at {_at(row)}."
     ),
     ("lost", "cursor.moved"): _passed,
     ("lost", "update.applied"): _applied,
     ("lost", "cursor.recovered"): _passed,
     ("lost", "ledger.trimmed"): lambda case, row: f"{row['cluster']} deletes ledger {row['ledger']}.",
     ("lost", "message.removed"): lambda case, row: f"{row['cluster']} deletes it.",
-    ("lost", "cluster.lost"): lambda case, row: f"{row['cluster']} is lost for good.",
-    ("lost", "replicator.removed"): lambda case, row: f"{row['cluster']} stops copying to {row['peer']}.",
+    ("lost", "cluster.lost"): lambda case, row: f"{row['cluster']} is lost permanently.",
+    ("lost", "replicator.removed"): lambda case, row: f"{row['cluster']} stops replicating to {row['peer']}.",
     ("lost", "replicator.created"): lambda case, row: (
-        f"{row['cluster']} begins to copy to {row['peer']}, after {_at(row)}."
+        f"{row['cluster']} starts replicating to {row['peer']}, after {_at(row)}."
     ),
     ("lost", "message.not-replicated"): lambda case, row: (
-        f"{row['cluster']} does not copy it to {row['peer']}."
+        f"{row['cluster']} does not replicate it to {row['peer']}."
     ),
-    ("lost", "message.deduplicated"): lambda case, row: f"{row['cluster']} takes it for a repeat.",
+    ("lost", "message.deduplicated"): lambda case, row: (
+        f"{row['cluster']} drops it by message deduplication."
+    ),
 }

@@ -87,7 +87,7 @@ def _life(case: Case, own: list[Row]) -> list[Beat]:
             told += _stored(own, row)
     if case.kind in ("stranded", "lost"):
         told += [
-            _beat("receipted", row, f"{row['cluster']} confirms to {case.producer} that the message is safe.")
+            _beat("receipted", row, f"{row['cluster']} acknowledges it to the producer {case.producer}.")
             for row in _first(own, "message.receipted")
         ]
     return told + _handled(case, own)
@@ -103,7 +103,7 @@ def _stored(own: list[Row], row: Row) -> list[Beat]:
         and (one["cluster"], one["peer"]) == (row["peer"], row["cluster"])
         and one["seq"] < row["seq"]
     ]
-    sent = [_beat("sent", left[-1], f"{row['peer']} sends a copy to {row['cluster']}.")] if left else []
+    sent = [_beat("sent", left[-1], f"{row['peer']} replicates it to {row['cluster']}.")] if left else []
     return [*sent, _beat("replicated", row, f"The copy arrives: {row['cluster']} stores it at {place(row)}.")]
 
 
@@ -119,18 +119,18 @@ def _handled(case: Case, own: list[Row]) -> list[Beat]:
         and (ack is None or (row["cluster"] == ack["cluster"] and row["seq"] < ack["seq"]))
     ]
     told = (
-        [_beat("delivered", handed[-1], f"{handed[-1]['cluster']} hands it to {handed[-1]['client']}.")]
+        [_beat("delivered", handed[-1], f"{handed[-1]['cluster']} delivers it to {handed[-1]['client']}.")]
         if handed
         else []
     )
     told += [
-        _beat("held", row, f"{row['client']} keeps it without acknowledging it.")
+        _beat("held", row, f"{row['client']} holds it without acknowledging it.")
         for row in before
         if row["type"] == "message.held" and ack is None
     ]
     if ack is None:
         return told
-    told.append(_beat("acknowledged", ack, f"{ack['client']} acknowledges it: the work is done."))
+    told.append(_beat("acknowledged", ack, f"{ack['client']} acknowledges it."))
     taken = [
         row
         for row in own
@@ -139,18 +139,18 @@ def _handled(case: Case, own: list[Row]) -> list[Beat]:
         and row["seq"] > ack["seq"]
     ]
     return told + [
-        _beat("registered", row, f"The broker in {row['cluster']} takes note of the acknowledgement.")
+        _beat("registered", row, f"The broker in {row['cluster']} registers the acknowledgement.")
         for row in taken[:1]
     ]
 
 
 def _again(case: Case, own: list[Row]) -> list[Beat]:
     end = {
-        "duplicates": "a second time, although it was done.",
-        "redeliveries": "again; nobody had finished it, so this is right.",
+        "duplicates": "again, although it was acknowledged: a duplicate.",
+        "redeliveries": "again, a redelivery: it had not been acknowledged.",
     }
     return [
-        _beat("again", row, f"{row['cluster']} hands it to {row['client']} {end[case.kind]}")
+        _beat("again", row, f"{row['cluster']} delivers it to {row['client']} {end[case.kind]}")
         for row in own
         if row["seq"] == case.again_seq
     ]
@@ -177,7 +177,7 @@ def _reason(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> list[Bea
     if row is None:
         return []
     if case.kind == "redeliveries":
-        return [_beat("why", row, "Nobody had acknowledged it by then, so no region may count it as done.")]
+        return [_beat("why", row, "It had not been acknowledged by then.")]
     if case.kind == "stranded":
         return [_beat("why", evidence.get("failover", row), _why_stranded(case, own, evidence))]
     words = WHY.get((case.cause, case.why))
@@ -191,14 +191,14 @@ def _why_stranded(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> st
         for row in own
     )
     where = (
-        f"Its copy had left for {case.target} and had not arrived"
+        f"Its copy was in flight to {case.target} and had not arrived"
         if left
-        else f"No copy had left for {case.target}"
+        else f"No copy had been sent to {case.target}"
     )
     return (
         f"{where}."
         if "returned" in evidence
-        else f"{where}, and none has come since: {case.target} does without it."
+        else f"{where}, and none has arrived since: it is missing in {case.target}."
     )
 
 
@@ -210,11 +210,15 @@ def _move(case: Case, evidence: Mapping[str, Row]) -> list[Beat]:
             _beat(
                 "end",
                 end,
-                f"{end['cluster']} goes down{' for good' if end['type'] == 'cluster.lost' else ''}.",
+                f"{end['cluster']} goes down{' permanently' if end['type'] == 'cluster.lost' else ''}.",
             )
         )
     if moved is not None:
         told.append(
-            _beat("failover", moved, f"{case.subscription} moves from {case.source} to {case.target}.")
+            _beat(
+                "failover",
+                moved,
+                f"The consumers of {case.subscription} move from {case.source} to {case.target}.",
+            )
         )
     return told

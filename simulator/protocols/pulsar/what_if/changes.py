@@ -65,7 +65,7 @@ def _cache_size(scenario: Scenario, commands: CommandLog) -> Changed:
     size = scenario.settings.get(CACHED)
     return (
         "cache-doubled",
-        "twice as many snapshots kept",
+        "a snapshot cache twice as large",
         _with_setting(scenario, CACHED, None if size is None else size * 2, lambda value: value * 2),
         commands,
     )
@@ -155,7 +155,7 @@ def _acks_told(scenario: Scenario, commands: CommandLog) -> Changed:
         else spec
         for name, spec in scenario.subscriptions.items()
     }
-    name = "acknowledgements told one by one each second, instead of snapshots (not in Apache Pulsar)"
+    name = "acknowledgement sync each second instead of snapshots (not in Apache Pulsar)"
     return "acks-told", name, replace(scenario, subscriptions=told, family="tenant-migration"), commands
 
 
@@ -165,7 +165,7 @@ def _two_ways(scenario: Scenario, commands: CommandLog) -> Changed:
     topics = {name: replace(spec, replication=None) for name, spec in scenario.topics.items()}
     return (
         "two-ways",
-        "every topic replicated between all its regions, both ways",
+        "every topic replicated between all its regions in both directions",
         replace(scenario, topics=topics),
         commands,
     )
@@ -206,7 +206,7 @@ def _links_up(scenario: Scenario, commands: CommandLog) -> Changed:
 
 def _markers_safe(scenario: Scenario, commands: CommandLog) -> Changed:
     kept = without(scenario, commands, *MARKER_FAULTS)
-    return None if kept is None else ("markers-safe", "no marker delayed or lost by hand", *kept)
+    return None if kept is None else ("markers-safe", "no marker delayed or dropped by a command", *kept)
 
 
 def _whole_snapshots(scenario: Scenario, commands: CommandLog) -> Changed:
@@ -216,7 +216,7 @@ def _whole_snapshots(scenario: Scenario, commands: CommandLog) -> Changed:
     options = {name: value for name, value in scenario.options.items() if name != partial}
     return (
         "whole-snapshots",
-        "no snapshot finished with answers missing",
+        "no snapshot completed with responses missing",
         replace(scenario, options=options),
         commands,
     )

@@ -8,11 +8,11 @@ from simulator.counting.results import CountedFailover
 from simulator.system.compared import Case, Compared, Figure, figure_words
 
 FIGURES = (
-    Figure("duplicates", "seen twice", "twice"),
+    Figure("duplicates", "duplicates", "duplicates"),
     Figure("redeliveries", "redelivered", "redelivered"),
-    Figure("stranded", "stranded", "stranded"),
+    Figure("stranded", "not replicated", "not replicated"),
     Figure("lost", "lost", "lost"),
-    Figure("outage_us", "without deliveries", "outage", "us"),
+    Figure("outage_us", "delivery gap", "delivery gap", "us"),
     Figure("markers", "markers at the source"),
 )
 
@@ -53,7 +53,7 @@ def _moved(world: Any, failover: CountedFailover) -> bool:
 
 def _difference(real: Case, other: Case) -> str:
     if not other["moved"]:
-        return "the consumers had not moved by the end"
+        return "the consumers had not moved by the end of the run"
     parts = figure_words(FIGURES, real, other)
     if real["first_delivery_us"] is not None and other["first_delivery_us"] is None:
         parts.append("nothing left to deliver")
@@ -91,10 +91,7 @@ COMPARED = Compared(
     FIGURES,
     _difference,
     _harm,
-    "the failover did not come about",
-    (
-        "Nobody moves to another region in this run, so there is nothing to compare. Press O to move the "
-        "consumers."
-    ),
+    "no failover",
+    ("This run has no failover, so there is nothing to compare. Press O to fail over."),
     _assumes,
 )
