@@ -80,7 +80,7 @@ def test_a_group_is_compared_by_its_own_figures(make_lab):
     )
     expect(panel.get_by_role("columnheader")).to_contain_text(
         [
-            "changed",
+            "change",
             "duplicates",
             "redelivered",
             "lost",
