@@ -1,11 +1,12 @@
 """Wording that no reader should have to translate, and what to write instead.
 
-Applied to text that a person reads: scenario files, templates, documents. Code in backticks and fenced blocks is
+Applied to text that a person reads: scenario files, templates, the page's modules, stories, documents. Code in backticks and fenced blocks is
 not text: names of fields, events and options keep their spelling there.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from html.parser import HTMLParser
 from typing import NamedTuple
@@ -34,6 +35,16 @@ PLAIN_WORDS = {
     r"spared": "not delivered again",
     r"dangles?": "stays in the backlog",
     r"of everybody|everybody here": "all clients, all viewers, every session",
+    r"seen twice|sent so far|out of service|said again|asked in vain": "duplicates, replicated up to here, delivery gap, resent, failed",
+    r"thrown (?:out|away)": "evicted, dropped",
+    r"for good": "permanently",
+    r"tell(?:s|ing)? everyone|tell it": "publishes an update, play",
+    r"on its way|on their way": "in flight",
+    r"believe(?:s|d)? in": "has in its table, is valid until",
+    r"dealt evenly": "balanced",
+    r"came to nothing|come about": "failed, happened",
+    r"reads? on": "keeps reading",
+    r"nobody (?:reads|tells|asks|moves|shares)": "no client, no replicator, no failover",
     r"save that|ere|hither|thither|whence|nought": "the modern word",
 }
 """Pattern of a word or phrase → what to write instead."""
@@ -43,6 +54,9 @@ _WORDING = {
     for pattern, instead in PLAIN_WORDS.items()
 }
 """A phrase may run over the end of a line."""
+
+_JAVASCRIPT_STRING = re.compile(r"""(?:"(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`)""")
+"""A string or template of one line, as the page's modules write them."""
 
 READ_ATTRIBUTES = frozenset({"title", "aria-label", "alt", "placeholder", "content"})
 """Attributes of HTML whose value a person reads or hears."""
@@ -74,6 +88,38 @@ def text_of_yaml(source: str) -> str:
         comment = re.search(r"(?:^|\s)#\s?(.*)$", line)
         kept.append(line if texts else comment[1] if comment else "")
     return "\n".join(kept)
+
+
+def text_of_javascript(source: str) -> str:
+    """Strings and templates of a module that hold more than one word, each line where it was."""
+    without_comments = re.sub(r"/\*.*?\*/", _blank, source, flags=re.DOTALL)
+    return "\n".join(" | ".join(_strings_of(line)) for line in without_comments.split("\n"))
+
+
+def _strings_of(line: str) -> list[str]:
+    """The strings of a line of JavaScript, those inside `${}` first; each `${}` is one word of its template."""
+    found: list[str] = []
+    while code := re.search(r"\$\{([^{}]*)\}", line):
+        found += _JAVASCRIPT_STRING.findall(code[1])
+        line = f"{line[: code.start()]}#{line[code.end() :]}"
+    found += _JAVASCRIPT_STRING.findall(line)
+    return [text for text in found if re.search(r"[\w#]\W*\s\W*[\w#]", text)]
+
+
+def text_of_python(source: str) -> str:
+    """Strings of a module that hold more than one word, docstrings left out, each at its first line."""
+    tree = ast.parse(source)
+    documents = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    lines: dict[int, list[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
+            if " " in node.value.strip():
+                lines.setdefault(node.lineno, []).append(node.value)
+    return "\n".join(" | ".join(lines.get(line, [])) for line in range(1, source.count("\n") + 2))
 
 
 def text_of_markdown(source: str) -> str:

@@ -38,8 +38,7 @@ def test_both_charts_are_drawn_and_said_in_words(lab):
     lab.seek(8_000_000)
     expect(panel_of(lab).locator(".js-plotly-plot")).to_have_count(2)
     expect(panel_of(lab).locator(".curves").nth(0)).to_have_accessible_name(
-        "At worst a message left main 589 ms after it was published; the busiest stretch of a broker was "
-        "100 %. Lines: solid main, dashed left, dotted right. The table above has the figures."
+        "Longest latency: 589 ms, main. Highest load of a broker: 100 %. Lines: solid main, dashed left, dotted right. The table above has the figures."
     )
     expect(panel_of(lab).locator(".curves").nth(1)).to_have_accessible_name(
         "newsletter: place 1 after 540 ms, place 60 after 588 ms; newsletter-left: place 1 after 2 ms, "

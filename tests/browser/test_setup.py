@@ -147,7 +147,7 @@ def test_a_text_of_ones_own_with_lines_and_columns(open_set_up, tmp_path: Path):
     answered(page)
     page.get_by_role("button", name="Open as a lab").click()
     page.wait_for_url(re.compile(r"/labs/\w+/"))
-    expect(page.get_by_text("My own, us-west goes down")).to_be_visible()
+    expect(page.locator(".here b")).to_contain_text("My own, us-west goes down")
 
 
 def test_the_yaml_downloads(open_set_up):

@@ -182,7 +182,7 @@ EVENTS: tuple[EventType, ...] = (
         "data",
         (
             "all that the session had of the stream is acknowledged up to entry (null: to its end); its "
-            "borrower count is told, if it still lives"
+            "borrower count receives it, if it still lives"
         ),
     ),
     EventType(
@@ -288,7 +288,7 @@ EVENTS: tuple[EventType, ...] = (
         ("cluster",),
         "control",
         (
-            "the node was stopped: its leaders commit and give their claims back, its connections close "
+            "the node was stopped: its leaders commit and release their claims, its connections close "
             "without a message to other leaders"
         ),
     ),

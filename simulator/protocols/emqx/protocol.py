@@ -150,7 +150,7 @@ LEADING, STOPPED, FENCED, CRASHED = "leading", "stopped", "fenced", "crashed"
 LEADER_MOVES: Moves = {
     LEADING: {
         STOPPED: (
-            "stopped in order, by an error, or its claim is too old: commits once more, gives its claim back"
+            "stopped in order, by an error, or its claim is too old: commits once more, releases its claim"
         ),
         FENCED: "a heartbeat finds another's claim or commit, or the group gone: commits nothing",
         CRASHED: "its process dies: commits nothing, its claim stays until it is too old",

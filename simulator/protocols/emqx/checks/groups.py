@@ -254,8 +254,7 @@ class PersistedAcknowledged(Passing):
     """Compares what the store has with what clients acknowledged."""
 
     claim = (
-        "A position in the leaders' store passes no message of quality of service 1 or 2 that nobody has "
-        "acknowledged."
+        "A position in the leaders' store passes no message of QoS 1 or 2 that no session has acknowledged."
     )
     moved_by = (("progress.persisted", "entry"),)
     words = "is not acknowledged by anybody"
@@ -264,7 +263,7 @@ class PersistedAcknowledged(Passing):
 class NothingPassedOver(Passing):
     """Compares what leaders hold with what was delivered."""
 
-    claim = "A leader's position passes no message of quality of service 1 or 2 that nobody was given."
+    claim = "A leader's position passes no message of QoS 1 or 2 that was delivered to no session."
     done_by = ("message.delivered",)
     moved_by = (("progress.saved", "to_entry"),)
     words = "was given to nobody"

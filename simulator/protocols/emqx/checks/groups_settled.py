@@ -165,9 +165,9 @@ class Settled(Check):
     """
 
     claim = (
-        "Once nothing disturbs a group and its clients acknowledge, every stream is owned, and read unless "
-        "its owner obeyed a late revoke, within 45 s (the sum of the timers), and shares differ by one at "
-        "most."
+        "Once nothing disturbs a group and its clients acknowledge, every stream is owned, and "
+        "read unless its owner acted on a late revoke, within 45 s (the sum of the timers), and "
+        "shares differ by one at most."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -135,7 +135,7 @@ DECLARED: tuple[Command, ...] = (
     ),
     _command(
         "leader.stop",
-        "let a group's leader end in order: it commits and gives its claim back",
+        "let a group's leader end in order: it commits and releases its claim",
         (_GROUP,),
         refusals=("no-leader", "unknown-name"),
     ),
@@ -159,7 +159,7 @@ DECLARED: tuple[Command, ...] = (
     _command("node.crash", "let every process of a node die hard", (_NODE,), refusals=("not-up",)),
     _command(
         "node.stop",
-        "stop a node in order: its leaders commit and give their claims back, its connections close",
+        "stop a node in order: its leaders commit and release their claims, its connections close",
         (
             _NODE,
             Key(

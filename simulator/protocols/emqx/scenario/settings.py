@@ -137,14 +137,14 @@ OPTIONS: tuple[Setting, ...] = (
         "reassignmentTimers",
         "one",
         "choice",
-        "rounds after a disconnect leave the periodic one alone, or each arms another for ever, as shipped",
+        "rounds after a disconnect leave the periodic one alone, or each arms another endlessly, as shipped",
         ("one", "multiply"),
     ),
     _Own(
         "endOfStream",
         "handled",
         "choice",
-        "the end of a stream frees it for good, or crashes the leader that receives it, as shipped",
+        "the end of a stream frees it, or crashes the leader that receives it, as shipped",
         ("handled", "kills-leader"),
     ),
     _Own(

@@ -38,8 +38,8 @@ class AskedAgain(Check):
     """Keeps when each refused client must ask again."""
 
     claim = (
-        "A client that the LookupService refused asks again after 100 ms, doubled with each refusal in a "
-        "row up to 60 s, for ever."
+        "A client that the LookupService refused retries after 100 ms, doubled with each refusal "
+        "in a row up to 60 s, without end."
     )
 
     def begin(self, scenario: Scenario) -> None:

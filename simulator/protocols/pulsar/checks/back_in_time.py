@@ -56,8 +56,9 @@ class BackInTime(Check):
     """Keeps what each consumer is connected to, what it has lost, and which topics brokers serve."""
 
     claim = (
-        "A consumer that lost its broker tries to connect again after 100 ms, doubled with each try up to "
-        "60 s, for ever, and is back at the first try at which the broker serves its topic."
+        "A consumer that lost its broker reconnects after 100 ms, doubled with each attempt up to"
+        " 60 s, without end, and succeeds at the first attempt at which the broker serves its "
+        "topic."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -47,7 +47,7 @@ class LeftEmpty(Check):
 
     claim = (
         "A topic is migrated by blue-green only when its replicators have nothing left, and its "
-        "subscriptions are deleted only when they are drained and nobody reads them."
+        "subscriptions are deleted only when they are drained and have no consumers."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -75,8 +75,8 @@ class DeletedUnused(Check):
     """
 
     claim = (
-        "A topic that feeds shadows or is fed, that replicates or is replicated to, or that has consumers "
-        "or producers, is deleted by a person only by force, and no other deletion is refused."
+        "A topic with shadow topics, replicators, consumers or producers is deleted by an "
+        "administrator only by force, and no other deletion is refused."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -29,8 +29,8 @@ class ExpiredRightly(Check):
     """Keeps when each producer published what, from row `since` on."""
 
     claim = (
-        "A replicator sends no message whose time to live is over, and only such a message is passed over "
-        "as expired, by replicators and cursors alike."
+        "A replicator sends no message whose time to live is over, and replicators and cursors "
+        "skip only such a message as expired."
     )
 
     def begin(self, scenario: Scenario) -> None:

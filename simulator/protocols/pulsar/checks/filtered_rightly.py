@@ -28,8 +28,8 @@ class FilteredRightly(Check):
     """Keeps which messages were dealt with at each cluster."""
 
     claim = (
-        "A broker filters only messages that were acknowledged, expired or skipped before at the cluster "
-        "that said so."
+        "A broker filters only messages that were acknowledged, expired or skipped before at the "
+        "cluster that synced it."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -33,8 +33,8 @@ class AnsweredWhenAble(Check):
     """Keeps what is up, which topics are where, and what each client has been told."""
 
     claim = (
-        "The LookupService answers while it is up, for a topic that the cluster which it names serves, and "
-        "tells a client of partitions before schemas and brokers."
+        "The LookupService answers while it is up, for a topic that the cluster which it names "
+        "serves, and a client gets partitions before schemas and brokers."
     )
 
     def begin(self, scenario: Scenario) -> None:
@@ -102,8 +102,8 @@ class StateAsSent(Check):
     """Keeps the states that are on their way, and which one each cluster took in last."""
 
     claim = (
-        "A broker that synchronises acknowledgements sends its cursor's mark-delete as it stands, and the "
-        "peer takes in what was sent, each state once and none after a newer one."
+        "A broker that synchronises acknowledgements sends its cursor's current mark-delete, and "
+        "the peer applies each state once, as it was sent, and none after a newer one."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -34,8 +34,8 @@ class SentWhereTold(Check):
     """Keeps the map, what each client was told last, and where brokers sent it on."""
 
     claim = (
-        "A client that looks up is told what the LookupService's map says, and connects only there or "
-        "where a broker sent it on."
+        "A client's lookup returns what the LookupService's map says, and the client connects "
+        "only there or where a broker redirected it."
     )
 
     def begin(self, scenario: Scenario) -> None:
@@ -227,8 +227,8 @@ class ToldBeforeDeleted(_BroughtOver):
     """Keeps the last acknowledgement that each cursor took from a client, and the last state that arrived."""
 
     claim = (
-        "When a migration with acknowledgement-state sync deletes a topic, the other cluster was told "
-        "everything that was acknowledged there."
+        "When a migration with acknowledgement-state sync deletes a topic, everything that was "
+        "acknowledged there was synced to the other cluster."
     )
 
     def begin(self, scenario: Scenario) -> None:

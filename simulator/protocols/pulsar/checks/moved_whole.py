@@ -102,8 +102,8 @@ class BroughtWhole(Check):
     """
 
     claim = (
-        "When a migration's step of metadata is through, the other cluster has everything of the tenant, "
-        "and nothing is made before, or outlives, what it belongs to."
+        "When a migration's metadata step is done, the other cluster has every resource of the "
+        "tenant, and no resource is created before, or outlives, the one it belongs to."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -37,8 +37,8 @@ class StepsInOrder(Check):
     """
 
     claim = (
-        "A migration's steps begin in their order, each when those before it are through, unless a person "
-        "forces the switch, and are taken back from the last to the first."
+        "A migration's steps start in order, each when the previous ones are done, unless the "
+        "switch is forced, and are rolled back from the last to the first."
     )
 
     def begin(self, scenario: Scenario) -> None:
@@ -107,8 +107,8 @@ class DrainedBeforeSentOn(Check):
     """Reads where cursors stand; keeps nothing but which consumer reads what."""
 
     claim = (
-        "A broker whose topic is migrated sends a consumer on only when its subscription has nothing left "
-        "there."
+        "A broker whose topic is migrated redirects a consumer only when its subscription has no "
+        "backlog there."
     )
 
     def begin(self, scenario: Scenario) -> None:

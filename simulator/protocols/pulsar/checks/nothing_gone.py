@@ -28,9 +28,8 @@ class NothingGone(Check):
     """Keeps which messages each cluster stored and where each replication cursor began."""
 
     claim = (
-        "Every receipted message is in a log, on its way, was removed after every durable cursor "
-        "passed it, or was in a"
-        " cluster lost for good."
+        "Every message acknowledged to its producer is in a log, in flight, was removed after "
+        "every durable cursor passed it, or was in a cluster lost permanently."
     )
 
     def begin(self, scenario: Scenario) -> None:

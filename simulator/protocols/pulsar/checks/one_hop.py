@@ -30,8 +30,8 @@ class OneHop(Check):
     """Keeps how far each replicator has sent."""
 
     claim = (
-        "Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link is "
-        "always preceded by a rewind."
+        "Nothing that was replicated from another cluster is replicated on, and an entry is sent "
+        "again on a link only after a rewind."
     )
 
     def begin(self, scenario: Scenario) -> None:

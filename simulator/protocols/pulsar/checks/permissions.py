@@ -34,8 +34,8 @@ class Permitted(Check):
     """Keeps nothing but what the scenario says."""
 
     claim = (
-        "Where a scenario has roles, nobody produces, consumes or changes a list of shadow topics without "
-        "the permission on that very topic, and nobody is refused who has it."
+        "Where a scenario has roles, producing, consuming and changing a list of shadow topics "
+        "needs the permission on that topic, and no client that has it is refused."
     )
 
     def begin(self, scenario: Scenario) -> None:

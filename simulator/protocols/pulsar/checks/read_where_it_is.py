@@ -37,8 +37,8 @@ class ReadWhereItIs(Check):
     """Keeps where each ledger is, and since when each consumer is there."""
 
     claim = (
-        "An entry that the bookies hold no more is read only by the offload driver that copied it, and "
-        "only such an entry is unreadable."
+        "An entry that was deleted from the bookies is read only by the offload driver that "
+        "copied it, and only such an entry is unreadable."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -75,8 +75,8 @@ class RetriesWait(Check):
     """Follows each replicator's failed starts, and what could be in their way."""
 
     claim = (
-        "A replicator that the start check refused tries again after 100 ms, doubled with each failed "
-        "start up to 60 s with 5 % jitter, for ever."
+        "A replicator that the start check refused retries after 100 ms, doubled with each failed"
+        " start up to 60 s with 5 % jitter, without end."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -48,8 +48,9 @@ class ShadowKnowsFromBookies(Check):
     """
 
     claim = (
-        "Of a ledger that is still written a shadow knows, beyond what it was told entry by entry, what "
-        "the writer had told the bookies by then and no more."
+        "Of an open ledger a shadow topic can read the entries announced by the replicator and "
+        "those up to the last confirmed entry that the writer had sent to the bookies, and no "
+        "more."
     )
 
     def begin(self, scenario: Scenario) -> None:

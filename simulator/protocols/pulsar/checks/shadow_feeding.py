@@ -49,8 +49,8 @@ class ShadowFed(Check):
     """
 
     claim = (
-        "While a broker has a source it feeds exactly the shadow topics on its list, and one whose first "
-        "start failed again within replicationPolicyCheckDurationSeconds."
+        "While a source topic is loaded it has a replicator for exactly the shadow topics on its "
+        "list, and retries a failed first start within replicationPolicyCheckDurationSeconds."
     )
 
     def begin(self, scenario: Scenario) -> None:
@@ -200,8 +200,7 @@ class ShadowHears(Check):
     """Keeps which ledgers each shadow that is loaded has still to hear of, and by when."""
 
     claim = (
-        "A shadow topic that a broker has knows of each new ledger of its source within "
-        "shadowMetadataLatency."
+        "A loaded shadow topic has each new ledger of its source in its list within shadowMetadataLatency."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -40,8 +40,9 @@ class ShadowToldAll(Check):
     """
 
     claim = (
-        "A source tells its shadow of every entry in order from the end of its log when the replicator's "
-        "cursor opened, markers and replicated ones too, and leaves out only what has expired."
+        "A source's replicator announces every entry to the shadow topic in order, starting at "
+        "the end of the log at which its cursor opened, markers and replicated messages included,"
+        " and skips only expired ones."
     )
 
     def begin(self, scenario: Scenario) -> None:

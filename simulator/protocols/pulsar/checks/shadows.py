@@ -107,8 +107,8 @@ class ShadowWithinSource(ShadowCheck):
     """Follows the last confirmed entry of every shadow."""
 
     claim = (
-        "A shadow topic sees no entry that its source had not stored, and delivers none beyond what it has "
-        "seen since it was loaded."
+        "A shadow topic's last confirmed entry never passes what its source has stored, and it "
+        "delivers none beyond its last confirmed entry since it was loaded."
     )
 
     def begin(self, scenario: Scenario) -> None:
@@ -196,8 +196,8 @@ class ShadowLosesAloud(ShadowCheck):
     """Keeps what each shadow's subscription had dealt with, what was lost, and which ledgers are gone."""
 
     claim = (
-        "What a shadow's cursor is pushed over was dealt with or is noted as lost, and only what a deleted "
-        "ledger held is lost."
+        "What a shadow topic's cursor is moved past was acked, expired or skipped, or is recorded"
+        " as lost, and only what a deleted ledger held is lost."
     )
 
     def begin(self, scenario: Scenario) -> None:

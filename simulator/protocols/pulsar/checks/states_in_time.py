@@ -74,8 +74,8 @@ class StatesInTime(Check):
     """Keeps when each cursor's periods began, who is connected, and by when news must have been told."""
 
     claim = (
-        "A subscription with acknowledgement-state sync tells each peer that it reaches once in every "
-        "period in which its mark-delete moved, and otherwise on command only."
+        "A subscription with acknowledgement-state sync sends its state to each reachable peer "
+        "once in every period in which its mark-delete moved, and otherwise on command only."
     )
 
     def begin(self, scenario: Scenario) -> None:

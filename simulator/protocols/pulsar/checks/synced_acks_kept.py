@@ -55,8 +55,8 @@ class ToldKept(Check):
     """
 
     claim = (
-        "What a broker was told is acknowledged, up to the mark-delete that was named, it hands to no "
-        "consumer that connects afterwards."
+        "What was synced to a broker as acknowledged, up to the mark-delete of that state, it "
+        "dispatches to no consumer that connects afterwards."
     )
 
     def begin(self, scenario: Scenario) -> None:

@@ -24,7 +24,7 @@ MESSAGES: tuple[EventType, ...] = (
         "message.receipted",
         ("cluster", "topic", "producer", "sequence_id"),
         "data",
-        "the producer was told that it is stored",
+        "acknowledged to the producer: it is stored",
     ),
     EventType(
         20,

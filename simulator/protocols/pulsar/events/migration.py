@@ -27,10 +27,7 @@ MIGRATION: tuple[EventType, ...] = (
         "lookup.failed",
         ("topic", "client", "reason", "count"),
         "control",
-        (
-            "the client's count-th request in a row came to nothing (reason: service-down, cluster-down, "
-            "no-topic)"
-        ),
+        ("the client's count-th request in a row failed (reason: service-down, cluster-down, no-topic)"),
     ),
     EventType(
         117,
@@ -51,7 +48,7 @@ MIGRATION: tuple[EventType, ...] = (
         "producer.connected",
         ("cluster", "topic", "client"),
         "control",
-        "a producer that was told or sent there connected",
+        "a producer that looked up or was redirected connected",
     ),
     EventType(
         120,
@@ -108,7 +105,7 @@ MIGRATION: tuple[EventType, ...] = (
         ("tenant", "cluster", "peer", "reason"),
         "control",
         (
-            "reason: pause, resume, roll-back, undo of the step in hand, or forced: a person cleans up what "
+            "reason: pause, resume, roll-back, undo of the current step, or forced: a person cleans up what "
             "somebody still needs"
         ),
     ),

@@ -73,7 +73,7 @@ SHADOWS: tuple[EventType, ...] = (
         "shadow.entry-skipped",
         ("cluster", "topic", "ledger", "entry", "reason"),
         "data",
-        "the shadow was not told of this entry (reason: expired)",
+        "this entry was not announced to the shadow topic (reason: expired)",
     ),
     EventType(
         103,
@@ -102,7 +102,7 @@ SHADOWS: tuple[EventType, ...] = (
         ("cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "reason"),
         "data",
         (
-            "the shadow was told of this entry, which is its last confirmed one now; before that it was the "
+            "this entry was announced and is the last confirmed one now; before that it was the "
             "second position (reason: replicator, client)"
         ),
     ),
@@ -111,7 +111,7 @@ SHADOWS: tuple[EventType, ...] = (
         "shadow.add-queued",
         ("cluster", "topic", "ledger", "entry"),
         "data",
-        "the shadow was told of an entry of a ledger that it does not know yet: it waits for the list",
+        "an entry of a ledger that is not in the topic's list yet was announced: it waits for the list",
     ),
     EventType(
         108,

@@ -24,7 +24,7 @@ TOPICS: tuple[EventType, ...] = (
         "cluster.lost",
         ("cluster",),
         "control",
-        "the cluster and its data are gone for good",
+        "the cluster and its data are lost permanently",
     ),
     EventType(
         9,

@@ -131,7 +131,7 @@ SETTINGS: tuple[Setting, ...] = (
         "defaultRetentionTimeInMinutes",
         0,
         "integer",
-        "how long acknowledged ledgers are kept; -1 is for ever",
+        "how long acknowledged ledgers are kept; -1 is without limit",
         minimum=-1,
     ),
     _own(

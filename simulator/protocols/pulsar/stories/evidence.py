@@ -62,7 +62,7 @@ def _covers(case: Case, row: Row) -> str:
 def _used(case: Case, row: Row) -> str:
     return (
         f"{row['cluster']} uses snapshot S{row['snapshot']} and sends an update; it is the newest that "
-        f"{case.target} can have heard of."
+        f"{case.target} can have received."
     )
 
 

@@ -149,7 +149,7 @@ WHY: dict[tuple[str, str], str] = {
         "already-dispatched",
     ): "The message was already in another consumer's receiver queue when the acknowledgement reached {to}.",
     ("ack_not_registered", "not-sent-or-on-the-wire"): (
-        "The acknowledgement was still with the consumer, or on its way to the broker, and was lost with it."
+        "The acknowledgement was still at the consumer or in flight to the broker, and was lost."
     ),
     (
         "ack_not_registered",

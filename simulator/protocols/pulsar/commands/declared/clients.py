@@ -32,7 +32,7 @@ CLIENTS: tuple[Command, ...] = (
     ),
     command(
         "producer.stop",
-        "close a producer after what it has sent is receipted",
+        "close a producer after its messages are acknowledged to it",
         (PRODUCER,),
         refusals=("wrong-state",),
     ),

@@ -33,7 +33,7 @@ LIVES: tuple[Command, ...] = (
         (CLUSTER,),
         refusals=("not-down",),
     ),
-    command("cluster.lose", "lose a cluster and its data for good", (CLUSTER,), refusals=("not-up",)),
+    command("cluster.lose", "lose a cluster and its data permanently", (CLUSTER,), refusals=("not-up",)),
 )
 MARKERS: tuple[Command, ...] = (
     command(

@@ -34,7 +34,7 @@ STORAGE: tuple[Command, ...] = (
     ),
     command(
         "topic.terminate",
-        "let a topic take no more messages, for good",
+        "let a topic take no more messages, permanently",
         (CLUSTER, PARTITION),
         refusals=("NotAllowed", "cluster-down", "no-topic", "not-loaded", "replicates", "terminated"),
     ),
