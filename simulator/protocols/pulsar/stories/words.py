@@ -58,7 +58,7 @@ CAUSES: dict[str, tuple[str, str]] = {
     ),
     "not_in_target_yet": (
         "Not stored in {to} in time",
-        "They reached {to} only after the move, so nothing told before it could cover them.",
+        "They reached {to} after the failover, so no earlier update could cover them.",
     ),
     "sync_in_flight": (
         "Ack sync in flight",
