@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 GRACE_SECONDS = 5.0
@@ -73,8 +74,11 @@ class Supervisor:
         command: Sequence[str],
         environment: Mapping[str, str] | None = None,
         output: BinaryIO | None = None,
+        folder: Path | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Starts `command`; what it prints goes to `output`, to this process's own without."""
+        """Starts `command` in `folder` (default: the present one); what it prints goes to `output`, to this
+        process's own without.
+        """
         self.check()
         child = subprocess.Popen(
             command,
@@ -82,15 +86,21 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
+            cwd=folder,
             start_new_session=True,
             preexec_fn=_end_with_parent,
         )
         self._children.append(child)
         return child
 
-    def run(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> int:
+    def run(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> int:
         """Starts `command`, waits for its end and returns its exit code."""
-        child = self.start(command, environment)
+        child = self.start(command, environment, folder=folder)
         while child.poll() is None:
             self.check()
             time.sleep(POLL_SECONDS)

@@ -1,0 +1,31 @@
+"""`script/mutate`: its table names real modules and tests, and it reads what survived from the tool's dump."""
+
+from __future__ import annotations
+
+import json
+
+from script.support.mutate import ROOT, TABLE, Target, survivors_of, targets_of
+
+
+def test_the_table_names_modules_and_tests_that_exist():
+    targets = targets_of(TABLE.read_text(encoding="utf-8"))
+    assert targets
+    for target in targets:
+        assert all((ROOT / name).is_file() for name in (target.module, *target.tests)), target
+
+
+def test_a_survivor_is_listed_unless_the_table_explains_it():
+    def mutant(outcome: str | None, line: str) -> str:
+        result = {"test_outcome": outcome, "diff": f"--- a\n+++ b\n-    x = 1\n+    {line}\n"}
+        return json.dumps([{"job_id": "1"}, result if outcome else None])
+
+    dump = "\n".join(
+        [
+            mutant("killed", "x = 2"),
+            mutant("survived", "x = 3"),
+            mutant("survived", "x = 4"),
+            mutant(None, "x = 5"),
+        ]
+    )
+    left = list(survivors_of(dump, Target("m.py", ("t.py",), {"x = 4": "never read"})))
+    assert len(left) == 1 and "x = 3" in left[0]
