@@ -3,6 +3,7 @@
 `docs/front-door.md` describes this door.
 """
 
+from simulator.protocols.manifest import NotOffered
 from simulator.protocols.table import admin_tools, tables_of
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
@@ -25,6 +26,7 @@ __all__ = [
     "AdminError",
     "CommandError",
     "CommandResult",
+    "NotOffered",
     "Scenario",
     "ScenarioError",
     "Seek",

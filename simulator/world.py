@@ -401,6 +401,14 @@ class World(Advancing):
         """Load of declared brokers over time and latency of their readers."""
         return self.protocol.inspection.broker_load(self)
 
+    def creation(self) -> dict:
+        """Topics, policies and replicators of every cluster, with what keeps each replicator from running."""
+        return self.protocol.inspection.creation(self)
+
+    def replicator_starts(self, source: str, target: str, topic: str) -> dict:
+        """How one replicator's starts went: refusals so far, and what waited over time."""
+        return self.protocol.inspection.replicator_starts(self, source, target, topic)
+
     def cells(self, cluster: str, topic: str, first: int, count: int) -> dict:
         """Cells of a log for the page."""
         return self.protocol.inspection.cells(self.runtime, cluster, topic, first, count)

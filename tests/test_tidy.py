@@ -135,7 +135,6 @@ FRONT_DOOR = (
     "simulator.comparison",
     "simulator.story.asked",
     "simulator.protocols.emqx.stories.group_words",
-    "simulator.protocols.pulsar.views.creation",
     "simulator.protocols.registry",
     "simulator.trace.registry",
     "simulator.trace.files",

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from simulator.trace.trace import Trace
 
 
+class NotOffered(ValueError):
+    """The scenario's protocol has nothing of what was asked; the text says what it lacks."""
+
+
 # --- what a protocol without an optional part answers
 
 
@@ -54,15 +58,23 @@ def _no_rules(runtime: Any, topic: str) -> dict[str, dict]:
 
 
 def _no_cells(runtime: Any, cluster: str, topic: str, first: int, count: int) -> dict:
-    raise ValueError("this protocol has no logs that the page shows as cells")
+    raise NotOffered("This protocol has no logs that the page shows as cells.")
 
 
 def _no_marker(run: RunView, number: int) -> dict:
-    raise ValueError(f"there is no marker {number}: this protocol writes none")
+    raise NotOffered(f"There is no marker {number}: this protocol writes none.")
 
 
 def _no_broker_load(run: RunView) -> dict:
-    raise ValueError("this protocol has no brokers whose load is recorded")
+    raise NotOffered("This protocol has no brokers whose load is recorded.")
+
+
+def _no_creation(run: RunView) -> dict:
+    raise NotOffered("This protocol creates no topics by replication.")
+
+
+def _no_replicator_starts(run: RunView, source: str, target: str, topic: str) -> dict:
+    raise NotOffered("This protocol has no replicators.")
 
 
 def _no_admin(runtime: Any, tool: str, cluster: str, topic: str | None) -> Iterator[None]:
@@ -105,12 +117,14 @@ class Forecasts:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Closer looks for the page; without them ValueError says so (`snapshot_rules` is empty)."""
+    """Closer looks for the page; without them `NotOffered` says so (`snapshot_rules` is empty)."""
 
     cells: Callable[[Any, str, str, int, int], dict] = _no_cells
     marker: Callable[[RunView, int], dict] = _no_marker
     snapshot_rules: Callable[[Any, str], dict[str, dict]] = _no_rules
     broker_load: Callable[[RunView], dict] = _no_broker_load
+    creation: Callable[[RunView], dict] = _no_creation
+    replicator_starts: Callable[[RunView, str, str, str], dict] = _no_replicator_starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.protocols.pulsar.views.creation import starts
 from tests.simulator.creation_runs import NAMESPACE, SCHEMAS, V1, opened, refused, replicator, shape
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows
 
@@ -296,7 +295,7 @@ def test_and_the_curve_of_the_delay_agrees_at_each_instant():
     do(world, "namespace.set-is-allow-auto-update-schema", cluster="r2", namespace=NAMESPACE, enabled=True)
     do(world, "topic.unload", cluster="r1", topic="t")
     world.run(20 * SECOND)
-    curve = starts(world, "r1", "r2", "t")["curve"]
+    curve = world.replicator_starts("r1", "r2", "t")["curve"]
     assert max(curve["delay_us"]) > 6 * SECOND and curve["delay_us"][-1] == 0
     for at_us, delay_us in list(zip(curve["at_us"], curve["delay_us"], strict=True))[::11]:
         world.seek(at_us)

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from simulator import World, load_scenario, load_scenario_text, scenario_names
-from simulator.protocols.pulsar.views.creation import POINTS_MAX, look, starts
+from simulator import NotOffered, World, load_scenario, load_scenario_text, scenario_names
+from simulator.protocols.pulsar.views.creation import POINTS_MAX
 from tests.simulator.creation_runs import SCHEMAS, opened, replicator
 from tests.simulator.engine_runs import SECOND, do, rows
 
@@ -21,7 +21,7 @@ def test_both_sides_with_their_policies_and_topics():
         policies="allowAutoTopicCreation: false,",
     )
     world.run(SECOND)
-    told = look(world)
+    told = world.creation()
     here, there = (told["clusters"][name] for name in ("r1", "r2"))
     assert here["topics"]["t"] | {"list": None} == {
         "namespace": "shop/orders",
@@ -50,7 +50,7 @@ def test_both_sides_with_their_policies_and_topics():
 def test_logs_that_are_only_named_like_partitions():
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
-    assert look(world)["clusters"]["r2"]["topics"]["t"] | {"list": None} == {
+    assert world.creation()["clusters"]["r2"]["topics"]["t"] | {"list": None} == {
         "namespace": "shop/orders",
         "partitions": None,
         "logs_only": ["t-partition-0", "t-partition-1"],
@@ -63,13 +63,13 @@ def test_logs_that_are_only_named_like_partitions():
 def test_refusals_and_what_waits_over_time():
     world = opened(exists="{r1: 2, r2: 3}", clients=PRODUCER)
     world.run(10 * SECOND)
-    told = starts(world, "r1", "r2", "t")
+    told = world.replicator_starts("r1", "r2", "t")
     assert told["refused"]["at_us"] == [row["at_us"] for row in rows(world, "replicator.start-refused")]
     assert told["curve"]["waiting"][-1] == replicator(world)["replication_backlog"] == 100
     assert set(told["curve"]["delay_us"]) == {0}, "nothing is on the wire"
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
     world.run(30 * SECOND)
-    told = starts(world, "r1", "r2", "t")
+    told = world.replicator_starts("r1", "r2", "t")
     assert (
         replicator(world)["connected"]
         and max(told["curve"]["waiting"]) > 100
@@ -88,7 +88,7 @@ def test_the_delay_over_time_is_what_the_broker_said_at_each_instant():
     world.run(8 * SECOND)
     do(world, "link.heal", link="r1 -> r2")
     world.run(20 * SECOND)
-    curve = starts(world, "r1", "r2", "t")["curve"]
+    curve = world.replicator_starts("r1", "r2", "t")["curve"]
     assert max(curve["delay_us"]) > SECOND and 0 in curve["delay_us"]
     for at_us, delay_us in list(zip(curve["at_us"], curve["delay_us"], strict=True))[::9]:
         world.seek(at_us)
@@ -102,7 +102,7 @@ def test_a_schema_that_stops_is_told_too():
         overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false",
     )
     world.run(2 * SECOND)
-    assert starts(world, "r1", "r2", "t")["refused"]["why"] == [
+    assert world.replicator_starts("r1", "r2", "t")["refused"]["why"] == [
         "Schema not found and schema auto updating is disabled."
     ]
 
@@ -113,10 +113,10 @@ def test_looking_at_any_scenario_changes_nothing(name):
     until_us = min(world.scenario.until_us, 3 * SECOND)
     for at_us in (0, until_us // 2, until_us):
         world.run(at_us)
-        told = look(world)
+        told = world.creation()
         json.dumps(told)
         for one in told["replicators"]:
-            json.dumps(starts(world, one["from"], one["to"], one["topic"]))
+            json.dumps(world.replicator_starts(one["from"], one["to"], one["topic"]))
     other.run(until_us)
     assert world.digest() == other.digest() and world.summary() == other.summary()
 
@@ -124,13 +124,27 @@ def test_looking_at_any_scenario_changes_nothing(name):
 def test_replicators_of_a_region_that_is_down_are_not_running():
     world = World.open("two-regions")
     world.run(until_us=1_000_000)
-    assert {one["not_running"] for one in look(world)["replicators"]} == {None}
+    assert {one["not_running"] for one in world.creation()["replicators"]} == {None}
     world.apply({"do": "cluster.crash", "cluster": "us-west"})
     world.run(until_us=1_500_000)
-    found = {one["from"]: (one["not_running"], one["next_try_us"]) for one in look(world)["replicators"]}
+    found = {one["from"]: (one["not_running"], one["next_try_us"]) for one in world.creation()["replicators"]}
     assert found["us-west"] == ("us-west is down", None) and found["us-east"][0] is None
     world.apply({"do": "topic.crash", "cluster": "us-east", "topic": "orders", "downtime": "1s"})
     world.run(until_us=1_600_000)
-    assert {one["from"]: one["not_running"] for one in look(world)["replicators"]}[
+    assert {one["from"]: one["not_running"] for one in world.creation()["replicators"]}[
         "us-east"
     ] == "the topic is not loaded in us-east"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda world: world.creation(),
+        lambda world: world.replicator_starts("a", "b", "t"),
+        lambda world: world.broker_load(),
+        lambda world: world.marker(1),
+    ],
+)
+def test_a_protocol_without_it_says_what_it_lacks(ask):
+    with pytest.raises(NotOffered, match="his protocol"):
+        ask(World.open("groups-killed"))

@@ -10,7 +10,6 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from simulator import World
-from simulator.protocols.pulsar.views.creation import look, starts
 from tests.visualizer.pages import Page
 
 AT_US = 9_000_000
@@ -41,9 +40,12 @@ def world() -> World:
 
 
 async def test_it_says_what_the_engine_says(ask, world):
-    assert await ask() == (200, {**look(world), "starts": None})
+    assert await ask() == (200, {**world.creation(), "starts": None})
     status, body = await ask("?of=us/eu/orders")
-    assert status == 200 and body["starts"] == {"of": "us/eu/orders", **starts(world, "us", "eu", "orders")}
+    assert status == 200 and body["starts"] == {
+        "of": "us/eu/orders",
+        **world.replicator_starts("us", "eu", "orders"),
+    }
     assert (
         body["replicators"][0]["last_error"].endswith("local: 4, remote: 2")
         and len(body["starts"]["refused"]["at_us"]) > 4

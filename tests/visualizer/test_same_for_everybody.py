@@ -117,7 +117,7 @@ class Lab:
             self.commands.append({**given, "number": len(self.commands), "ok": True})
             return len(self.commands) - 1
 
-        result = self.do(jobs.carry_out(self.session, command, False, keep, lambda **_: _given(None)))
+        result = self.do(jobs.carry_out(self.session, command, False, keep, lambda **_: None))
         assert result.ok, result.error
 
     def restarted(self) -> Lab:

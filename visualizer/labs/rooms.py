@@ -101,7 +101,7 @@ class Room:
         if self.viewers.pop(viewer.number, None) is not None:
             self.part.viewers_changed()
 
-    def hear(self, viewer: Viewer, message: dict[str, Any]) -> None:
+    def handle_message(self, viewer: Viewer, message: dict[str, Any]) -> None:
         """A checked message of a page. Returns at once; answers come by `viewer.say`."""
         if message["type"] == "seen":
             viewer.saw(message["epoch"], message["number"])

@@ -50,7 +50,7 @@ class LabConsumer(PageConsumer):
             elif self.room is None:
                 self._keep_early(message)
             else:
-                self.room.hear(self.viewer, message)
+                self.room.handle_message(self.viewer, message)
         except Refused as refused:
             self.viewer.say(refused.answer())
 
@@ -68,7 +68,7 @@ class LabConsumer(PageConsumer):
         self.early.append(message)
 
     async def _enter(self, hello: dict[str, Any]) -> None:
-        """Open the lab's room, which may take a moment, and hear what the page said meanwhile."""
+        """Open the lab's room, which may take a moment, and handle the messages that came meanwhile."""
         try:
             room = await current_hub().room(self.scope["url_route"]["kwargs"]["lab_id"])
         except Refused as refused:
@@ -79,7 +79,7 @@ class LabConsumer(PageConsumer):
         self.room = room
         for message in self.early:
             try:
-                room.hear(self.viewer, message)
+                room.handle_message(self.viewer, message)
             except Refused as refused:
                 self.viewer.say(refused.answer())
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulator import ENGINE_VERSION
-from simulator.protocols.pulsar.views.creation import look, starts
+from simulator import ENGINE_VERSION, NotOffered
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread
 from visualizer.live.latest import latest
@@ -155,11 +154,11 @@ def creation(session: Session, of: str | None) -> Work:
     """
     require_logs(session)
     world = session.world
-    told = look(world)
+    found = world.creation()
     yield None
     if of is None:
-        return {**told, "starts": None}
-    known = {f"{one['from']}/{one['to']}/{one['topic']}": one for one in told["replicators"]}
+        return {**found, "starts": None}
+    known = {f"{one['from']}/{one['to']}/{one['topic']}": one for one in found["replicators"]}
     if of not in known:
         raise Refused(
             "not-found",
@@ -168,10 +167,10 @@ def creation(session: Session, of: str | None) -> Work:
         )
     one = known[of]
     return {
-        **told,
+        **found,
         "starts": {
             "of": of,
-            **(yield in_thread(lambda: starts(world, one["from"], one["to"], one["topic"]))),
+            **(yield in_thread(lambda: world.replicator_starts(one["from"], one["to"], one["topic"]))),
         },
     }
 
@@ -204,6 +203,9 @@ ANSWERS: dict[str, Callable[..., Work]] = {
 def answer(session: Session, what: str, arguments: dict[str, Any]) -> Work:
     """The answer to a question as JSON text. Raises `Refused` for arguments out of their bounds."""
     check_arguments(what, arguments)
-    found = yield from ANSWERS[what](session, **arguments)
+    try:
+        found = yield from ANSWERS[what](session, **arguments)
+    except NotOffered as error:
+        raise Refused("not-offered", str(error), "Ask in a lab of another protocol.") from None
     yield None
     return encode(found)

@@ -32,6 +32,7 @@ from simulator.protocols.pulsar.summary_sections import (
 )
 from simulator.protocols.pulsar.system import build
 from simulator.protocols.pulsar.verdicts.count import count_run
+from simulator.protocols.pulsar.views import creation as creation_view
 from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
 from simulator.protocols.pulsar.views.forecasts import to_targets
 from simulator.protocols.pulsar.views.view import view
@@ -73,7 +74,12 @@ MANIFEST = Manifest(
     commands=start_checks.commands,
     forecasts=Forecasts(forecasting.source_of, to_targets, forecasting.sync_lag),
     inspection=Inspection(
-        inspection.cells, inspection.marker, snapshot_rules.by_cluster, broker_load.broker_load
+        inspection.cells,
+        inspection.marker,
+        snapshot_rules.by_cluster,
+        broker_load.broker_load,
+        creation_view.look,
+        creation_view.starts,
     ),
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
