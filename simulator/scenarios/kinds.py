@@ -70,7 +70,7 @@ class Kind:
     suffix: str = ""  # added to the key in a normalised command: the unit
 
 
-def _scalar(node: Node, wanted: type, words: str) -> Any:
+def _scalar(node: Node, wanted: type | tuple[type, ...], words: str) -> Any:
     if isinstance(node.value, bool) is not (wanted is bool) or not isinstance(node.value, wanted):
         shown = (
             "nothing"

@@ -192,7 +192,7 @@ def _read(root: Node, reader: Reader, declared: Declared) -> Scenario:
     compare = read_comparison(root.value.get("compare"), reader)
     values = dict(_UNREADABLE_HEAD) if values is BAD else values
     values.pop("format", None)
-    own = {section.name: sections[section.name] for section in declared.sections}
+    own: dict[str, Any] = {section.name: sections[section.name] for section in declared.sections}
     return declared.scenario(**values, **own, links=links, commands=commands, expect=expect, compare=compare)
 
 

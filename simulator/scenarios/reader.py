@@ -34,8 +34,9 @@ class Reader:
         if self.problems.full:
             self.problems.more += 1
             return
-        problem = node.problem(path, what, right, at_key)
-        self.problems.append(Problem(problem.source, problem.line, problem.column, path, what, right, code))
+        words = str(right)
+        problem = node.problem(path, what, words, at_key)
+        self.problems.append(Problem(problem.source, problem.line, problem.column, path, what, words, code))
 
     def attempt(self, kind: Kind, node: Node, key: Key, path: str) -> Any:
         """The value, or BAD after its problem was noted."""

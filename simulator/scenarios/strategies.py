@@ -33,7 +33,7 @@ def strategy_named(name: str) -> Strategy:
                     None,
                     "",
                     "there is no such strategy",
-                    suggestion(name, STRATEGY_NAMES),
+                    str(suggestion(name, STRATEGY_NAMES)),
                 )
             ]
         )

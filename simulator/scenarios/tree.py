@@ -39,7 +39,7 @@ LONGEST_KEY_CHARACTERS = 200
 LONGEST_NUMBER_CHARACTERS = 18
 """Digits of a whole number: beyond it no integer column would hold the value."""
 
-_SCALARS = {
+_SCALARS: dict[str, Callable[[str], Any]] = {
     "str": str,
     "null": lambda text: None,
     "bool": lambda text: text.lower() == "true",
