@@ -101,6 +101,7 @@ def test_the_tutorial_names_labels_that_the_pages_have():
         ("static/js", "*.js"),
         ("simulator", "*.yaml"),
         ("spark_reports", "*.py"),
+        ("spark_reports", "*.html"),
     ]
     shown = "\n".join(path.read_text() for folder, kind in places for path in (ROOT / folder).rglob(kind))
     assert len(labels) >= 5

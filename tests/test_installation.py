@@ -120,7 +120,7 @@ def test_the_site_serves_with_its_own_stage_only(tmp_path):
 import sys
 class Refusing:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"pyarrow", "pyspark", "pandas", "grpc", "grpc_status", "zstandard", "jsonschema", "pytest", "playwright", "duckdb", "daphne", "simpy", "hypothesis"}:
+        if name.split(".")[0] in {"pyarrow", "pyspark", "pandas", "grpc", "grpc_status", "zstandard", "jinja2", "markupsafe", "jsonschema", "pytest", "playwright", "duckdb", "daphne", "simpy", "hypothesis"}:
             raise ImportError(f"{name} is not installed")
 sys.meta_path.insert(0, Refusing())
 import labsite.asgi

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("simulator", "spark_reports")
-SUFFIXES = (".py", ".css", ".yaml", ".json")
+SUFFIXES = (".py", ".css", ".html", ".yaml", ".json")
 FIXED_DATE = (2026, 1, 1, 0, 0, 0)
 
 

@@ -7,13 +7,14 @@ for nothing; without scripts all text and tables are still there.
 from __future__ import annotations
 
 import json
-from html import escape
 from importlib.resources import files
 from typing import Any
 
+from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from spark_reports.html.numbers import number, plural
+from spark_reports.html.numbers import plural
+from spark_reports.html.templates import render
 from spark_reports.protocols.manifest import Heading
 from spark_reports.protocols.table import with_runs
 
@@ -46,23 +47,24 @@ def page(report: dict[str, Any]) -> str:
         len(protocol.subjects(run)) <= 1 for protocol, own in protocols for run in own
     )
     headings = [protocol.page.heading(own, alone) for protocol, own in protocols]
-    heading = next((one for one in headings if one), _plain_heading(runs))
-    body = [_kick(report, heading)]
-    body += [html for protocol, own in protocols for html in protocol.page.overview(own, alone)]
+    body = [html for protocol, own in protocols for html in protocol.page.overview(own, alone)]
     body += [html for protocol, own in protocols for html in protocol.page.articles(own, alone)]
-    body.append(_method(report))
-    figures = [_data(*figure) for protocol, own in protocols for figure in protocol.page.figures(own)]
-    style = files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" '
-        'content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(heading.title)} · Failover Lab "
-        f'report</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main class="paper">\n'
-        + "\n".join(body)
-        + "\n</main>\n"
-        + "\n".join(figures)
-        + (f"\n<script>{get_plotlyjs()}</script>\n<script>{DRAW}</script>" if figures else "")
-        + "\n</body>\n</html>\n"
+    return render(
+        "html/templates/page.html",
+        heading=next((one for one in headings if one), _plain_heading(runs)),
+        style=Markup(files("spark_reports.html").joinpath("report.css").read_text(encoding="utf-8")),
+        runs=runs,
+        made_at=report["made_at"],
+        made_by=report["made_by"],
+        body=[Markup(html) for html in body],
+        definitions=[term for protocol, _ in protocols for term in protocol.page.definitions],
+        figures=[
+            (name, _json(figure))
+            for protocol, own in protocols
+            for name, figure in protocol.page.figures(own)
+        ],
+        plotly=Markup(get_plotlyjs()),
+        draw=Markup(DRAW),
     )
 
 
@@ -70,42 +72,6 @@ def _plain_heading(runs: list[dict[str, Any]]) -> Heading:
     return Heading(runs[0]["title"] if len(runs) == 1 else plural(len(runs), "run", "runs"), "Report")
 
 
-def _kick(report: dict[str, Any], heading: Heading) -> str:
-    runs = report["runs"]
-    what = (
-        f"{runs[0]['title']} · seed {runs[0]['seed']}" if len(runs) == 1 else plural(len(runs), "run", "runs")
-    )
-    return (
-        f'<header class="kick"><b>Failover '
-        f'Lab</b><span>{heading.kind}</span><span class="made">{escape(what)} '
-        f"· made {escape(report['made_at'])}</span></header>"
-    )
-
-
-def _data(name: str, figure: dict[str, Any]) -> str:
-    text = json.dumps(figure, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    return f'<script type="application/json" id="{name}">{text}</script>'
-
-
-def _method(report: dict[str, Any]) -> str:
-    terms = "".join(
-        f"<dt>{escape(term)}</dt><dd>{escape(says)}</dd>"
-        for protocol, _runs in with_runs(report["runs"])
-        for term, says in protocol.page.definitions
-    )
-    made = report["made_by"]
-    facts = (
-        ("counted by", f"Spark {made['spark']} on {made['master']}"),
-        ("rows", number(sum(run["rows"] for run in report["runs"]))),
-        ("duration", f"{made['seconds']:.1f} s"),
-    )
-    told = "".join(f"<dt>{escape(term)}</dt><dd>{escape(str(says))}</dd>" for term, says in facts)
-    return (
-        '<section class="columns"><div><h2>Definitions</h2><dl class="definitions">'
-        + terms
-        + "</dl></div><div><h2>Method</h2><p>Every figure is counted from the rows of the trace alone: "
-        "an event is earlier than another when its row number is smaller. A cause is the first of an ordered "
-        "list that holds, so causes never overlap and add up to the total. "
-        f"Spark and the simulator count independently; a test compares them figure "
-        f'by figure.</p><dl class="facts">{told}</dl></div></section>'
-    )
+def _json(figure: dict[str, Any]) -> Markup:
+    """A chart for a script element, which no text in it can end."""
+    return Markup(json.dumps(figure, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))

@@ -1,17 +1,17 @@
-"""What the report's sections are built of: a section, a table, and the frame in which a wide table
-scrolls.
+"""What the report's sections are built of: a section, a table, a chart's place, and the frame in which a
+wide table scrolls.
 """
 
 from __future__ import annotations
 
-from html import escape
+from markupsafe import Markup
 
-LEFT = ' class="left"'
+from spark_reports.html.templates import render
 
 
 def section(title: str, says: str, body: str) -> str:
     """`title` is plain, `says` and `body` are HTML."""
-    return f"<section><h2>{escape(title)}</h2><p>{says}</p>{body}</section>"
+    return render("html/templates/section.html", title=title, says=Markup(says), body=Markup(body))
 
 
 def table(head: list[str], rows: list[list[str]], classes: list[str] | None = None, words: int = 1) -> str:
@@ -19,33 +19,25 @@ def table(head: list[str], rows: list[list[str]], classes: list[str] | None = No
 
     `classes` mark rows; the first `words` columns are words and begin at the left.
     """
-
-    def cells(kind: str, row: list[str]) -> str:
-        return "".join(
-            f"<{kind}{LEFT if 0 < place < words else ''}>{cell}</{kind}>" for place, cell in enumerate(row)
-        )
-
-    marks = classes or [""] * len(rows)
-    lines = "".join(
-        f'<tr class="{mark}">{cells("td", row)}</tr>' if mark else f"<tr>{cells('td', row)}</tr>"
-        for row, mark in zip(rows, marks, strict=True)
-    )
-    return scrolling(
-        f"<table><thead><tr>{cells('th', [escape(title) for title in head])}</tr></thead><tbody>{lines}</tbody></table>"
-    )
+    marked = [
+        (mark, [Markup(cell) for cell in row])
+        for mark, row in zip(classes or [""] * len(rows), rows, strict=True)
+    ]
+    return render("html/templates/table.html", head=head, rows=marked, words=words)
 
 
 def scrolling(content: str) -> str:
-    """Wide content scrolls in its own frame, by keyboard too."""
-    return (
-        f'<div class="scroll" tabindex="0" role="group" aria-label="Table; scrolls sideways where it is '
-        f'wide">{content}</div>'
-    )
+    """HTML that scrolls in its own frame where it is wide, by keyboard too."""
+    return render("html/templates/scrolling.html", content=Markup(content))
 
 
-def chart(title: str, says: str, name: str, kind: str) -> str:
-    """A place where Plotly draws."""
-    return (
-        f'<section><h2>{escape(title)}</h2><p>{escape(says)}</p><figure><div class="chart {kind}" '
-        f'data-chart="{name}" role="img" aria-label="{escape(title)}"></div></figure></section>'
-    )
+def chart(
+    title: str, says: str, name: str, kind: str = "", label: str = "", height_px: int | None = None
+) -> str:
+    """A section in which Plotly draws the figure `name`; all values are plain.
+
+    `kind` is a class with a height, unless `height_px` sets one. `label` says what the chart shows (default:
+    its title).
+    """
+    values = {"title": title, "says": says, "name": name, "kind": kind, "height_px": height_px}
+    return render("html/templates/chart.html", label=label or title, **values)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from spark_reports.html.charts import region_colour, region_number
-from spark_reports.html.numbers import number
+from spark_reports.html.templates import render
 
 SQUARES_MOST = 400
 """Squares drawn for one cause: beyond it one square stands for several messages, and the text says so."""
@@ -19,26 +17,28 @@ CELLS = (
 """A message's cell by its region's number: whole, split, pierced, barred."""
 
 
+COLUMNS, STEP_X, STEP_Y = 44, 19, 23
+"""Squares in a row, and the distance between two, px."""
+
+
 def squares(by_origin: dict[str, int], clusters: list[str]) -> str:
     """Messages by the region that wrote them, hue and shape as in the lab."""
-    count = sum(by_origin.values())
-    each = -(-count // SQUARES_MOST)
-    columns, place, paths = 44, 0, []
+    each = -(-sum(by_origin.values()) // SQUARES_MOST)
+    place, origins = 0, []
     for origin in sorted(by_origin):
         drawn = -(-by_origin[origin] // each)
         shape = CELLS[region_number(origin, clusters) or 0]
         cells = "".join(
-            shape.format(x=at % columns * 19, y=at // columns * 23) for at in range(place, place + drawn)
+            shape.format(x=at % COLUMNS * STEP_X, y=at // COLUMNS * STEP_Y)
+            for at in range(place, place + drawn)
         )
-        paths.append(
-            f'<path d="{cells}" fill="{region_colour(origin, clusters)}" '
-            f'fill-rule="evenodd"><title>{number(by_origin[origin])} from {escape(origin)}</title></path>'
-        )
+        colour = region_colour(origin, clusters)
+        origins.append({"name": origin, "count": by_origin[origin], "cells": cells, "colour": colour})
         place += drawn
-    width, height = min(place, columns) * 19, -(-place // columns) * 23
-    note = "" if each == 1 else f'<div class="ids">One square is {each} messages.</div>'
-    says = ", ".join(f"{number(by_origin[origin])} from {escape(origin)}" for origin in sorted(by_origin))
-    return (
-        f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
-        f'aria-label="{says}">{"".join(paths)}</svg>{note}'
+    return render(
+        "html/templates/squares.html",
+        width=min(place, COLUMNS) * STEP_X,
+        height=-(-place // COLUMNS) * STEP_Y,
+        origins=origins,
+        each=each,
     )

@@ -7,11 +7,10 @@ plan that there was not; figures, words and order come ready (`simulator.what_if
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from spark_reports.html.numbers import number, span
-from spark_reports.html.parts import scrolling
+from spark_reports.html.templates import render
 
 SAME = "no difference"
 Line = tuple[str, dict[str, Any]]
@@ -22,32 +21,22 @@ def what_if(run: dict[str, Any], place: int) -> str:
     """The section about the run's case of this number, empty where nothing was run again."""
     told = run.get("what_if") or {}
     if told.get("note"):
-        return f"<section><h2>What would have helped</h2><p>{escape(told['note'])}</p></section>"
+        return render("html/templates/what_if.html", note=told["note"])
     if not told.get("variants"):
         return ""
     columns = told["columns"]
     real, changed, same, assumed = _in_order(told["variants"], place)
-    most = (
-        max(
-            [
-                case["figures"][columns[0]["name"]]
-                for _name, case in (real, *changed, *same, *assumed)
-                if case["figures"]
-            ],
-            default=0,
-        )
-        or 1
-    )
     kinds = (("real", [real]), ("", changed), ("same", same), ("assumed", assumed))
-    rows = [_row(line, columns, most, kind) for kind, lines in kinds for line in lines]
-    head = (
-        "".join(f"<th>{escape(title)}</th>" for title in ("change", *(column["title"] for column in columns)))
-        + '<th class="left">difference</th>'
+    lines = [(kind, line) for kind, its in kinds for line in its]
+    first = columns[0]["name"]
+    most = max((case["figures"][first] for _, (_name, case) in lines if case["figures"]), default=0) or 1
+    return render(
+        "html/templates/what_if.html",
+        note=None,
+        columns=columns,
+        best=_best(changed),
+        rows=[_row(line, columns, most, kind) for kind, line in lines],
     )
-    table = scrolling(
-        f'<table class="what-if"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-    )
-    return f"<section><h2>What would have helped</h2><p>{_headline(changed)}</p>{table}</section>"
 
 
 def _in_order(variants: list[dict[str, Any]], place: int) -> tuple[Line, list[Line], list[Line], list[Line]]:
@@ -64,39 +53,27 @@ def _in_order(variants: list[dict[str, Any]], place: int) -> tuple[Line, list[Li
     )
 
 
-def _headline(changed: list[Line]) -> str:
-    says = "The same seed and the same failure, with one thing changed at a time"
-    if changed and changed[0][1]["helps"]:
-        name, case = changed[0]
-        return (
-            f"{says}. What helps most: <b>{escape(name)}</b>. "
-            f"{escape(case['difference'][0].upper() + case['difference'][1:])}."
-        )
-    return f"{says}: no change helps."
+def _best(changed: list[Line]) -> dict[str, str] | None:
+    """The change that helps most; None when none helps."""
+    if not changed or not changed[0][1]["helps"]:
+        return None
+    name, case = changed[0]
+    return {"name": name, "difference": case["difference"][0].upper() + case["difference"][1:]}
 
 
-def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> str:
+def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> dict[str, Any]:
     name, case = line
-    figures, cells = case["figures"], []
-    for place, column in enumerate(columns):
-        value = None if figures is None else figures[column["name"]]
-        bar = (
-            (
-                f'<span class="track" aria-hidden="true"><span class="bar" '
-                f'style="width:{100 * value / most:.0f}%"></span></span>'
-            )
-            if place == 0 and figures
-            else ""
-        )
-        cells.append(f"<td>{_figure(value, column['unit'])}{bar}</td>")
-    words = "as it ran" if kind == "real" else case["difference"]
-    mark = f' class="{kind}"' if kind else ""
-    assumes = f" <small>({escape(case['assumes'])})</small>" if case["assumes"] else ""
-    return (
-        f"<tr{mark}><th "
-        f'scope="row">{escape(name).replace(" ms", "&nbsp;ms")}{assumes}</th>{"".join(cells)}<td '
-        f'class="left words">{escape(words)}</td></tr>'
-    )
+    figures = case["figures"]
+    values = [None if figures is None else figures[column["name"]] for column in columns]
+    return {
+        "kind": kind,
+        # a number stays on one line with its unit
+        "name": name.replace(" ms", "\u00a0ms"),
+        "assumes": case["assumes"],
+        "figures": [_figure(value, column["unit"]) for value, column in zip(values, columns, strict=True)],
+        "share": f"{100 * values[0] / most:.0f}" if figures else None,
+        "words": "as it ran" if kind == "real" else case["difference"],
+    }
 
 
 def _figure(value: int | None, unit: str) -> str:

@@ -8,15 +8,23 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
 from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES as CAUSES
+from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import chart, section, table
 from spark_reports.html.replay import replay
 from spark_reports.html.squares import squares
+from spark_reports.html.templates import render
 from spark_reports.html.what_if import what_if
 from spark_reports.protocols.emqx.html import charts as group_charts
 from spark_reports.protocols.emqx.html.words import event_words
 from spark_reports.protocols.manifest import Figure, Heading
+
+TEMPLATES = "protocols/emqx/html/templates"
+FIGURE = ("value", "unit", "words", "kind")
+BALANCE_PX = 300
 
 
 def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
@@ -134,34 +142,13 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
 
 def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> str:
     """The sentence that everything below proves."""
-    name, tag = escape(group["name"]), "h1" if alone else 'h1 class="part-title"'
-    lost = (
-        f'<span class="harm">{plural(group["lost"], "message was", "messages were")} lost</span>'
-        if group["lost"]
-        else "<b>none</b> were lost"
-    )
-    idle = (
-        f"; its stream was unassigned for <b>{span(group['unowned_us'])}</b>"
-        if group["unowned_us"] and group["streams"] == 1
-        else ""
-    )
-    shares = (
-        f"{plural(group['sessions'], 'session', 'sessions')} shared "
-        f"{plural(group['streams'], 'stream', 'streams')} of {escape(group['filter'])}"
-    )
-    told = (
-        f"{plural(group['published'], 'message', 'messages')} published, "
-        f"{plural(group['delivered'], 'delivery', 'deliveries')}"
-    )
-    leaders = f" Its leader changed {_times(group['leader_changes'])}." if group["leader_changes"] else ""
-    leaders += (
-        f" Two sessions held one stream at once, {_times(group['two_readers'])}."
-        if group["two_readers"]
-        else ""
-    )
-    return (
-        f"<{tag}>{name} got {_twice(group['messages_twice'])}, {lost}{idle}.</{tag.split()[0]}><p "
-        f'class="dek">{escape(run["title"])}: {shares}; {told}.{leaders}</p>'
+    return render(
+        f"{TEMPLATES}/headline.html",
+        run=run,
+        group=group,
+        alone=alone,
+        leader_changes=_times(group["leader_changes"]),
+        two_readers=_times(group["two_readers"]),
     )
 
 
@@ -212,30 +199,18 @@ def six_figures(group: dict[str, Any]) -> str:
             "harm" if group["two_readers_us"] else "zero",
         ),
     ]
-    parts = "".join(
-        (
-            f"<div "
-            f'class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if unit else ""}</dd></div>'
-        )
-        for value, unit, words, kind in told
-    )
     also = [
         (f"{number(group['reordered'])} reordered", group["reordered"]),
         (f"{number(group['lost_qos0'])} lost of QoS 0", group["lost_qos0"]),
         (f"{number(group['waiting'])} not read at the end", group["waiting"]),
     ]
     happened = ", ".join(words for words, count in also if count)
-    halves = (
-        (
-            f"Hand-overs: p50 <b>{span(group['handover_us']['p50'])}</b>, p95 "
-            f"<b>{span(group['handover_us']['p95'])}</b>."
-        )
-        if group["handovers"] > 2
-        else ""
-    )
-    return (
-        f'<dl class="figures">{parts}</dl><p class="more">{f"Also {happened}." if happened else ""} '
-        f"{halves}</p>"
+    return render(
+        f"{TEMPLATES}/figures.html",
+        figures=[dict(zip(FIGURE, one, strict=True)) for one in told],
+        also=f"Also {happened}." if happened else "",
+        handovers=group["handovers"],
+        handover_us=group["handover_us"],
     )
 
 
@@ -260,48 +235,38 @@ def causes(run: dict[str, Any], group: dict[str, Any]) -> str:
     """One row of squares a cause, with a worked example."""
     if not group["causes"]:
         return ""
-    shown = []
-    for one in sorted(group["causes"], key=lambda one: -one["duplicates"]):
-        heading, says = CAUSES[one["cause"]]
-        example = one["example"]
-        name = escape(message_name(example["producer"], example["sequence_id"]))
-        when = (
-            f"at {_at(run, one['first_us'])}"
-            if one["first_us"] == one["last_us"]
-            else f"from {_at(run, one['first_us'])} to {_at(run, one['last_us'])}"
-        )
-        worked = (
-            f"For example {name}: acknowledged by {escape(example['ack_client'])} at "
-            f"{_at(run, example['ack_us'])}, delivered to {escape(example['client'])} at "
-            f"{_at(run, example['at_us'])}."
-        )
-        roles = (
-            ("acknowledged", example["ack_seq"]),
-            ("deciding event", example["decided_seq"]),
-            ("delivered", example["seq"]),
-        )
-        rows = ", ".join(f"{role} #{seq}" for role, seq in roles if seq is not None)
-        shown.append(
-            f"<div "
-            f'class="cause"><b>{number(one["duplicates"])}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} '
-            f"Delivered {when}. {worked}</p>"
-            f"{squares({group['name']: one['duplicates']}, [group['name']])}<div "
-            f'class="ids">rows of the trace: {rows}</div></div></div>'
-        )
-    none = [CAUSES[name][0].lower() for name, count in group["by_cause"].items() if not count]
-    if none:
-        shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
-    return section(
-        "Causes of the duplicates",
-        (
-            "One square is one delivery of an already acknowledged message. Each has exactly one cause, so the "
-            "causes add up to the total."
-        ),
-        "".join(shown),
+    return render(
+        f"{TEMPLATES}/causes.html",
+        run=run,
+        says="One square is one delivery of an already acknowledged message. Each has exactly one cause, so "
+        "the causes add up to the total.",
+        causes=[
+            _one_cause(group, one) for one in sorted(group["causes"], key=lambda one: -one["duplicates"])
+        ],
+        absent=[CAUSES[name][0].lower() for name, count in group["by_cause"].items() if not count],
     )
 
 
-def _readers(group: dict[str, Any], chart: str) -> str:
+def _one_cause(group: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
+    heading, says = CAUSES[one["cause"]]
+    example = one["example"]
+    rows = (
+        ("acknowledged", example["ack_seq"]),
+        ("deciding event", example["decided_seq"]),
+        ("delivered", example["seq"]),
+    )
+    return {
+        **one,
+        "count": one["duplicates"],
+        "heading": heading,
+        "says": says,
+        "name": message_name(example["producer"], example["sequence_id"]),
+        "squares": Markup(squares({group["name"]: one["duplicates"]}, [group["name"]])),
+        "rows": [(role, seq) for role, seq in rows if seq is not None],
+    }
+
+
+def _readers(group: dict[str, Any], name: str) -> str:
     few = (
         f" The {len(group['streams_told'])} of {number(group['streams'])} streams with the longest unassigned or shared time."
         if group["streams"] > len(group["streams_told"])
@@ -315,11 +280,8 @@ def _readers(group: dict[str, Any], chart: str) -> str:
         )
         for one in group["streams_told"]
     )
-    height = group_charts.readers_height(group)
-    return (
-        f'<section><h2>Leases of each stream</h2><p>{says}</p><figure><div class="chart" '
-        f'style="height:{height}px" data-chart="{chart}" role="img" '
-        f'aria-label="{escape(words)}"></div></figure></section>'
+    return chart(
+        "Leases of each stream", says, name, label=words, height_px=group_charts.readers_height(group)
     )
 
 
@@ -347,7 +309,7 @@ def _streams(group: dict[str, Any]) -> str:
     )
 
 
-def _balance(group: dict[str, Any], chart: str) -> str:
+def _balance(group: dict[str, Any], name: str) -> str:
     told = group["balance"]
     says = "Streams leased to each session over time; bottom: unassigned streams."
     if len(told["sessions"]) > group_charts.LINES_MOST:
@@ -356,14 +318,10 @@ def _balance(group: dict[str, Any], chart: str) -> str:
             f"over time; bottom: unassigned streams."
         )
     words = "; ".join(
-        f"{name}: at most {max(counts)}, {counts[-1]} at the end"
-        for name, counts in list(told["sessions"].items())[: group_charts.LINES_MOST]
+        f"{client}: at most {max(counts)}, {counts[-1]} at the end"
+        for client, counts in list(told["sessions"].items())[: group_charts.LINES_MOST]
     )
-    return (
-        f'<section><h2>Streams per session</h2><p>{says}</p><figure><div class="chart" '
-        f'style="height:300px" data-chart="{chart}" role="img" '
-        f'aria-label="{escape(words)}"></div></figure></section>'
-    )
+    return chart("Streams per session", says, name, label=words, height_px=BALANCE_PX)
 
 
 def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> str:
@@ -396,31 +354,12 @@ def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> str:
 
 
 def _stories(group: dict[str, Any]) -> str:
-    parts = []
-    for one in group["causes"]:
-        example = one["example"]
-        name = escape(message_name(example["producer"], example["sequence_id"]))
-        lines = "".join(_line(row, row["seq"] == example["seq"]) for row in one["story"])
-        parts.append(
-            f'<p><b>{name}</b>: {escape(CAUSES[one["cause"]][0].lower())}.</p><ol class="chain">{lines}</ol>'
-        )
-    return (
-        section(
-            "Single messages, publish to duplicate",
-            (
-                "The first duplicate of each cause, with what its readers and leaders did in between. #n is the row "
-                "of the trace."
-            ),
-            "".join(parts),
-        )
-        if parts
-        else ""
-    )
-
-
-def _line(row: dict[str, Any], last: bool) -> str:
-    kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
-    return (
-        f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span '
-        f'class="seq">#{row["seq"]}</span><span>{escape(event_words(row) + (", a duplicate" if last else ""))}</span></li>'
+    chosen = [
+        message(one["example"], CAUSES[one["cause"]][0].lower(), one["story"], event_words)
+        for one in group["causes"]
+    ]
+    return messages(
+        "The first duplicate of each cause, with what its readers and leaders did in between. #n is the row of "
+        "the trace.",
+        chosen,
     )

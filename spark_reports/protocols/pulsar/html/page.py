@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
-from spark_reports.html.numbers import number, plural, span
-from spark_reports.html.parts import chart, scrolling
+from spark_reports.html.numbers import plural
+from spark_reports.html.parts import chart
 from spark_reports.html.replay import replay
+from spark_reports.html.templates import render
 from spark_reports.html.what_if import what_if
 from spark_reports.protocols.manifest import Figure, Heading
 from spark_reports.protocols.pulsar.assemble import DETAILED_MOST
 from spark_reports.protocols.pulsar.html import charts, migration, quiet_runs, sections
 from spark_reports.protocols.pulsar.html.comparison import comparison
+from spark_reports.protocols.pulsar.html.sections import TEMPLATES
 
 KIND = "Failover report"
 
@@ -66,32 +67,7 @@ def _overview(pairs: list[tuple[dict, dict]]) -> str:
     if not pairs:
         return ""
     twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
-    head = (
-        f"<h1>{plural(len(pairs), 'failover', 'failovers')} delivered <span "
-        f'class="harm">{plural(twice, "message", "messages")} twice</span> and lost '
-        f"<b>{number(lost) if lost else 'none'}</b>.</h1>"
-    )
-    rows = "".join(
-        f"<tr><td>{escape(run['scenario'])}</td><td "
-        f'class="left">{escape(failover["subscription"])}</td><td '
-        f'class="left">{escape(failover["from"])} → {escape(failover["to"])}</td>'
-        f"<td>{failover['at_us'] / 1e6:.3f}</td><td "
-        f'class="{"harm" if failover["duplicates"] else "none"}">{number(failover["duplicates"])}</td>'
-        f"<td>{number(failover['redeliveries'])}</td><td>{number(failover['stranded'])}</td><td "
-        f'class="{"harm" if failover["lost"] else "none"}">{number(failover["lost"])}</td>'
-        f"<td>{span(failover['outage_us'])}</td></tr>"
-        for run, failover in pairs
-    )
-    return (
-        head
-        + "<section><h2>Every failover</h2>"
-        + scrolling(
-            '<table><thead><tr><th>run</th><th class="left">subscription</th><th '
-            'class="left">moved</th><th>at, s</th>'
-            f"<th>duplicates</th><th>redelivered</th><th>not replicated</th><th>lost</th><th>delivery gap</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
-        + "</section>"
-    )
+    return render(f"{TEMPLATES}/failovers.html", pairs=pairs, twice=twice, lost=lost)
 
 
 def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:

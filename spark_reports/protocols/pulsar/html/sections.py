@@ -9,92 +9,52 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
+from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
 from spark_reports.html.parts import section, table
 from spark_reports.html.squares import squares
+from spark_reports.html.templates import render
 from spark_reports.protocols.pulsar.html.words import CAUSES, LOSSES, event_words
+
+TEMPLATES = "protocols/pulsar/html/templates"
+FIGURE = ("value", "unit", "words", "kind")
 
 
 def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
     """The sentence that everything below proves."""
-    source, target = escape(failover["from"]), escape(failover["to"])
     failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
-    begin = f"{source} failed. " if failed else f"{escape(failover['subscription'])} left {source}. "
-    twice = (
-        f'<span class="harm">{plural(failover["duplicates"], "message", "messages")} twice</span>'
-        if failover["duplicates"]
-        else "<b>no message twice</b>"
-    )
-    stranded = _stranded(failover)
-    lost = (
-        "<b>none</b> were lost"
-        if not failover["lost"]
-        else (
-            f'<span class="harm">{number(failover["lost"])} {"was" if failover["lost"] == 1 else "were"} '
-            f"lost</span>"
-        )
-    )
-    tag = "h1" if alone else 'h1 class="part-title"'
-    moved = (
-        f"Subscription {escape(failover['subscription'])} moved from {source} to {target} at "
-        f"{seconds(failover['at_us'])} s ({escape(failover['mode'])})."
-    )
-    if failover["source_ended_us"] < failover["at_us"]:
-        moved = f"{source} failed at {seconds(failover['source_ended_us'])} s. " + moved
-    first = (
-        "No message was delivered there afterwards."
-        if failover["first_delivery_us"] is None
-        else f"The first delivery there came at {seconds(failover['first_delivery_us'])} s."
-    )
-    return (
-        f"<{tag}>{begin}{target} delivered {twice}, {stranded}, {lost}.</{tag.split()[0]}><p "
-        f'class="dek">{escape(run["title"])}. {moved} {first}</p>'
-    )
-
-
-def _stranded(failover: dict[str, Any]) -> str:
-    """What was processed at the source before the move is no harm, though the target never had it."""
-    unread = failover["stranded_unprocessed"]
-    if not unread:
-        return "<b>no unread message</b> was left unreplicated"
-    return f"<b>{number(unread)}</b> unread {'was' if unread == 1 else 'were'} not replicated"
+    return render(f"{TEMPLATES}/headline.html", run=run, one=failover, alone=alone, failed=failed)
 
 
 def figures(failover: dict[str, Any]) -> str:
     """The six figures."""
-    told = [
+    not_replicated = (
+        f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
+        if failover["stranded"]
+        else "not replicated"
+    )
+    shown = [
         (number(failover["duplicates"]), "", "duplicates", "harm" if failover["duplicates"] else "zero"),
         (number(failover["redeliveries"]), "", "redelivered", "" if failover["redeliveries"] else "zero"),
         (
             number(failover["stranded"]),
             "",
-            f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
-            if failover["stranded"]
-            else "not replicated",
+            not_replicated,
             "harm" if failover["stranded_unprocessed"] else "zero",
         ),
         (number(failover["lost"]), "", "lost", "harm" if failover["lost"] else "zero"),
         (*_span_figure(failover["outage_us"]), "delivery gap", ""),
         (*_drained_figure(failover), ""),
     ]
-    parts = "".join(
-        (
-            f"<div "
-            f'class="{kind}"><dt>{words}</dt><dd>{value}{f"<small>{unit}</small>" if value != "–" and unit else ""}</dd></div>'
-        )
-        for value, unit, words, kind in told
+    return render(
+        f"{TEMPLATES}/figures.html",
+        figures=[dict(zip(FIGURE, one, strict=True)) for one in shown],
+        also=_also(failover),
+        duplicates=failover["duplicates"],
+        window=failover["dedup_window"],
     )
-    window = failover["dedup_window"]
-    remember = (
-        ""
-        if not failover["duplicates"]
-        else (
-            f"An idempotent consumer would have had to remember "
-            f"<b>{plural(window['messages'], 'id', 'ids')}</b>, or <b>{span(window['us'])}</b>, to drop every "
-            f"duplicate."
-        )
-    )
-    return f'<dl class="figures">{parts}</dl><p class="more">{_also(failover)} {remember}</p>'
 
 
 def _drained_figure(failover: dict[str, Any]) -> tuple[str, str, str]:
@@ -139,59 +99,38 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
     """One row of squares a cause, with a worked example."""
     if not failover["duplicates"]:
         return ""
-    shown = []
-    for name, count in sorted(failover["by_cause"].items(), key=lambda pair: -pair[1]):
-        if not count:
-            continue
-        example = failover["examples"].get(name)
-        x = example["x"] if example else failover["from"]
-        heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
-        shown.append(
-            f'<div class="cause"><b>{number(count)}</b><div><h3>{escape(heading)}</h3><p>{escape(says)} '
-            f"{_worked(example, failover['to'])}</p>{squares(failover['by_origin'][name], run['clusters'])}{_rows_named(example)}</div></div>"
-        )
-    none = [
-        CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower()
-        for name, count in failover["by_cause"].items()
-        if not count
-    ]
-    shown.append(f'<div class="cause none"><b>0</b><span>{escape(" · ".join(none))}</span></div>')
-    return section(
-        "Causes of the duplicates",
-        "One square is one message. Each duplicate has exactly one cause, so the causes add up to the total.",
-        "".join(shown),
+    by_count = sorted(failover["by_cause"].items(), key=lambda pair: -pair[1])
+    return render(
+        f"{TEMPLATES}/causes.html",
+        says="One square is one message. Each duplicate has exactly one cause, so the causes add up to the "
+        "total.",
+        causes=[_cause(run, failover, name, count) for name, count in by_count if count],
+        absent=[
+            CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower()
+            for name, count in failover["by_cause"].items()
+            if not count
+        ],
+        to=failover["to"],
     )
 
 
-def _worked(example: dict[str, Any] | None, to: str) -> str:
-    if example is None:
-        return ""
-    name = escape(message_name(example["producer"], example["sequence_id"]))
-    told = (
-        f"For example {name}: acknowledged at {escape(example['x'])} at {seconds(example['ack_us'])} s, "
-        f"delivered at {escape(to)} at {seconds(example['at_us'])} s."
-    )
-    if example.get("evidence"):
-        told += (
-            f" Deciding event, at {seconds(example['evidence']['at_us'])} s: "
-            f"{escape(event_words(example['evidence']))}."
-        )
+def _cause(run: dict[str, Any], failover: dict[str, Any], name: str, count: int) -> dict[str, Any]:
+    example = failover["examples"].get(name)
+    x = example["x"] if example else failover["from"]
+    heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
+    told = {"count": count, "heading": heading, "says": says, "example": example, "rows": []}
+    told["squares"] = Markup(squares(failover["by_origin"][name], run["clusters"]))
+    if example:
+        evidence = example.get("evidence")
+        told["name"] = message_name(example["producer"], example["sequence_id"])
+        told["deciding"] = event_words(evidence) if evidence else None
+        rows = [
+            ("acknowledged", example["ack_seq"]),
+            ("delivered", example["seq"]),
+            ("deciding event", example.get("evidence_seq")),
+        ]
+        told["rows"] = [(role, seq) for role, seq in rows if seq is not None]
     return told
-
-
-def _rows_named(example: dict[str, Any] | None) -> str:
-    if example is None:
-        return ""
-    rows = [
-        ("acknowledged", example["ack_seq"]),
-        ("delivered", example["seq"]),
-        ("deciding event", example.get("evidence_seq")),
-    ]
-    return (
-        '<div class="ids">rows of the trace: '
-        + ", ".join(f"{role} #{seq}" for role, seq in rows if seq is not None)
-        + "</div>"
-    )
 
 
 def losses(failover: dict[str, Any]) -> str:
@@ -344,36 +283,13 @@ def keys(failover: dict[str, Any]) -> str:
 
 
 def stories(failover: dict[str, Any]) -> str:
-    """A few messages from start to finish."""
-    told = failover.get("stories") or []
-    parts = []
-    for story in told:
-        name = escape(message_name(story["producer"], story["sequence_id"]))
-        key = "" if story["key"] is None else f" (key {story['key']})"
-        lines = "".join(_line(row, row["seq"] == story["seq"]) for row in story["rows"])
-        parts.append(
-            f"<p><b>{name}</b>{key}: "
-            f"{escape(CAUSES[story['cause']][0].format(to=failover['to'], x=failover['from']).lower())}.</p><ol "
-            f'class="chain">{lines}</ol>'
-        )
-    return (
-        section(
-            "Single messages, publish to duplicate",
-            "The last duplicate of each of the first keys above. #n is the row of the trace.",
-            "".join(parts),
-        )
-        if parts
-        else ""
-    )
-
-
-def _line(row: dict[str, Any], last: bool) -> str:
-    kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
-    words = event_words(row) + (", a duplicate" if last else "")
-    return (
-        f'<li class="{kind}"><time>{seconds(row["at_us"])}</time><span '
-        f'class="seq">#{row["seq"]}</span><span>{escape(words)}</span></li>'
-    )
+    """A few messages from their publish to the duplicate."""
+    words = {"to": failover["to"], "x": failover["from"]}
+    chosen = [
+        message(story, CAUSES[story["cause"]][0].format(**words).lower(), story["rows"], event_words)
+        for story in failover.get("stories") or []
+    ]
+    return messages("The last duplicate of each of the first keys above. #n is the row of the trace.", chosen)
 
 
 def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:

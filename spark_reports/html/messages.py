@@ -1,0 +1,36 @@
+"""Single messages from their publish to a duplicate delivery, row by row of the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from spark_reports.html.numbers import message_name
+from spark_reports.html.templates import render
+
+
+def message(
+    told: dict[str, Any], cause: str, rows: list[dict[str, Any]], clause: Callable[[dict[str, Any]], str]
+) -> dict[str, Any]:
+    """One message for `messages`.
+
+    `told` has producer, sequence_id, seq (of the duplicate) and perhaps key; `clause` words a row.
+    """
+    key = told.get("key")
+    return {
+        "name": message_name(told["producer"], told["sequence_id"]),
+        "key": "" if key is None else f" (key {key})",
+        "cause": cause,
+        "rows": [_row(row, row["seq"] == told["seq"], clause(row)) for row in rows],
+    }
+
+
+def messages(says: str, chosen: list[dict[str, Any]]) -> str:
+    """The section; "" without any message. `says` is plain."""
+    return render("html/templates/messages.html", says=says, messages=chosen) if chosen else ""
+
+
+def _row(row: dict[str, Any], last: bool, words: str) -> dict[str, Any]:
+    kind = "harm" if last else "" if row["type"].startswith("message.") else "protocol"
+    words += ", a duplicate" if last else ""
+    return {"kind": kind, "at_us": row["at_us"], "seq": row["seq"], "words": words}

@@ -1,0 +1,48 @@
+"""The report's templates: shipped whole, found in the archive, escaping what they are given."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from script.support.package import ROOT, make_package, package_files
+from spark_reports.html.templates import ENVIRONMENT, render
+
+FROM_THE_ARCHIVE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import spark_reports
+from spark_reports.html.templates import render
+assert spark_reports.__file__.startswith(sys.argv[1]), spark_reports.__file__
+print(render("html/templates/section.html", title="a < b", says="c", body="d"))
+"""
+
+
+def test_every_template_is_in_the_package_and_has_no_fault_of_syntax() -> None:
+    templates = sorted(path for path in package_files() if path.suffix == ".html")
+    assert templates == sorted((ROOT / "spark_reports").rglob("*.html")) and templates
+    for path in templates:
+        ENVIRONMENT.get_template(path.relative_to(ROOT / "spark_reports").as_posix())
+
+
+def test_templates_are_read_from_the_archive_that_spark_submit_ships(tmp_path: Path) -> None:
+    package = make_package(tmp_path / "failover_lab.zip")
+    answer = subprocess.run(
+        [sys.executable, "-I", "-c", FROM_THE_ARCHIVE, str(package)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "<h2>a &lt; b</h2>" in answer.stdout, answer.stderr
+
+
+def test_plain_values_are_escaped_and_a_missing_one_is_an_error() -> None:
+    assert "<script>" not in render("html/templates/section.html", title="<script>", says="<script>", body="")
+    with pytest.raises(UndefinedError, match="body"):
+        render("html/templates/section.html", title="", says="")
