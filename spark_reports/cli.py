@@ -1,6 +1,6 @@
 """The command line of reports, the same for `python -m spark_reports` and for spark-submit.
 
-Exit codes: 0; 2 bad input or no Java, in words on standard error; 3 internal error.
+Exit codes: 0; 2 bad input or no Java, with a message on standard error; 3 internal error.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from spark_reports.session import QUICK, QUICK_ROWS_MOST, JavaMissing, open_sess
 
 
 class Spoken:
-    """Progress as lines on standard error."""
+    """Prints progress as lines on standard error."""
 
     def __init__(self, quiet: bool) -> None:
         self.quiet = quiet
 
     def step(self, number: int, of: int, name: str) -> None:
-        """Say the step."""
+        """Print the step."""
         if not self.quiet:
             print(f"step {number} of {of}: {name}", file=sys.stderr, flush=True)
 
     def tasks(self, done: int, of: int) -> None:
-        """Too fine for lines."""
+        """Not printed: too many."""
 
     def cancel_wanted(self) -> bool:
         """Ctrl-C ends the process itself."""

@@ -1,6 +1,6 @@
 """Progress of a report and its end before time: step n of m by name, tasks done of the running stage.
 
-Rules: a classic session is asked through its status tracker, a Connect session tells a progress handler while
+Rules: a classic session is asked through its status tracker, a Connect session calls a progress handler while
 a query runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends
 the report between two steps.
 """
@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 WATCH_EVERY_S = 0.5
-"""Between looks at the status tracker and at the wish to cancel: a cancel takes effect within 2 s."""
+"""Between polls of the status tracker and of the cancel mark: a cancel takes effect within 2 s."""
 
 
 class Cancelled(Exception):
-    """The person who asked for the report does not want it any more."""
+    """The report was cancelled."""
 
 
 class Silent:
-    """Progress for nobody."""
+    """Ignores progress and never cancels."""
 
     def step(self, number: int, of: int, name: str) -> None:
         """Step `number` of `of` begins."""
@@ -34,7 +34,7 @@ class Silent:
 
 
 class Watch:
-    """Runs a report's steps, and beside them a thread that tells progress and cancels the job group when
+    """Runs a report's steps, and beside them a thread that reports progress and cancels the job group when
     asked.
     """
 
@@ -66,7 +66,7 @@ class Watch:
             self.spark.removeTag(self.group)
 
     def run(self, steps: list[tuple[str, Callable[[], None]]]) -> None:
-        """The steps in order. Raises Cancelled when somebody asked for that, whatever Spark made of it."""
+        """The steps in order. Raises Cancelled when the report was cancelled, whatever error Spark raised."""
         for number, (name, step) in enumerate(steps, start=1):
             self._raise_if_cancelled()
             self.listener.step(number, len(steps), name)

@@ -61,8 +61,8 @@ def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
 
 
 def _whole(path: Path, meta: dict[str, Any]) -> dict[str, Any]:
-    """The run of a file that ends with its last row: lines that were cut off are missed by nobody else
-    (Parquet's footer comes last).
+    """The run of a file that ends with its last row: no other reader notices missing lines (Parquet
+    fails without its footer).
     """
     if path.suffix == ".jsonl" and meta["rows"]:
         with path.open("rb") as lines:
@@ -77,7 +77,7 @@ def _whole(path: Path, meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def unreadable(error: Exception) -> str | None:
-    """What is wrong, in words, where an error of Spark's says that it could not read a file; else None."""
+    """A message for an error in which Spark could not read a file; None for other errors."""
     found = re.search(
         r"\[FAILED_READ_FILE[^\]]*\] Encountered error while reading file (\S+)\.\s", str(error)
     )

@@ -57,7 +57,7 @@ def find_java() -> str | None:
 
 
 def check_java() -> None:
-    """Raise JavaMissing, in words for the person at the page, unless a recent Java is there."""
+    """Raise JavaMissing, with a message for the page, unless a recent Java is there."""
     java = find_java()
     if java is None:
         raise JavaMissing(f"No Java was found. {JAVA_ADVICE}")
@@ -106,9 +106,7 @@ def open_session(
 
 
 def cut_for(spark: Any, rows: int) -> None:
-    """Let the session cut its work for a report on so many rows of traces: memory of a task does not grow
-    with them.
-    """
+    """Set the number of tasks for so many rows of traces, so that a task's memory stays bounded."""
     tasks = max(PARTITIONS_LEAST, -(-rows // ROWS_OF_A_TASK))
     spark.conf.set("spark.sql.files.minPartitionNum", str(tasks))
     context = getattr(spark, "_sc", None)  # absent on Connect

@@ -1,7 +1,7 @@
 """What would have helped, in a report: every variant of the run (`simulator.what_if`), run here and compared.
 
-Rules: in the driver, in slices between which a cancel is heard; only runs up to `ROWS_MOST` rows, since every
-variant is a whole run. The run as it was must give the trace's very digest, which is what makes the others
+Rules: in the driver, in slices between which the wish to cancel is checked; only runs up to `ROWS_MOST` rows,
+since every variant is a whole run. The unchanged run must give the trace's digest, which makes the others
 comparable.
 """
 
@@ -21,7 +21,7 @@ SLICE_EVENTS = 20_000
 
 def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """({"same_bytes", "note", "columns", "variants": as `simulator.what_if.beside` gives them}, the cases
-    of the run as it was); a note in words where nothing is compared.
+    of the run as it was); a note that says why where nothing is compared.
 
     `go_on` is called between slices and raises to stop.
     """

@@ -12,7 +12,7 @@ from typing import Any
 HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (
     f"var(--{name})" for name in ("harm", "harm-veil", "ink", "ink-2", "line-strong", "line", "proto")
 )
-"""Colours of `report.css`; the page puts its own values in when it draws, so that charts follow light,
+"""Colours of `report.css`; the page inserts its values when it draws, so that charts follow light,
 dark and paper.
 """
 

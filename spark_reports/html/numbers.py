@@ -38,7 +38,7 @@ def plural(count: int, one: str, many: str) -> str:
 
 
 def message_name(producer: str, sequence_id: int) -> str:
-    """A message as people write it."""
+    """A message's name: producer and sequence id."""
     return f"{producer}/{sequence_id}"
 
 

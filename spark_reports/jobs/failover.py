@@ -2,8 +2,8 @@
 
 `python -m spark_reports failover --trace PATH… --out DIR [--master URL]`
 
-Rules: each protocol of the traces has a part with steps of its own; steps by name, in order; between them,
-and inside Spark's jobs, a cancel is heard. Everything large stays in Spark.
+Rules: each protocol of the traces has a part with its own named steps, which run in order. Between steps,
+and inside Spark's jobs, the wish to cancel is checked. Everything large stays in Spark.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_reports.session import cut_for
 
 
 class FailoverReport:
-    """One report being made. `listener` hears of progress (`progress.Silent` says how)."""
+    """One report being made. `listener` receives progress, with the methods of `progress.Silent`."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class FailoverReport:
         ]
 
     def cut_for(self, inputs: list[TraceInput]) -> None:
-        """Let Spark cut its work for these traces."""
+        """Set how many tasks Spark makes of these traces."""
         cut_for(self.spark, sum(entry.meta["rows"] for entry in inputs))
 
     def go_on(self) -> None:
-        """Raise Cancelled when somebody wants it."""
+        """Raise Cancelled when the report was cancelled."""
         if self.listener.cancel_wanted():
             raise Cancelled
 

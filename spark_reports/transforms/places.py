@@ -1,7 +1,7 @@
-"""Positions and instants as single integers, and the words in which conditions on rows are said.
+"""Positions and instants as single integers, and conditions on rows.
 
 Rules: a place is `ledger * 2^32 + entry`, so places of one log compare as positions do; entry -1 is before
-the first. A row counts as earlier than another when its seq is smaller; instants are for people and for
+the first. A row counts as earlier than another when its seq is smaller; instants are for display and for
 latencies.
 """
 

@@ -1,7 +1,7 @@
 """`groups` of a report's run: every durable shared subscription with its figures, causes, streams and
 balance; plain values for `report.json`.
 
-Rules: names are those of `simulate --json` where it has them. Of the groups told at length, at most
+Rules: names are those of `simulate --json` where it has them. Of the groups described in full, at most
 `STREAMS_MOST` streams come to the driver with their readers, the most troubled first; curves are binned in
 Spark. A run of another protocol has no such part (None).
 """
@@ -29,15 +29,15 @@ SPANS_MOST = 100
 """Stretches of reading drawn of one stream."""
 OVERLAPS_MOST = 30
 TOLD_MOST = 8
-"""Groups told at length, as many as failovers."""
+"""Groups described in full, as many as failovers."""
 STORY_ROWS = 24
 
 Told = list[tuple[dict[str, Any], dict[str, Any]]]
-"""(run, group) of the groups that the page tells at length."""
+"""(run, group) of the groups that the page describes in full."""
 
 
 def add_groups(runs: list[dict[str, Any]], counting: GroupCounting) -> Told:
-    """Give every run its groups with their figures; the ones to be told at length."""
+    """Give every run its groups with their figures; returns those to be described in full."""
     figures = counting.figures()
     causes: dict[tuple[int, str], list[Any]] = defaultdict(list)
     for row in counting.cause_figures:
@@ -108,7 +108,7 @@ def add_readers(spark: SparkSession, told: Told, counting: GroupCounting) -> Non
 
 
 def leases_us(settings: dict[str, Any]) -> dict[str, int]:
-    """How long a leader waits for a reader's ping, and how long a reader that hears nothing from its
+    """How long a leader waits for a reader's ping, and how long a reader without an answer from its
     leader goes on.
     """
     leader, interval, timeout = (settings.get(name, SETTINGS[name].default) for name in LEASES)
@@ -144,7 +144,7 @@ def _overlap(row: Any) -> dict[str, Any]:
 
 
 def _balance(counts: dict[str, dict[int, tuple[int, int]]], bin_us: int, until_us: int) -> dict[str, Any]:
-    """At the end of each bin: how many streams each session reads, and how many nobody does."""
+    """At the end of each bin: streams leased to each session, and unassigned ones."""
     instants, _nothing = piled_up({}, bin_us, until_us)
     curves = {name: piled_up(flow, bin_us, until_us)[1] for name, flow in counts.items()}
     return {

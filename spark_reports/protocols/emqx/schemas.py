@@ -39,7 +39,7 @@ TOLD = StructType(
         for name in ("of_sequence_id", "from_seq", "to_seq", "decided_seq")
     ]
 )
-"""A message that came twice and is told as a story: `reader` had acknowledged it, `other` got it again."""
+"""A duplicate shown row by row: `reader` had acknowledged the message, `other` received it afterwards."""
 
 SESSIONS = StructType([StructField("run", LongType(), False), StructField("client", StringType(), False)])
 """Single sessions."""

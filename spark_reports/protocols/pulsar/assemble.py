@@ -15,11 +15,11 @@ from spark_reports.runs import run_of
 from spark_reports.transforms.places import LEDGER_STEP
 
 Told = list[tuple[dict[str, Any], dict[str, Any]]]
-"""(run, failover) of the failovers that the page tells at length."""
+"""(run, failover) of the failovers that the page describes in full."""
 
 STORIES_MOST = 3
 DETAILED_MOST = 8
-"""Failovers that are told at length; a job over many traces lists the others in its table."""
+"""Failovers that are described in full; a job over many traces lists the others in its table."""
 
 KEYS_MOST = 8
 
@@ -117,7 +117,7 @@ def _share(costs: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
-    """Consumers, and the worst keys, of the failovers told at length."""
+    """Consumers, and the worst keys, of the failovers described in full."""
     for run, failover in told:
         key = (run["run"], failover["failover_seq"])
         failover["consumers"] = [
@@ -160,9 +160,7 @@ def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
 
 
 def add_stories(told: Told, rows: list[Any]) -> None:
-    """Rows in words' reach: each example's evidence, and each chosen message from its publish to its last
-    delivery.
-    """
+    """Rows shown on the page: each example's evidence, and the chosen messages from publish to last delivery."""
     by_seq = {
         (row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None}
         for row in rows

@@ -1,8 +1,8 @@
 """The comparison of strategies in a report: the run made again under each, its traces counted by Spark
 beside the report's own.
 
-Rules: the runs are made in the driver, in slices between which a cancel is heard, and only for traces up to
-`ROWS_MOST` rows; what is counted is counted by the same Spark job, from trace files like any other.
+Rules: the runs are made in the driver, in slices between which the wish to cancel is checked, and only for
+traces up to `ROWS_MOST` rows. The same Spark job counts them, from trace files like any other.
 """
 
 from __future__ import annotations

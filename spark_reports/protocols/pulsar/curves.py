@@ -92,7 +92,7 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 
 def _filled(told: list[tuple[int, int | None]], bins: int, empty: int | None) -> list:
-    """The last value told up to each bin."""
+    """The last value recorded up to each bin."""
     values = dict(sorted(told, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1])))
     filled, last = [], empty
     for number in range(bins):

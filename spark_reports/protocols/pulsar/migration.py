@@ -1,7 +1,7 @@
 """`migrations` of a report's run: each tenant's move with its steps, what crossed the link, when clients
 came; plain values for `report.json`.
 
-Rules: only small rows come to the driver: one a step's change, cluster and client. A run in which nobody
+Rules: only small rows come to the driver: one a step's change, cluster and client. A run in which no tenant
 moves has an empty list.
 """
 

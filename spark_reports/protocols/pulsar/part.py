@@ -1,6 +1,6 @@
 """The part of a report about failovers: the runs of brokers in regions, counted from their traces.
 
-Rules: a part has steps by name, in order, and afterwards `runs`, what is told of each, and its judged
+Rules: a part has steps by name, in order, and afterwards `runs`, the values of each, and its judged
 deliveries.
 """
 
@@ -71,7 +71,7 @@ class FailoverPart:
         )
 
     def _run_strategies(self) -> None:
-        """The report's traces, and those of its run under each strategy: counted together, told apart."""
+        """The report's traces, and those of its run under each strategy: counted together, kept apart."""
         self.own = [entry.run for entry in self.inputs]
         if comparison.wanted(self.inputs, scenarios_of(self.inputs), self.job.compare):
             self.inputs += comparison.write_traces(
@@ -110,8 +110,8 @@ class FailoverPart:
         assemble.add_people(self.told, consumers, keys)
 
     def _choose_told(self) -> None:
-        """The failovers told at length, and the rows of their runs: what only they show is asked of those
-        rows alone.
+        """The failovers described in full, and the rows of their runs: what only they show is counted from
+        those rows alone.
         """
         self.told = [(run, failover) for run in self.runs for failover in run["failovers"]][
             : assemble.DETAILED_MOST

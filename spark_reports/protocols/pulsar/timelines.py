@@ -1,4 +1,4 @@
-"""Series of the failovers that a report tells at length: which spans and bins to ask Spark for, and what
+"""Series of the failovers that a report describes in full: which spans and bins to ask Spark for, and what
 comes of the answers.
 """
 

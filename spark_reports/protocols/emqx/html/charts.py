@@ -12,7 +12,7 @@ from spark_reports.html.charts import GREY, HARM, HARM_VEIL, INK, ORIGINS, axis,
 
 HATCHES = ("", "/", "x", "-")
 SESSIONS_MOST = len(HATCHES) * ORIGINS
-"""Sessions that can be told apart; the others are grey and have their names."""
+"""Sessions with a colour and hatching of their own; the others are grey and labelled."""
 LINES_MOST = 6
 """Sessions that have a line each; of more the chart shows most and least."""
 LEGEND_MOST = 8

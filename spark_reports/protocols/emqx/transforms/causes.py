@@ -1,8 +1,9 @@
-"""Why a message of a durable shared subscription came twice: the first of an ordered list that holds.
+"""Causes of duplicates in a durable shared subscription: the first of an ordered list that holds.
 
 Let G be the leader's decision to let the reader read from where it read, A the latest acknowledgement before
-the delivery, p the message's position. Of a lease only its furthest positions matter, so "somebody knew of a
-position past p" is "p is below the furthest one": one number a lease, however many duplicates it has.
+the delivery, p the message's position. Of a lease only its furthest positions matter: "another
+leader had recorded a position past p" is "p is below the furthest one". So a lease needs one number, however
+many duplicates it has.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ _TURNS = (
 
 
 def stories(rows: DataFrame, told: DataFrame) -> DataFrame:
-    """Rows of single messages, and what happened to their group and readers meanwhile: told's `number`,
+    """Rows of single messages, and what happened to their group and readers meanwhile: `number` of `told`,
     and the row's columns.
 
     `told`: run, number, of_group, of_producer, of_sequence_id, from_seq (the acknowledgement), to_seq (the

@@ -1,9 +1,9 @@
 """Every delivery of a durable shared subscription, judged, and what became of every message.
 
 Rules: the window is the whole run and every delivery of a message after its first is judged: a duplicate when
-somebody had acknowledged the message before, else a redelivery. So first deliveries, duplicates and
+a session had acknowledged the message before, else a redelivery. So first deliveries, duplicates and
 redeliveries add up. What was stored before its group begins is not the group's, nor what was stored when it
-was destroyed, but where somebody got it.
+was destroyed, but where a session received it.
 """
 
 from __future__ import annotations

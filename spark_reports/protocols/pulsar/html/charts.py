@@ -111,7 +111,7 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
 
 
 def _whole(told: list[dict], cluster: str) -> dict[str, Any]:
-    """Ticks at whole deliveries: nought, the highest bar, and no half of one."""
+    """Ticks at whole deliveries: 0, half of the highest bar rounded down, and the highest bar."""
     by_bin: dict[int, int] = {}
     for entry in told:
         if entry["cluster"] == cluster:

@@ -28,7 +28,7 @@ def quiet(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> str:
-    """Those of `runs` that had no failover, at length; `alone`: the page is about this one run."""
+    """Those of `runs` that had no failover, in full; `alone`: the page is about this one run."""
     told = quiet(runs)
     return "".join(_article(run, alone) for run in told[:DETAILED_MOST])
 

@@ -31,7 +31,7 @@ CAUSES = (
     "after_newest_snapshot",
 )
 SYNC_CAUSES = ("sync_in_flight", "after_last_sync")
-"""Of subscriptions with acknowledgement-state sync only, and told of runs whose family may have such."""
+"""Of subscriptions with acknowledgement-state sync only, and counted in runs whose family may have such."""
 SYNC_FAMILY = "tenant-migration"
 DUPLICATE = [*FAILOVER, "producer", "sequence_id"]
 

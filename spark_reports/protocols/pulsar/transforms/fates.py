@@ -1,5 +1,5 @@
-"""What became of every message in a failover: stranded, lost and why, expired, skipped, and when the
-target had caught up.
+"""Each message of a failover: not replicated (stranded), lost and why, expired or skipped, and when the
+target's cursor had covered it.
 
 Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what was
 not yet there when a consumer or a person opened its cursor in some cluster; an Update that opens one promises
@@ -58,7 +58,7 @@ TOLD = ("update", "acknowledgement-sync", "migration")
 
 
 def opened(marks: DataFrame, scopes: DataFrame) -> DataFrame:
-    """Where consumers or people opened the subscription's cursors by the window's end: FAILOVER, topic,
+    """Where consumers or operators opened the subscription's cursors by the window's end: FAILOVER, topic,
     cluster, opened_mark, opened_bit.
 
     Each such cluster has a bit of its own within its failover and topic, so that sets of clusters are

@@ -1,4 +1,4 @@
-"""Tenants on the move: each migration's rows, what was copied and told each way, and when clients left and
+"""Tenant migrations: each migration's rows, messages and ack state sent each way, and when clients left and
 came.
 
 Rules: a migration begins with `migration.started` and ends with the tenant's next one, else with the trace;

@@ -182,7 +182,7 @@ def stories(
     rows: DataFrame, messages: DataFrame, seqs: DataFrame, near_messages: Column, near_seqs: Column
 ) -> DataFrame:
     """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq):
-    what examples are told from.
+    what examples are made from.
 
     The conditions `near_…` hold for all of them and need no join, so that of a trace's file only the row
     groups around them are read.

@@ -29,7 +29,7 @@ def shadows(control: DataFrame) -> DataFrame:
 
 def steps(control: DataFrame) -> DataFrame:
     """Every move of a last confirmed entry: run, cluster, topic, seq, at_us, place, told (1 where a
-    replicator told of it).
+    replicator announced it).
     """
     added = F.col("type") == "shadow.added"
     return control.filter(is_type("shadow.added", "shadow.confirmed")).select(
@@ -145,8 +145,9 @@ def unseen_flow(sights: DataFrame, bins: DataFrame) -> DataFrame:
 
 
 def losses(rows: DataFrame) -> DataFrame:
-    """What nobody acknowledged any more: run, cluster, topic, subscription, reason, messages, first_us,
-    producer, sequence_id (of the first).
+    """Messages deleted before they were acknowledged, and not acknowledged later.
+
+    run, cluster, topic, subscription, reason, messages, first_us, producer, sequence_id (of the first).
     """
     message = ["run", "subscription", "producer", "sequence_id"]
     lost = rows.filter(is_type("message.lost")).select(

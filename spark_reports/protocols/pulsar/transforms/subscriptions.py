@@ -36,7 +36,7 @@ def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
 
 def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
     """Each consumer at the source before the failover: delivered, acknowledged, in hand, slowest
-    acknowledgement, came twice.
+    acknowledgement, were delivered as duplicates.
     """
     windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
     handled = rows.filter(is_type("message.delivered", "message.acknowledged"))

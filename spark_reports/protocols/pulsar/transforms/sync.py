@@ -1,8 +1,8 @@
-"""Acknowledgement-state sync: what X had told the target of each duplicate by X's end.
+"""Acknowledgement-state sync: which acks X had sent to the target of each duplicate by X's end.
 
 Rules: a request says whatever X's cursor covered when it was sent, so of all requests only a few decide, the
-tellings: the newest, and the last before each time that X's cursor forgot. What was said stands until a
-person resets X's cursor, or deletes it, and X has told so: requests from before that do not count.
+tellings: the newest, and the last before each time that X's cursor forgot. What was said stands until an
+operator resets X's cursor, or deletes it, and X has sent that: requests from before that do not count.
 """
 
 from __future__ import annotations
