@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.numbers import message_name
 from spark_reports.html.templates import render
 
@@ -25,9 +27,9 @@ def message(
     }
 
 
-def messages(says: str, chosen: list[dict[str, Any]]) -> str:
+def messages(says: str, chosen: list[dict[str, Any]]) -> Markup:
     """The section; "" without any message. `says` is plain."""
-    return render("html/templates/messages.html", says=says, messages=chosen) if chosen else ""
+    return render("html/templates/messages.html", says=says, messages=chosen) if chosen else Markup("")
 
 
 def _row(row: dict[str, Any], last: bool, words: str) -> dict[str, Any]:

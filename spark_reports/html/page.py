@@ -56,7 +56,7 @@ def page(report: dict[str, Any]) -> str:
         runs=runs,
         made_at=report["made_at"],
         made_by=report["made_by"],
-        body=[Markup(html) for html in body],
+        body=body,
         definitions=[term for protocol, _ in protocols for term in protocol.page.definitions],
         figures=[
             (name, _json(figure))

@@ -1,43 +1,67 @@
-"""What the report's sections are built of: a section, a table, a chart's place, and the frame in which a
-wide table scrolls.
+"""What the report's sections are built of: a section, a table, a chart's place, and marked words.
+
+Rules: `Markup` is HTML and everything else plain text, which is escaped.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
 from spark_reports.html.templates import render
 
-
-def section(title: str, says: str, body: str) -> str:
-    """`title` is plain, `says` and `body` are HTML."""
-    return render("html/templates/section.html", title=title, says=Markup(says), body=Markup(body))
+NOTHING = Markup("")
 
 
-def table(head: list[str], rows: list[list[str]], classes: list[str] | None = None, words: int = 1) -> str:
-    """Cells are HTML; the head is plain.
+def section(title: str, says: str, body: Markup = NOTHING) -> Markup:
+    """A heading, a sentence and what stands below."""
+    return render("html/templates/section.html", title=title, says=says, body=body)
 
-    `classes` mark rows; the first `words` columns are words and begin at the left.
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    classes: Sequence[str] | None = None,
+    words: int = 1,
+    kind: str = "",
+) -> Markup:
+    """A table in a frame of its own, which scrolls where the table is wide.
+
+    `classes` mark rows; the first `words` columns are words and begin at the left; `kind` is a class of the
+    whole.
     """
-    marked = [
-        (mark, [Markup(cell) for cell in row])
-        for mark, row in zip(classes or [""] * len(rows), rows, strict=True)
-    ]
-    return render("html/templates/table.html", head=head, rows=marked, words=words)
-
-
-def scrolling(content: str) -> str:
-    """HTML that scrolls in its own frame where it is wide, by keyboard too."""
-    return render("html/templates/scrolling.html", content=Markup(content))
+    marked = list(zip(classes or [""] * len(rows), rows, strict=True))
+    return render("html/templates/table.html", head=head, rows=marked, words=words, kind=kind)
 
 
 def chart(
     title: str, says: str, name: str, kind: str = "", label: str = "", height_px: int | None = None
-) -> str:
-    """A section in which Plotly draws the figure `name`; all values are plain.
+) -> Markup:
+    """A section in which Plotly draws the figure `name`.
 
     `kind` is a class with a height, unless `height_px` sets one. `label` says what the chart shows (default:
     its title).
     """
     values = {"title": title, "says": says, "name": name, "kind": kind, "height_px": height_px}
     return render("html/templates/chart.html", label=label or title, **values)
+
+
+def bold(text: object) -> Markup:
+    """A figure that a sentence is about."""
+    return Markup("<b>{}</b>").format(text)
+
+
+def harm(text: object) -> Markup:
+    """A figure of a sentence that is a loss or a duplicate."""
+    return Markup('<span class="harm">{}</span>').format(text)
+
+
+def harm_cell(text: object) -> Markup:
+    """A cell of a table that is a loss, a duplicate or a failure."""
+    return Markup('<span class="harm-text">{}</span>').format(text)
+
+
+def article(parts: Sequence[Markup], alone: bool) -> Markup:
+    """One subject of the page; `alone` when it is the only one."""
+    return render("html/templates/article.html", parts=[part for part in parts if part], alone=alone)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.templates import render
 
 
@@ -23,7 +25,7 @@ def replay_command(run: dict[str, Any]) -> str:
     return f'python -c "{code}"'
 
 
-def replay(run: dict[str, Any]) -> str:
+def replay(run: dict[str, Any]) -> Markup:
     """How to run it again: link or command line, and what identifies the run."""
     return render(
         "html/templates/replay.html",

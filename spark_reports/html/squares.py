@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from spark_reports.html.charts import region_colour, region_number
 from spark_reports.html.templates import render
 
@@ -21,7 +23,7 @@ COLUMNS, STEP_X, STEP_Y = 44, 19, 23
 """Squares in a row, and the distance between two, px."""
 
 
-def squares(by_origin: dict[str, int], clusters: list[str]) -> str:
+def squares(by_origin: dict[str, int], clusters: list[str]) -> Markup:
     """Messages by the region that wrote them, hue and shape as in the lab."""
     each = -(-sum(by_origin.values()) // SQUARES_MOST)
     place, origins = 0, []

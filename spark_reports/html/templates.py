@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from spark_reports.html.numbers import number, plural, seconds, size, span
 
@@ -23,6 +24,6 @@ ENVIRONMENT = Environment(
 ENVIRONMENT.filters.update(number=number, plural=plural, seconds=seconds, size=size, span=span)
 
 
-def render(template: str, /, **values: Any) -> str:
+def render(template: str, /, **values: Any) -> Markup:
     """HTML of a template, named by its path inside `spark_reports`; `Markup` values are HTML, others plain."""
-    return ENVIRONMENT.get_template(template).render(**values)
+    return Markup(ENVIRONMENT.get_template(template).render(**values))

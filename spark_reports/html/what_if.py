@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.numbers import number, span
 from spark_reports.html.templates import render
 
@@ -17,13 +19,13 @@ Line = tuple[str, dict[str, Any]]
 """A variant's name and the values of one case in it."""
 
 
-def what_if(run: dict[str, Any], place: int) -> str:
+def what_if(run: dict[str, Any], place: int) -> Markup:
     """The section about the run's case of this number, empty where nothing was run again."""
     told = run.get("what_if") or {}
     if told.get("note"):
         return render("html/templates/what_if.html", note=told["note"])
     if not told.get("variants"):
-        return ""
+        return Markup("")
     columns = told["columns"]
     real, changed, same, assumed = _in_order(told["variants"], place)
     kinds = (("real", [real]), ("", changed), ("same", same), ("assumed", assumed))

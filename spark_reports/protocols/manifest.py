@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from markupsafe import Markup
 from pyspark.sql import DataFrame
 
 from spark_reports.read import TraceInput
@@ -58,8 +59,8 @@ class PageParts:
     """
 
     heading: Callable[[list[Run], bool], Heading | None]
-    overview: Callable[[list[Run], bool], list[str]]
-    articles: Callable[[list[Run], bool], list[str]]
+    overview: Callable[[list[Run], bool], list[Markup]]
+    articles: Callable[[list[Run], bool], list[Markup]]
     figures: Callable[[list[Run]], list[Figure]]
     definitions: tuple[tuple[str, str], ...]
 

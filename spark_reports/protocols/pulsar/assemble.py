@@ -160,7 +160,7 @@ def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
 
 
 def add_stories(told: Told, rows: list[Any]) -> None:
-    """Rows shown on the page: each example's evidence, and the chosen messages from publish to last delivery."""
+    """Rows shown on the page: each example's evidence, the chosen messages up to their last delivery."""
     by_seq = {
         (row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None}
         for row in rows

@@ -5,15 +5,14 @@ Rules: a section without content is left out; numbers come ready from the report
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES as CAUSES
 from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
-from spark_reports.html.parts import chart, section, table
+from spark_reports.html.parts import NOTHING, article, bold, chart, harm, section, table
 from spark_reports.html.replay import replay
 from spark_reports.html.squares import squares
 from spark_reports.html.templates import render
@@ -33,13 +32,13 @@ def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
     return Heading(f"{pairs[0][1]['name']}, a shared subscription", "Report") if alone and pairs else None
 
 
-def overview(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """Every group, a line each; nothing when the page is about one alone."""
     pairs = _pairs(runs)
     return [] if alone and pairs else [_overview(pairs)]
 
 
-def articles(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """The groups described in full."""
     return [_article(*told, alone) for told in _detailed(runs)]
 
@@ -59,7 +58,7 @@ def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str
     return [(run, group, place) for place, (run, group) in pairs if "streams_told" in group]
 
 
-def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool) -> str:
+def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool) -> Markup:
     """One group from sentence to causal chain; `place` numbers it on the page."""
     parts = [
         headline(run, group, alone),
@@ -75,11 +74,7 @@ def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool
             _overlaps(run, group),
         ]
     parts += [_stories(group), replay(run)]
-    return (
-        f'<article class="{"" if alone else "part"}">'
-        + "\n".join(part for part in parts if part)
-        + "</article>"
-    )
+    return article(parts, alone)
 
 
 def _charts(run: dict[str, Any], group: dict[str, Any], place: int) -> list[tuple[str, dict[str, Any]]]:
@@ -92,22 +87,23 @@ def _charts(run: dict[str, Any], group: dict[str, Any], place: int) -> list[tupl
     ]
 
 
-def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
     """Every group of every run, a line each."""
     if not pairs:
-        return (
+        return Markup(
             '<h1>No group was declared.</h1><p class="dek">The trace holds no durable shared subscription, '
             "so there is nothing to judge.</p>"
         )
     twice, lost = (sum(group[name] for _, group in pairs) for name in ("messages_twice", "lost"))
-    head = (
-        f"<h1>{plural(len(pairs), 'group', 'groups')} got {_twice(twice)} and lost "
-        f"<b>{number(lost) if lost else 'none'}</b>.</h1>"
+    head = Markup("<h1>{} got {} and lost {}.</h1>").format(
+        plural(len(pairs), "group", "groups"),
+        harm(plural(twice, "message", "messages") + " twice") if twice else bold("no message twice"),
+        bold(number(lost) if lost else "none"),
     )
     rows = [
         [
-            escape(run["scenario"]),
-            escape(group["name"]),
+            run["scenario"],
+            group["name"],
             number(group["streams"]),
             number(group["sessions"]),
             number(group["published"]),
@@ -140,7 +136,7 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
     )
 
 
-def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> str:
+def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> Markup:
     """The sentence that everything below proves."""
     return render(
         f"{TEMPLATES}/headline.html",
@@ -152,14 +148,6 @@ def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> str:
     )
 
 
-def _twice(count: int) -> str:
-    return (
-        f'<span class="harm">{plural(count, "message", "messages")} twice</span>'
-        if count
-        else "<b>no message twice</b>"
-    )
-
-
 def _times(count: int) -> str:
     return {1: "once", 2: "twice"}.get(count, f"{number(count)} times")
 
@@ -168,7 +156,7 @@ def _span(us: int | None) -> str:
     return "–" if us is None else span(us)
 
 
-def six_figures(group: dict[str, Any]) -> str:
+def six_figures(group: dict[str, Any]) -> Markup:
     """The six figures."""
     told = [
         (
@@ -221,20 +209,19 @@ def _figure(us: int | None) -> tuple[str, str]:
     return (f"{us / 1000:.0f}", "ms") if us < 1_000_000 else (f"{us / 1_000_000:.2f}", "s")
 
 
-def _at(run: dict[str, Any], at_us: int) -> str:
-    """An instant; on the site a link to a lab of one's own that stands there."""
+def _at(run: dict[str, Any], at_us: int) -> Markup:
+    """An instant; on the site a link to a replay that opens there."""
     words = f"{seconds(at_us)} s"
-    return (
-        f'<a href="{escape(run["replay_url"])}?at_us={at_us}" target="_blank" rel="noopener">{words}</a>'
-        if run.get("replay_url")
-        else words
-    )
+    if not run.get("replay_url"):
+        return escape(words)
+    link = Markup('<a href="{}?at_us={}" target="_blank" rel="noopener">{}</a>')
+    return link.format(run["replay_url"], at_us, words)
 
 
-def causes(run: dict[str, Any], group: dict[str, Any]) -> str:
+def causes(run: dict[str, Any], group: dict[str, Any]) -> Markup:
     """One row of squares a cause, with a worked example."""
     if not group["causes"]:
-        return ""
+        return NOTHING
     return render(
         f"{TEMPLATES}/causes.html",
         run=run,
@@ -261,12 +248,12 @@ def _one_cause(group: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
         "heading": heading,
         "says": says,
         "name": message_name(example["producer"], example["sequence_id"]),
-        "squares": Markup(squares({group["name"]: one["duplicates"]}, [group["name"]])),
+        "squares": squares({group["name"]: one["duplicates"]}, [group["name"]]),
         "rows": [(role, seq) for role, seq in rows if seq is not None],
     }
 
 
-def _readers(group: dict[str, Any], name: str) -> str:
+def _readers(group: dict[str, Any], name: str) -> Markup:
     few = (
         f" The {len(group['streams_told'])} of {number(group['streams'])} streams with the longest unassigned or shared time."
         if group["streams"] > len(group["streams_told"])
@@ -285,10 +272,10 @@ def _readers(group: dict[str, Any], name: str) -> str:
     )
 
 
-def _streams(group: dict[str, Any]) -> str:
+def _streams(group: dict[str, Any]) -> Markup:
     rows = [
         [
-            escape(one["stream"]),
+            one["stream"],
             seconds(one["found_us"]),
             number(one["handovers"]),
             _span(one["slowest_us"]),
@@ -309,7 +296,7 @@ def _streams(group: dict[str, Any]) -> str:
     )
 
 
-def _balance(group: dict[str, Any], name: str) -> str:
+def _balance(group: dict[str, Any], name: str) -> Markup:
     told = group["balance"]
     says = "Streams leased to each session over time; bottom: unassigned streams."
     if len(told["sessions"]) > group_charts.LINES_MOST:
@@ -324,13 +311,13 @@ def _balance(group: dict[str, Any], name: str) -> str:
     return chart("Streams per session", says, name, label=words, height_px=BALANCE_PX)
 
 
-def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> str:
+def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> Markup:
     if not group["overlaps"]:
-        return ""
+        return NOTHING
     rows = [
         [
-            escape(one["stream"]),
-            f"{escape(one['one'])} and {escape(one['other'])}",
+            one["stream"],
+            f"{one['one']} and {one['other']}",
             _at(run, one["at_us"]),
             _at(run, one["end_us"]),
             span(one["end_us"] - one["at_us"]),
@@ -353,7 +340,7 @@ def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> str:
     )
 
 
-def _stories(group: dict[str, Any]) -> str:
+def _stories(group: dict[str, Any]) -> Markup:
     chosen = [
         message(one["example"], CAUSES[one["cause"]][0].lower(), one["story"], event_words)
         for one in group["causes"]

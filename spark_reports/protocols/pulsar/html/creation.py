@@ -4,19 +4,20 @@ created or refused.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from spark_reports.html.charts import GREY, HARM, PROTOCOL, axis, layout
 from spark_reports.html.numbers import number, plural, seconds
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import NOTHING, chart, harm, section, table
 from spark_reports.protocols.pulsar.creation import DOWN, NOT_CONNECTED
 from spark_reports.protocols.pulsar.html.words import event_words
 
 STILL = ("does not start", "connected, but stopped", NOT_CONNECTED)
 
 
-def sentence(run: dict[str, Any]) -> str | None:
+def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run without a failover that is about replicators; None otherwise."""
     told = run.get("creation")
     if told is None:
@@ -26,7 +27,7 @@ def sentence(run: dict[str, Any]) -> str | None:
     if still:
         one = max(still, key=lambda other: other["waiting"])
         waits = (
-            f'<span class="harm">{plural(one["waiting"], "message is waiting", "messages are waiting")}</span>'
+            harm(plural(one["waiting"], "message is waiting", "messages are waiting"))
             if one["waiting"]
             else "nothing is waiting yet"
         )
@@ -38,9 +39,8 @@ def sentence(run: dict[str, Any]) -> str | None:
             if len(still) > 1
             else ""
         )
-        return (
-            f"{escape(one['from'])} does not replicate {escape(one['topic'])} to {escape(one['to'])}: "
-            f"{waits}.{others}"
+        return Markup("{} does not replicate {} to {}: {}.{}").format(
+            one["from"], one["topic"], one["to"], waits, others
         )
     which = (
         "Every replicator of a region that is up"
@@ -48,18 +48,16 @@ def sentence(run: dict[str, Any]) -> str | None:
         else "Every replicator"
     )
     if ever:
-        return (
-            f"{which} is running at the end, after "
-            f"{plural(sum(one['refused'] for one in ever), 'refusal', 'refusals')}."
-        )
-    return f"{which} started at the first attempt."
+        refusals = plural(sum(one["refused"] for one in ever), "refusal", "refusals")
+        return escape(f"{which} is running at the end, after {refusals}.")
+    return escape(f"{which} started at the first attempt.")
 
 
-def sections(run: dict[str, Any], chart: str) -> str:
-    """Its sections; "" when no replicator was refused and nothing was created. `chart` names the curves."""
+def sections(run: dict[str, Any], name: str) -> Markup:
+    """Its sections; "" when no replicator was refused and nothing was created. `name` names the curves."""
     told = run.get("creation")
     if told is None:
-        return ""
+        return NOTHING
     parts = [_replicators(told["replicators"])]
     if drawn(run):
         # as `figure` draws
@@ -71,12 +69,8 @@ def sections(run: dict[str, Any], chart: str) -> str:
             "replicationDelayInSeconds, the age of the oldest pending send. A replicator that does not start has no "
             "pending send and reports 0; one that a schema stopped reports how long ago it stopped."
         )
-        parts.append(
-            f'<section><h2>Refused starts and waiting messages</h2><p>{says}</p><figure><div class="chart '
-            f'{height}" data-chart="{chart}" role="img" '
-            f'aria-label="{escape(_words(told))}"></div></figure></section>'
-        )
-    return "".join([*parts, _happened(told)])
+        parts.append(chart("Refused starts and waiting messages", says, name, height, label=_words(told)))
+    return NOTHING.join([*parts, _happened(told)])
 
 
 def drawn(run: dict[str, Any]) -> bool:
@@ -96,20 +90,20 @@ def _words(told: dict[str, Any]) -> str:
     )
 
 
-def _replicators(told: list[dict[str, Any]]) -> str:
+def _replicators(told: list[dict[str, Any]]) -> Markup:
     if not told:
-        return ""
+        return NOTHING
     rows = [
         [
-            f"{escape(one['from'])} → {escape(one['to'])}",
-            escape(one["topic"]),
-            escape(one["end"])
+            f"{one['from']} → {one['to']}",
+            one["topic"],
+            one["end"]
             + (
                 f" ({one['logs_still']} of {one['logs']} partitions)"
                 if 0 < one["logs_still"] < one["logs"]
                 else ""
             ),
-            escape(one["words"] or "–"),
+            one["words"] or "–",
             number(one["refused"]),
             seconds(one["first_refused_us"]),
             number(one["waiting"]),
@@ -124,8 +118,7 @@ def _replicators(told: list[dict[str, Any]]) -> str:
     return section(
         "Replicators",
         says,
-        '<div class="starts">'
-        + table(
+        table(
             [
                 "replicator",
                 "topic",
@@ -138,15 +131,15 @@ def _replicators(told: list[dict[str, Any]]) -> str:
             rows,
             classes,
             words=4,
-        )
-        + "</div>",
+            kind="starts",
+        ),
     )
 
 
-def _happened(told: dict[str, Any]) -> str:
+def _happened(told: dict[str, Any]) -> Markup:
     if not told["happened"]:
-        return ""
-    rows = [[seconds(row["at_us"]), escape(event_words(row))] for row in told["happened"]]
+        return NOTHING
+    rows = [[seconds(row["at_us"]), event_words(row)] for row in told["happened"]]
     more = (
         f" The first {len(rows)} of {number(told['happened_of'])}." if told["happened_of"] > len(rows) else ""
     )

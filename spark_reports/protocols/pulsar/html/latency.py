@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.numbers import number, size, span
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import NOTHING, bold, section, table
 
 FIT = (
     "Where a dispatch takes 145 µs and a client 30 ms to connect, both are a fit to the one point that "
@@ -14,7 +15,7 @@ FIT = (
 )
 
 
-def sentence(run: dict[str, Any]) -> str | None:
+def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run that declares brokers with subscriptions; None otherwise."""
     told = run.get("latency")
     if told is None or not told["readers"]:
@@ -23,26 +24,25 @@ def sentence(run: dict[str, Any]) -> str | None:
     others = (
         f", the slowest of {number(len(told['readers']))} subscriptions," if len(told["readers"]) > 1 else ""
     )
-    return (
-        f"{_name(slowest)}{others} received messages <b>{span(slowest['mean_us'])}</b> after publishing on "
-        f"average, <b>{span(slowest['p99_us'])}</b> at p99."
+    return Markup("{}{} received messages {} after publishing on average, {} at p99.").format(
+        _name(slowest), others, bold(span(slowest["mean_us"])), bold(span(slowest["p99_us"]))
     )
 
 
-def sections(run: dict[str, Any]) -> str:
+def sections(run: dict[str, Any]) -> Markup:
     """Its sections; "" when it declares no brokers."""
     told = run.get("latency")
     if told is None:
-        return ""
+        return NOTHING
     return _readers(told["readers"]) + _brokers(told["brokers"])
 
 
-def _readers(told: list[dict[str, Any]]) -> str:
+def _readers(told: list[dict[str, Any]]) -> Markup:
     rows = [
         [
             _name(one),
-            escape(one["topic"]),
-            escape(one["cluster"]),
+            one["topic"],
+            one["cluster"],
             number(one["delivered"]),
             *(span(one[name]) for name in ("mean_us", "p50_us", "p99_us", "max_us")),
         ]
@@ -60,16 +60,16 @@ def _readers(told: list[dict[str, Any]]) -> str:
 
 
 def _name(reader: dict[str, Any]) -> str:
-    return escape(reader["name"]) + (
+    return reader["name"] + (
         f" ({number(reader['subscriptions'])} subscriptions)" if reader["subscriptions"] > 1 else ""
     )
 
 
-def _brokers(told: list[dict[str, Any]]) -> str:
+def _brokers(told: list[dict[str, Any]]) -> Markup:
     rows = [
         [
-            escape(one["broker"]),
-            escape(one["cluster"]),
+            one["broker"],
+            one["cluster"],
             span(one["dispatch_us"]) if one["dispatch_us"] else "–",
             f"{size(one['bandwidth_bytes_per_s'])}/s" if one["bandwidth_bytes_per_s"] else "–",
             number(one["dispatches"]),

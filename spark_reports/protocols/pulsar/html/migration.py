@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.numbers import number, plural, seconds, size, span
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import NOTHING, bold, section, table
 
 STATES = {
     None: "not started",
@@ -19,34 +20,36 @@ ENDS = {None: "not finished", "finished": "finished", "rolled-back": "rolled bac
 BY_MAP = ("migration", "roll-back", "blue-green")
 
 
-def sections(run: dict[str, Any]) -> str:
+def sections(run: dict[str, Any]) -> Markup:
     """Its sections; "" without a migration."""
-    return "".join(_migration(run, one) for one in run.get("migrations", []))
+    return NOTHING.join(_migration(run, one) for one in run.get("migrations", []))
 
 
-def sentence(run: dict[str, Any]) -> str | None:
+def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run without a failover in which a migration was started; None without one."""
     told = run.get("migrations")
     if not told:
         return None
     one = told[-1]
-    return (
-        f"{escape(one['tenant'])}, from {escape(one['from'])} to {escape(one['to'])}: "
-        f"<b>{ENDS[one['ended']]}</b>, and no client moved."
+    return NOTHING.join(
+        (
+            f"{one['tenant']}, from {one['from']} to {one['to']}: ",
+            bold(ENDS[one["ended"]]),
+            ", and no client moved.",
+        )
     )
 
 
-def _migration(run: dict[str, Any], one: dict[str, Any]) -> str:
+def _migration(run: dict[str, Any], one: dict[str, Any]) -> Markup:
     says = (
-        f"{escape(one['tenant'])} from {escape(one['from'])} to {escape(one['to'])}, "
-        f"{escape(one['strategy'])}; {ENDS[one['ended']]}. "
+        f"{one['tenant']} from {one['from']} to {one['to']}, {one['strategy']}; {ENDS[one['ended']]}. "
     ) + _switched(one)
     rows = [
         [
-            escape(step["name"]),
+            step["name"],
             "nothing to do" if not step["attempts"] and one["ended"] == "finished" else STATES[step["state"]],
-            "<br>".join(
-                f"{seconds(failure['at_us'])} s: {escape(failure['words'])}" for failure in step["failures"]
+            Markup("<br>").join(
+                f"{seconds(failure['at_us'])} s: {failure['words']}" for failure in step["failures"]
             )
             or "–",
             number(step["attempts"]),
@@ -72,13 +75,13 @@ def _migration(run: dict[str, Any], one: dict[str, Any]) -> str:
 def _switched(one: dict[str, Any]) -> str:
     if not one["mapped"]:
         return "The tenant map was not changed."
-    told = ", ".join(f"to {escape(row['to'])} at {seconds(row['at_us'])} s" for row in one["mapped"])
+    told = ", ".join(f"to {row['to']} at {seconds(row['at_us'])} s" for row in one["mapped"])
     last_us = max((client["came_us"] for client in one["clients"]), default=None)
     switched_us = one["mapped"][0]["at_us"]
     came = (
         (
             f" The last of {plural(len(one['clients']), 'client', 'clients')} connected in "
-            f"{escape(one['to'])} "
+            f"{one['to']} "
             f"{span(last_us - switched_us)} after the first switch."
         )
         if last_us is not None and last_us >= switched_us
@@ -87,7 +90,7 @@ def _switched(one: dict[str, Any]) -> str:
     return f"The tenant map was switched {told}.{came}"
 
 
-def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
+def _crossed(run: dict[str, Any], one: dict[str, Any]) -> Markup:
     there, back, lookups = one["crossed"]["there"], one["crossed"]["back"], one["lookups"]
     moves = [
         failover
@@ -99,7 +102,7 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
     ]
     ways = [
         [
-            f"{escape(source)} → {escape(target)}",
+            f"{source} → {target}",
             number(way["messages"]),
             number(way["requests"]),
             size(way["request_bytes"]),
@@ -111,9 +114,9 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
     )
     cost = [
         [
-            escape(move["subscription"]),
-            f"{escape(move['from'])} → {escape(move['to'])}",
-            escape(move["mode"]),
+            move["subscription"],
+            f"{move['from']} → {move['to']}",
+            move["mode"],
             seconds(move["at_us"]),
             number(move["duplicates"]),
             number(move["redeliveries"]),
@@ -144,7 +147,7 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> str:
             table(heads, cost, classes, words=3),
         )
         if cost
-        else ""
+        else NOTHING
     )
     return (
         section(

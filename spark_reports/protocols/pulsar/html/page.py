@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.numbers import plural
-from spark_reports.html.parts import chart
+from spark_reports.html.parts import NOTHING, article, chart
 from spark_reports.html.replay import replay
 from spark_reports.html.templates import render
 from spark_reports.html.what_if import what_if
@@ -29,16 +31,15 @@ def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
     return Heading(f"{one['subscription']} from {one['from']} to {one['to']}", KIND)
 
 
-def overview(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """Every failover and every run without one, a line each; nothing when the page is about one subject."""
     return [] if alone else [html for html in (_overview(_pairs(runs)), quiet_runs.overview(runs)) if html]
 
 
-def articles(runs: list[dict[str, Any]], alone: bool) -> list[str]:
+def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """The failovers described in full, then the runs without one."""
     told = [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(_detailed(runs))]
-    quiet = quiet_runs.articles(runs, alone)
-    return [*told, quiet] if quiet else told
+    return told + quiet_runs.articles(runs, alone)
 
 
 def figures(runs: list[dict[str, Any]]) -> list[Figure]:
@@ -62,22 +63,22 @@ def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str
     return [(run, failover) for run, failover in _pairs(runs) if failover.get("series")][:DETAILED_MOST]
 
 
-def _overview(pairs: list[tuple[dict, dict]]) -> str:
+def _overview(pairs: list[tuple[dict, dict]]) -> Markup:
     """The sum over all failovers, and one line each; "" without any."""
     if not pairs:
-        return ""
+        return NOTHING
     twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
     return render(f"{TEMPLATES}/failovers.html", pairs=pairs, twice=twice, lost=lost)
 
 
-def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> str:
+def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> Markup:
     """One failover from sentence to causal chain."""
     parts = [
         sections.headline(run, failover, alone),
         sections.figures(failover),
         sections.causes(run, failover),
         sections.losses(failover),
-        migration.sections(run) if failover is _first_move(run) else "",
+        migration.sections(run) if failover is _first_move(run) else NOTHING,
         comparison(run, failover),
         what_if(run, failover["number"]),
         chart(
@@ -113,11 +114,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.run_tables(run),
         replay(run),
     ]
-    return (
-        f'<article class="{"" if alone else "part"}">'
-        + "\n".join(part for part in parts if part)
-        + "</article>"
-    )
+    return article(parts, alone)
 
 
 def _first_move(run: dict[str, Any]) -> dict[str, Any] | None:

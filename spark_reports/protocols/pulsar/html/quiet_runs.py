@@ -7,13 +7,16 @@ markers.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
 from spark_reports.html.numbers import plural
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import NOTHING, article, bold, section, table
 from spark_reports.html.replay import replay
+from spark_reports.html.templates import render
 from spark_reports.protocols.pulsar.html import creation, latency, migration, sections, shadows
+from spark_reports.protocols.pulsar.html.sections import TEMPLATES
 
 DETAILED_MOST = 8
 """Runs without a failover that are described in full; a job over many lists the others in its table."""
@@ -27,35 +30,31 @@ def quiet(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [run for run in runs if not run["failovers"]]
 
 
-def articles(runs: list[dict[str, Any]], alone: bool) -> str:
+def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """Those of `runs` that had no failover, in full; `alone`: the page is about this one run."""
-    told = quiet(runs)
-    return "".join(_article(run, alone) for run in told[:DETAILED_MOST])
+    return [_article(run, alone) for run in quiet(runs)[:DETAILED_MOST]]
 
 
-def overview(runs: list[dict[str, Any]]) -> str:
+def overview(runs: list[dict[str, Any]]) -> Markup:
     """One line each, and the headline where none of them has a failover; "" without such
     runs.
     """
     told = quiet(runs)
     if not told:
-        return ""
-    rows = [[escape(run["scenario"]), str(run["seed"]), _sentence(run)] for run in told]
+        return NOTHING
+    rows = [[run["scenario"], str(run["seed"]), _sentence(run)] for run in told]
     more = f" The first {DETAILED_MOST} are described in full below." if len(told) > DETAILED_MOST else ""
-    head = (
-        (f"<h1>{plural(len(runs), 'run', 'runs')}, none with a failover.</h1>")
-        if len(told) == len(runs)
-        else ""
-    )
-    title = "Every run" if head else "Runs without a failover"
-    return head + section(
-        title,
+    only = len(told) == len(runs)
+    head = Markup("<h1>{}, none with a failover.</h1>").format(plural(len(runs), "run", "runs"))
+    listed = section(
+        "Every run" if only else "Runs without a failover",
         f"The main result of each.{more}",
-        '<div class="sentences">' + table(["run", "seed", "result"], rows, words=3) + "</div>",
+        table(["run", "seed", "result"], rows, words=3, kind="sentences"),
     )
+    return head + listed if only else listed
 
 
-def systems(run: dict[str, Any]) -> str:
+def systems(run: dict[str, Any]) -> Markup:
     """The sections beside failovers and migrations: topic creation, shadow topics, declared brokers."""
     return (
         creation.sections(run, f"creation-{run['run']}")
@@ -70,21 +69,22 @@ def figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
     return drawn + [(f"shadows-{run['run']}", shadows.figure(run)) for run in runs if run.get("shadows")]
 
 
-def _article(run: dict[str, Any], alone: bool) -> str:
-    title = f"<h1>{_sentence(run)}</h1>" if alone else f'<h1 class="part-title">{_sentence(run)}</h1>'
-    dek = f'<p class="dek">{escape(run["title"])}: a run without a failover.</p>'
-    kind = "" if alone else ' class="part"'
-    return (
-        f"<article{kind}>{title}{dek}"
-        + migration.sections(run)
-        + systems(run)
-        + sections.run_tables(run)
-        + replay(run)
-        + "</article>"
+def _article(run: dict[str, Any], alone: bool) -> Markup:
+    return article(
+        [
+            render(
+                f"{TEMPLATES}/quiet_headline.html", sentence=_sentence(run), title=run["title"], alone=alone
+            ),
+            migration.sections(run),
+            systems(run),
+            sections.run_tables(run),
+            replay(run),
+        ],
+        alone,
     )
 
 
-def _sentence(run: dict[str, Any]) -> str:
+def _sentence(run: dict[str, Any]) -> Markup:
     for sentence in SENTENCES:
         says = sentence(run)
         if says is not None:
@@ -93,9 +93,10 @@ def _sentence(run: dict[str, Any]) -> str:
         told["delivered"] for clusters in run["subscriptions"].values() for told in clusters.values()
     )
     share = run["marker_share"]["entries"]
-    cost = f"markers took <b>{share:.1%}</b> of the logs' entries" if share else "no markers were written"
-    return (
-        f"{plural(delivered, 'delivery', 'deliveries')}, and {cost}."
-        if delivered
-        else f"Nothing was delivered, and {cost}."
+    cost = (
+        Markup("markers took {} of the logs' entries").format(bold(f"{share:.1%}"))
+        if share
+        else "no markers were written"
     )
+    what = plural(delivered, "delivery", "deliveries") if delivered else "Nothing was delivered"
+    return Markup("{}, and {}.").format(what, cost)

@@ -6,29 +6,29 @@ counted here.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 from markupsafe import Markup
 
 from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, position, seconds, size, span
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import NOTHING, bold, harm_cell, section, table
 from spark_reports.html.squares import squares
 from spark_reports.html.templates import render
 from spark_reports.protocols.pulsar.html.words import CAUSES, LOSSES, event_words
 
 TEMPLATES = "protocols/pulsar/html/templates"
+SNAPSHOT_TOTALS = ("asked", "completed", "timed_out", "abandoned", "evicted")
 FIGURE = ("value", "unit", "words", "kind")
 
 
-def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> str:
+def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> Markup:
     """The sentence that everything below proves."""
     failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
     return render(f"{TEMPLATES}/headline.html", run=run, one=failover, alone=alone, failed=failed)
 
 
-def figures(failover: dict[str, Any]) -> str:
+def figures(failover: dict[str, Any]) -> Markup:
     """The six figures."""
     not_replicated = (
         f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
@@ -87,7 +87,7 @@ def _also(failover: dict[str, Any]) -> str:
     ]
     told += [
         (
-            f"{number(failover['stranded_returned'])} not replicated at first reached {escape(failover['to'])} later",
+            f"{number(failover['stranded_returned'])} not replicated at first reached {failover['to']} later",
             failover["stranded_returned"],
         )
     ]
@@ -95,10 +95,10 @@ def _also(failover: dict[str, Any]) -> str:
     return f"Also {happened}." if happened else "No extra deliveries, none reordered, expired or skipped."
 
 
-def causes(run: dict[str, Any], failover: dict[str, Any]) -> str:
+def causes(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
     """One row of squares a cause, with a worked example."""
     if not failover["duplicates"]:
-        return ""
+        return NOTHING
     by_count = sorted(failover["by_cause"].items(), key=lambda pair: -pair[1])
     return render(
         f"{TEMPLATES}/causes.html",
@@ -119,7 +119,7 @@ def _cause(run: dict[str, Any], failover: dict[str, Any], name: str, count: int)
     x = example["x"] if example else failover["from"]
     heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
     told = {"count": count, "heading": heading, "says": says, "example": example, "rows": []}
-    told["squares"] = Markup(squares(failover["by_origin"][name], run["clusters"]))
+    told["squares"] = squares(failover["by_origin"][name], run["clusters"])
     if example:
         evidence = example.get("evidence")
         told["name"] = message_name(example["producer"], example["sequence_id"])
@@ -133,28 +133,28 @@ def _cause(run: dict[str, Any], failover: dict[str, Any], name: str, count: int)
     return told
 
 
-def losses(failover: dict[str, Any]) -> str:
+def losses(failover: dict[str, Any]) -> Markup:
     """By cause, exclusive."""
     if not failover["lost"]:
-        return ""
+        return NOTHING
     rows = [
-        [escape(LOSSES[name].format(to=failover["to"])), f'<span class="harm-text">{number(count)}</span>']
+        [LOSSES[name].format(to=failover["to"]), harm_cell(number(count))]
         for name, count in failover["lost_by_cause"].items()
         if count
     ]
     says = (
-        f"Acknowledged to the producer, never acked by a consumer, and {escape(failover['to'])} can no longer deliver them. "
+        f"Acknowledged to the producer, never acked by a consumer, and {failover['to']} can no longer deliver them. "
         f"{number(failover['lost_recovered']) if failover['lost_recovered'] else 'None'} of them "
         f"{'was' if failover['lost_recovered'] == 1 else 'were'} delivered after a later failover."
     )
     return section("Causes of the losses", says, table(["cause", "lost"], rows))
 
 
-def forecast(failover: dict[str, Any]) -> str:
+def forecast(failover: dict[str, Any]) -> Markup:
     """The forecast at the failover, beside what happened."""
     told = failover.get("forecast")
     if not told:
-        return ""
+        return NOTHING
     rows = [
         [words, number(told.get(name)), number(failover[name])]
         for name, words in (("duplicates", "duplicates"), ("lost", "lost"), ("stranded", "not replicated"))
@@ -167,7 +167,7 @@ def forecast(failover: dict[str, Any]) -> str:
     return section("Forecast and actual", says, table(["figure", "forecast", "actual"], rows))
 
 
-def snapshots(failover: dict[str, Any]) -> str:
+def snapshots(failover: dict[str, Any]) -> Markup:
     """The last ones that the source asked for before the move."""
     told = failover.get("snapshots") or []
     if not told:
@@ -177,25 +177,29 @@ def snapshots(failover: dict[str, Any]) -> str:
     target, totals = failover["to"], failover.get("snapshot_totals") or {}
     usable = [entry for entry in told if _known(entry, failover)]
     age = (
-        f"No update from a snapshot was applied at {escape(target)} before the move"
+        f"No update from a snapshot was applied at {target} before the move"
         if not usable
         else (
-            f"The newest one applied at {escape(target)} was <b>S{usable[-1]['snapshot']}</b>, requested "
-            f"{span(failover['at_us'] - usable[-1]['asked_us'])} before the move"
+            Markup("The newest one applied at {} was {}, requested {} before the move").format(
+                target, bold(f"S{usable[-1]['snapshot']}"), span(failover["at_us"] - usable[-1]["asked_us"])
+            )
         )
     )
-    says = (
-        f"<b>{number(totals.get('asked'))}</b> requested in the whole run, "
-        f"<b>{number(totals.get('completed'))}</b> completed after {span(totals.get('taken_us'))} on average, "
-        f"<b>{number(totals.get('timed_out'))}</b> timed out, <b>{number(totals.get('abandoned'))}</b> "
-        f"abandoned, <b>{number(totals.get('evicted'))}</b> evicted from the cache. {age}. The last {len(told)}:"
+    says = Markup(
+        "{asked} requested in the whole run, {completed} completed after {span} on average, {timed_out} timed "
+        "out, {abandoned} abandoned, {evicted} evicted from the cache. {age}. The last {shown}:"
+    ).format(
+        **{name: bold(number(totals.get(name))) for name in SNAPSHOT_TOTALS},
+        span=span(totals.get("taken_us")),
+        age=age,
+        shown=len(told),
     )
     rows, classes = [], []
     for entry in told:
         complete = (
             span(entry["taken_us"])
             if entry["completed_us"] is not None
-            else f'<span class="harm-text">{escape(entry["ended"] or "pending")}</span>'
+            else harm_cell(entry["ended"] or "pending")
         )
         rows.append(
             [
@@ -227,20 +231,20 @@ def _known(snapshot: dict[str, Any], failover: dict[str, Any]) -> bool:
 
 
 def _or_never(at_us: int | None) -> str:
-    return '<span class="none">never</span>' if at_us is None else seconds(at_us)
+    return Markup('<span class="none">never</span>') if at_us is None else seconds(at_us)
 
 
-def consumers(failover: dict[str, Any]) -> str:
+def consumers(failover: dict[str, Any]) -> Markup:
     """Each consumer at the source before the move."""
     told = failover.get("consumers") or []
     if not told:
-        return ""
+        return NOTHING
     rows = [
         [
-            escape(entry["client"] or "?"),
+            entry["client"] or "?",
             *(number(entry[name]) for name in ("delivered", "acknowledged", "in_hand")),
             span(entry["slowest_us"]) if entry["slowest_us"] is not None else "–",
-            f'<span class="harm-text">{number(entry["came_twice"])}</span>',
+            harm_cell(number(entry["came_twice"])),
         ]
         for entry in told
     ]
@@ -259,12 +263,12 @@ def consumers(failover: dict[str, Any]) -> str:
     )
 
 
-def keys(failover: dict[str, Any]) -> str:
+def keys(failover: dict[str, Any]) -> Markup:
     """The keys with the most duplicates and reordered deliveries."""
     told = failover.get("worst_keys") or []
     rows = [
         [
-            escape(entry["producer"]),
+            entry["producer"],
             "–" if entry["key"] is None else str(entry["key"]),
             number(entry["duplicates"]),
             number(entry["reordered"]),
@@ -278,11 +282,11 @@ def keys(failover: dict[str, Any]) -> str:
             table(["producer", "key", "duplicates", "reordered"], rows, words=2),
         )
         if rows
-        else ""
+        else NOTHING
     )
 
 
-def stories(failover: dict[str, Any]) -> str:
+def stories(failover: dict[str, Any]) -> Markup:
     """A few messages from their publish to the duplicate."""
     words = {"to": failover["to"], "x": failover["from"]}
     chosen = [
@@ -300,12 +304,12 @@ def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
             counts = [
                 number(told[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
             ]
-            rows.append([escape(name), escape(cluster), *counts])
+            rows.append([name, cluster, *counts])
             if len(told["partitions"]) > 1:
                 rows += [
                     [
-                        f"&nbsp;&nbsp;{escape(part)}",
-                        escape(cluster),
+                        f"\u00a0\u00a0{part}",
+                        cluster,
                         *(
                             number(inner[kind])
                             for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
@@ -316,7 +320,7 @@ def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def run_tables(run: dict[str, Any]) -> str:
+def run_tables(run: dict[str, Any]) -> Markup:
     """What holds for the whole run: subscriptions by cluster and partition, and what markers cost."""
     rows = _subscription_rows(run)
     parts = []
@@ -342,10 +346,8 @@ def run_tables(run: dict[str, Any]) -> str:
         )
     costs = [
         [
-            ""
-            if place and run["markers"][place - 1]["cluster"] == entry["cluster"]
-            else escape(entry["cluster"]),
-            escape(entry["kind"].replace("_", " ")),
+            "" if place and run["markers"][place - 1]["cluster"] == entry["cluster"] else entry["cluster"],
+            entry["kind"].replace("_", " "),
             number(entry["entries"]),
             size(entry["size_bytes"]),
         ]
@@ -360,4 +362,4 @@ def run_tables(run: dict[str, Any]) -> str:
         parts.append(
             section("Cost of markers", says, table(["log", "kind", "entries", "bytes"], costs, words=2))
         )
-    return "".join(parts)
+    return NOTHING.join(parts)

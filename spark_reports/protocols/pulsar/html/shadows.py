@@ -4,17 +4,18 @@ deleted before it was acked.
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from spark_reports.html.charts import HARM, axis, layout
 from spark_reports.html.numbers import number, plural, seconds, size, span
-from spark_reports.html.parts import section, table
+from spark_reports.html.parts import NOTHING, bold, chart, harm, section, table
 
 REASONS = {"unread": "not delivered", "unacknowledged": "delivered, not acked"}
 
 
-def sentence(run: dict[str, Any]) -> str | None:
+def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run whose shadow topics lost or missed something; None otherwise."""
     told = run.get("shadows")
     if told is None:
@@ -22,40 +23,40 @@ def sentence(run: dict[str, Any]) -> str | None:
     lost = sum(one["messages"] for one in told["lost"])
     unseen = max(told["topics"], key=lambda one: one["unseen"])
     if lost:
-        return (
-            f'{_names(told)} lost <span class="harm">{plural(lost, "message", "messages")}</span> to the '
-            f"retention of {'its source' if len(told['topics']) == 1 else 'their sources'}."
+        return Markup("{} lost {} to the retention of {}.").format(
+            _names(told), harm(plural(lost, "message", "messages")), _sources(told)
         )
     if unseen["unseen"]:
-        return (
-            f"{escape(unseen['topic'])} cannot read <span "
-            f'class="harm">{plural(unseen["unseen"], "entry", "entries")}</span> of '
-            f"{escape(unseen['source'])}."
+        return Markup("{} cannot read {} of {}.").format(
+            unseen["topic"], harm(plural(unseen["unseen"], "entry", "entries")), unseen["source"]
         )
     return None
 
 
-def saving(run: dict[str, Any]) -> str | None:
+def saving(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run whose shadow topics missed nothing; None without shadow topics."""
     told = run.get("shadows")
     if told is None:
         return None
     saved = sum(one["saved_bytes"] for one in told["topics"])
-    return (
-        f"{_names(told)} read every entry of {'its source' if len(told['topics']) == 1 else 'their sources'}, "
-        f"and <b>{size(saved)}</b> were not stored a second time."
+    return Markup("{} read every entry of {}, and {} were not stored a second time.").format(
+        _names(told), _sources(told), bold(size(saved))
     )
+
+
+def _sources(told: dict[str, Any]) -> str:
+    return "its source" if len(told["topics"]) == 1 else "their sources"
 
 
 def _names(told: dict[str, Any]) -> str:
     return plural(len(told["topics"]), "shadow topic", "shadow topics")
 
 
-def sections(run: dict[str, Any], chart: str) -> str:
-    """Its sections; "" without shadow topics. `chart` names the place of the curves."""
+def sections(run: dict[str, Any], name: str) -> Markup:
+    """Its sections; "" without shadow topics. `name` names the place of the curves."""
     told = run.get("shadows")
     if told is None:
-        return ""
+        return NOTHING
     says = (
         "Entries in the source's log beyond the shadow's last confirmed entry: stored, but its consumers cannot "
         "read them yet."
@@ -64,19 +65,16 @@ def sections(run: dict[str, Any], chart: str) -> str:
         f"{one['topic']}: at most {max(one['curve']['entries'])}, {one['unseen']} at the end"
         for one in told["topics"]
     )
-    curve = (
-        f'<section><h2>Entries not readable yet</h2><p>{says}</p><figure><div class="chart wide" '
-        f'data-chart="{chart}" role="img" aria-label="{escape(words)}"></div></figure></section>'
-    )
+    curve = chart("Entries not readable yet", says, name, "wide", label=words)
     return _topics(told["topics"]) + curve + _lost(told["lost"])
 
 
-def _topics(told: list[dict[str, Any]]) -> str:
+def _topics(told: list[dict[str, Any]]) -> Markup:
     rows = [
         [
-            escape(one["topic"]),
-            escape(one["source"]),
-            escape(one["cluster"]),
+            one["topic"],
+            one["source"],
+            one["cluster"],
             number(one["entries"]),
             number(one["told"]),
             number(one["unseen"]),
@@ -107,17 +105,17 @@ def _topics(told: list[dict[str, Any]]) -> str:
     )
 
 
-def _lost(told: list[dict[str, Any]]) -> str:
+def _lost(told: list[dict[str, Any]]) -> Markup:
     if not told:
-        return ""
+        return NOTHING
     rows = [
         [
-            escape(one["subscription"]),
-            escape(one["topic"]),
-            escape(REASONS.get(one["reason"], one["reason"])),
+            one["subscription"],
+            one["topic"],
+            REASONS.get(one["reason"], one["reason"]),
             number(one["messages"]),
             seconds(one["first_us"]),
-            escape(f"{one['producer']}/{one['sequence_id']}"),
+            f"{one['producer']}/{one['sequence_id']}",
         ]
         for one in told
     ]
