@@ -88,7 +88,7 @@ function fill(document, made, scene, state, lane) {
 /** What the watched subscription does in a cluster, nothing in one that is down; a turned lane has no room for its name. */
 function roleOf({ plane, lanes, watched }, view, cluster, reads) {
   if (lanes[cluster].state !== "up") return "";
-  if (reads) return plane.turned ? "consumed here" : `${watched.subscription} consumed here`;
+  if (reads) return plane.turned ? "active" : `${watched.subscription} active`;
   if (lanes[cluster].cursor) return "standby";
   return audienceWords(view, cluster, watched.topic) ?? (plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
 }
