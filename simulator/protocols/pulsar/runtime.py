@@ -9,25 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from simulator.protocols.pulsar.broadcast.fan_out import FanOut
 from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
 from simulator.protocols.pulsar.markers.entries import MarkerTable
-from simulator.protocols.pulsar.migration.blue_green import BlueGreen
-from simulator.protocols.pulsar.migration.resources import directory_of
 from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.system.system import System
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
     from simulator.kernel.links import Link
-    from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.creation.start_check import Told
     from simulator.protocols.pulsar.migration.run import Run
+    from simulator.protocols.pulsar.runtime_roles import (
+        BlueGreenOfRuntime,
+        ClusterOfRuntime,
+        FanOutOfRuntime,
+        TopicOfRuntime,
+    )
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
     from simulator.protocols.pulsar.storage.roles import TopicOfLog
     from simulator.scenarios.model import Scenario
@@ -47,13 +46,13 @@ class WindowOfFailover(Protocol):
     def look_again(self) -> None:
         """Messages were removed from a log of the target, or a cursor was opened there."""
 
-    def cursor_reset(self, topic: Topic) -> None:
+    def cursor_reset(self, topic: TopicOfRuntime) -> None:
         """The subscription's cursor in a topic of the target was set back by an administrator."""
 
     def cursor_went_back(self, topic: TopicOfLog) -> None:
         """The subscription's cursor in a topic of the target covers less than before."""
 
-    def topic_deleted(self, topic: Topic) -> None:
+    def topic_deleted(self, topic: TopicOfRuntime) -> None:
         """A topic of the target is about to be deleted."""
 
 
@@ -72,7 +71,7 @@ class MigrationOfTenant(Protocol):
 
     run: Run
 
-    def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
+    def redirected(self, topic: TopicOfRuntime, subscription: str, cause: int) -> None:
         """A consumer of the subscription is sent from the blue to the green cluster (PIP-188)."""
 
 
@@ -123,40 +122,41 @@ class Runtime(System):
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
         self.messages = MessageTable()
-        self.fan_out = FanOut(self)
+        self.fan_out: FanOutOfRuntime  # created by `system.build`
         self.message_count = 0
         self.snapshot_count = 0
         self.cluster_names: list[str] = sorted(scenario.clusters)
-        self.clusters: dict[str, Cluster] = {}
-        self.producers: dict[str, Producer] = {}
-        self.consumers: dict[str, Consumer] = {}
+        self.clusters: dict[str, ClusterOfRuntime] = {}
+        self.producers: dict[str, Any] = {}  # `client.producer.Producer` by name
+        self.consumers: dict[str, Any] = {}  # `client.consumer.Consumer` by name
         self.markers = MarkerTable()
         self.marker_count = 0
         self.failovers: list[FailoverOfSubscription] = []
         self.windows: dict[str, WindowOfFailover] = {}  # subscription -> the window of its latest failover
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
         self.policies = PolicyBook(scenario)
-        self.remote_admin: RequestsToPeers | None = None  # put here when the system is built
+        self.remote_admin: RequestsToPeers | None = None  # created by `system.build`
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
-        # (row that asked for the start, from, to, log) -> what the check came to last
+        # (row that asked for the start, from, to, log) -> the last result of the check
         self.start_checks: dict[tuple[int, str, str, str], Told] = {}
         # (cluster, source topic) -> the shadow topics that it feeds
         self.shadow_lists: dict[tuple[str, str], ShadowList] = {}
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
         # subscription -> BitMap of message numbers the application acknowledged
         self.acknowledged: dict[str, Any] = {}
-        # subscription -> BitMap of message numbers handed to the application
+        # subscription -> BitMap of message numbers delivered to the application
         self.delivered: dict[str, Any] = {}
         self.settled: dict[str, Any] = {}  # subscription -> BitMap of message numbers expired or skipped
         self.subscriptions: dict[str, Any] = dict(scenario.subscriptions)
         self.lookup = LookupService(self)
         self.migrations: list[MigrationOfTenant] = []  # in the order in which they were started
-        self.blue_green = BlueGreen(self)
-        self.directory = directory_of(self)
+        self.blue_green: BlueGreenOfRuntime  # created by `system.build`
+        # by cluster its tenants and roles, as (kind, name), also put here by `system.build`
+        self.directory: dict[str, dict[tuple[str, str], None]] = {}
         # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
         self.synchronised: dict[str, None] = {}
 
-    # --- what a protocol tells the world
+    # --- what the world asks of every protocol
 
     @property
     def subscription_names(self) -> list[str]:

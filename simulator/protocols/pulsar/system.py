@@ -8,6 +8,7 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.links import Link
 from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.broadcast.audience import member_name
+from simulator.protocols.pulsar.broadcast.fan_out import FanOut
 from simulator.protocols.pulsar.broker.cluster import Cluster
 from simulator.protocols.pulsar.client.consumer import Consumer, new_delivered_sets
 from simulator.protocols.pulsar.client.producer import Producer
@@ -16,6 +17,9 @@ from simulator.protocols.pulsar.creation import enforcement, policies
 from simulator.protocols.pulsar.creation.catalogue import partition_names
 from simulator.protocols.pulsar.creation.remote_admin import RemoteAdmin
 from simulator.protocols.pulsar.events import MARKER_TYPES
+from simulator.protocols.pulsar.migration.blue_green import BlueGreen
+from simulator.protocols.pulsar.migration.resources import directory_of
+from simulator.protocols.pulsar.parts import brokers_of, new_topic
 from simulator.protocols.pulsar.runtime import Runtime
 from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import Scenario
@@ -31,13 +35,17 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     """A system at instant 0, everything loaded and connected, its calendar filled."""
     runtime = Runtime(scenario, seed, trace)
     runtime.handlers = _HANDLERS
+    runtime.fan_out = FanOut(runtime)
+    blue_green = runtime.blue_green = BlueGreen(runtime)
+    runtime.directory = directory_of(runtime)
     _intern_names(scenario, trace)
     seq = runtime.note("run.started", NULL, scenario.name)
     for (source, target), spec in sorted(scenario.links.items()):
         sampler = Sampler(spec.latency, stream_key(seed, f"latency/{source}/{target}"))
         runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)
     for name in runtime.cluster_names:
-        runtime.clusters[name] = Cluster(runtime, name)
+        cluster = runtime.clusters[name] = Cluster(runtime, name, new_topic)
+        cluster.brokers = brokers_of(cluster)
     runtime.remote_admin = RemoteAdmin(runtime)
     new_delivered_sets(runtime)
     # sources before their shadows
@@ -52,7 +60,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
     # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
     enforcement.apply(runtime, seq)
     _schedule_clients(runtime)
-    runtime.blue_green.start()
+    blue_green.start()
     schedule_planned(runtime)
     return runtime
 

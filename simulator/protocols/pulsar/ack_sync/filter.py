@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.ack_sync.roles import SubscriptionOfSync
 
 _REGISTERED = CODE["message.registered"]
 
@@ -26,7 +26,7 @@ class AcknowledgementFilter:
     messages.
     """
 
-    def __init__(self, subscription: Subscription) -> None:
+    def __init__(self, subscription: SubscriptionOfSync) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime

@@ -23,7 +23,7 @@ from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.scenarios.model import AudienceSpec
+    from simulator.protocols.pulsar.scenario.client_model import AudienceSpec
 
 WAITING, RUNNING, STOPPED = "waiting", "running", "stopped"
 _AFTER_CONSUMERS = 10_000

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.scenarios.model import BrokerSpec
+    from simulator.protocols.pulsar.scenario.model import BrokerSpec
 
 _SECOND_US = 1_000_000
 
@@ -200,17 +200,3 @@ class Broker:
         before its own service.
         """
         return max(0, self.free_us - self.runtime.now_us)
-
-
-def broker_for(cluster: Cluster, base: str, name: str) -> Broker | None:
-    """The broker that serves a new topic (or partition): the one that declares it, else the one with the
-    fewest topics, those it declares included, the first by name among equals. None in a cluster without
-    declared brokers.
-    """
-    brokers = cluster.brokers
-    declared = [broker for broker in brokers if name in broker.spec.topics or base in broker.spec.topics]
-    if declared:
-        return declared[0]
-    return min(
-        brokers, key=lambda broker: len(dict.fromkeys((*broker.spec.topics, *broker.topics))), default=None
-    )

@@ -7,16 +7,14 @@ one counter per cluster, shared by data and cursor ledgers, so gaps appear as in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.broadcast.audience import add_audiences
-from simulator.protocols.pulsar.broadcast.broker import Broker, broker_for
 from simulator.protocols.pulsar.broker.hot_settings import HotSettings, TopicWithPolicies
-from simulator.protocols.pulsar.broker.topic import Topic
-from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.settings import SETTINGS
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.cluster_roles import BrokerOfCluster, TopicOfCluster
     from simulator.protocols.pulsar.runtime import Runtime
 
 UP, DOWN, LOST = "up", "down", "lost"
@@ -24,12 +22,17 @@ FIRST_LEDGERS = (192, 1234, 7655)
 """First ledger ids of the first three clusters: PIP-33's examples. Later clusters start at thousands."""
 
 
+TopicFactory = Callable[["Cluster", str, str, int], "TopicOfCluster"]
+"""Creates a topic or partition in a cluster, from its base name, its own name and its partition number."""
+
+
 class Cluster:
     """One region. `index` is its ordinal in sorted order, `number` its name's number in the trace."""
 
-    def __init__(self, runtime: Runtime, name: str) -> None:
+    def __init__(self, runtime: Runtime, name: str, new_topic: TopicFactory) -> None:
         spec = runtime.scenario.clusters[name]
         self.runtime = runtime
+        self.new_topic = new_topic
         self.name = name
         self.number = runtime.name(name)
         self.index = runtime.cluster_index(name)
@@ -37,13 +40,10 @@ class Cluster:
         self.settings: dict[str, Any] = {**runtime.scenario.settings, **spec.settings}
         first = getattr(spec, "first_ledger", None)
         self.next_ledger = first if first is not None else self._first_ledger()
-        self.topics: dict[str, Topic] = {}
-        declared = runtime.scenario.brokers
-        self.brokers = [
-            Broker(self, declared[broker]) for broker in sorted(declared) if declared[broker].cluster == name
-        ]
-        # past topics: a name that is created again goes on where its log ended
-        self.deleted: dict[str, Topic] = {}
+        self.topics: dict[str, TopicOfCluster] = {}
+        self.brokers: list[BrokerOfCluster] = []  # those that the scenario declares, by name
+        # past topics: a name that is created again continues where its log ended
+        self.deleted: dict[str, TopicOfCluster] = {}
         self.partitioned: dict[str, int] = {}  # metadata of partitioned topics: how many partitions
         # read when brokers start
         self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")
@@ -77,30 +77,28 @@ class Cluster:
     def up(self) -> bool:
         return self.state == UP
 
-    def add_topic(self, base: str, name: str, partition: int) -> Topic:
+    def add_topic(self, base: str, name: str, partition: int) -> TopicOfCluster:
         """Create a topic (or partition) here; the caller loads it."""
-        topic = self.deleted.pop(name, None) or self._new_topic(base, name, partition)
+        topic = self.deleted.pop(name, None) or self.new_topic(self, base, name, partition)
         if topic.terminated:
             topic.terminated, topic.refuses = False, None
         topic.migrating, topic.migrated_to = False, None
         self.topics[name] = topic
-        topic.take_broker(broker_for(self, base, name))
+        topic.take_broker(self._broker_for(base, name))
         return topic
 
-    def _new_topic(self, base: str, name: str, partition: int) -> Topic:
-        shadow_of = self.runtime.scenario.topics[base].shadow_of
-        if shadow_of is None:
-            topic = Topic(self, base, name, partition)
-        else:
-            topic = ShadowTopic(
-                self,
-                base,
-                name,
-                partition,
-                self.topics[shadow_of if partition < 0 else f"{shadow_of}-partition-{partition}"],
-            )
-        add_audiences(topic)
-        return topic
+    def _broker_for(self, base: str, name: str) -> BrokerOfCluster | None:
+        """The broker that serves a new topic (or partition), None in a cluster without declared brokers.
+
+        It is the one that declares the topic, else the one with the fewest topics, those it declares
+        included, the first by name among equals.
+        """
+        declared = [one for one in self.brokers if name in one.spec.topics or base in one.spec.topics]
+        if declared:
+            return declared[0]
+        return min(
+            self.brokers, key=lambda one: len(dict.fromkeys((*one.spec.topics, *one.topics))), default=None
+        )
 
     def shape(self, base: str) -> int | None:
         """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a
@@ -108,11 +106,11 @@ class Cluster:
         """
         return self.partitioned.get(base, 0 if base in self.topics else None)
 
-    def parts(self, base: str) -> list[Topic]:
+    def parts(self, base: str) -> list[TopicOfCluster]:
         """Every log of a topic here, whatever its shape."""
         return [topic for topic in self.topics.values() if topic.base == base]
 
-    def client_parts(self, base: str) -> list[Topic]:
+    def client_parts(self, base: str) -> list[TopicOfCluster]:
         """The logs that a client of the topic connects to: its partitions, or the plain topic, but no log
         without metadata.
         """
@@ -123,7 +121,7 @@ class Cluster:
             if topic.partition < partitions and (topic.partition >= 0) == (partitions > 0)
         ]
 
-    def every_log(self) -> tuple[Topic, ...]:
+    def every_log(self) -> tuple[TopicOfCluster, ...]:
         """Present and past topics: all that own columns."""
         return (*self.topics.values(), *self.deleted.values())
 

@@ -26,7 +26,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.runtime import Runtime
-    from simulator.scenarios.model import ConsumerSpec
+    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 _DELIVERED = CODE["message.delivered"]
 WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (

@@ -23,7 +23,7 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.runtime import Runtime
-    from simulator.scenarios.model import ProducerSpec
+    from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
 
 _PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
 RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"

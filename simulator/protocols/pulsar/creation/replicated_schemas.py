@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import schema_registry
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.creation.roles import ReplicatorOfCreation
 
 
 class ReplicatedSchemas:
@@ -36,7 +36,7 @@ class ReplicatedSchemas:
         self.since_us = 0
 
 
-def holds_back(replicator: Replicator, index: int, record: int) -> bool:
+def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> bool:
     """Whether the message may not go yet because of its schema; then the question is on its way."""
     runtime = replicator.runtime
     schema = runtime.schemas.of_message(
@@ -52,7 +52,7 @@ def holds_back(replicator: Replicator, index: int, record: int) -> bool:
     return True
 
 
-def register(replicator: Replicator, connection: int, index: int, schema: str) -> None:
+def register(replicator: ReplicatorOfCreation, connection: int, index: int, schema: str) -> None:
     """At the peer: take the schema, or refuse it."""
     if connection != replicator.connection:
         return
@@ -67,7 +67,9 @@ def register(replicator: Replicator, connection: int, index: int, schema: str) -
     )
 
 
-def answered(replicator: Replicator, connection: int, index: int, schema: str, why: str | None) -> None:
+def answered(
+    replicator: ReplicatorOfCreation, connection: int, index: int, schema: str, why: str | None
+) -> None:
     """Back at the source: read on, or stay."""
     if connection != replicator.connection:
         return

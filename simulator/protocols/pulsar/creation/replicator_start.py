@@ -28,14 +28,14 @@ from simulator.protocols.pulsar.creation.start_check import (
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.creation.roles import ReplicatorOfCreation
 
 CONFLICT = "409 This topic already exists"
 FOUND, MISSING, DONE = "200", "404", "204"
 _OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
 
 
-def passes(replicator: Replicator) -> bool:
+def passes(replicator: ReplicatorOfCreation) -> bool:
     """Whether the replicator may connect now; otherwise what follows from the verdict is under way."""
     verdict = _check(replicator)
     if verdict.action == START:
@@ -50,7 +50,7 @@ def passes(replicator: Replicator) -> bool:
     return False
 
 
-def passes_at_once(replicator: Replicator) -> bool:
+def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
     """Whether a run that begins connected has this replicator connected; if not, it asks in the ordinary
     way, and nothing has followed yet.
     """
@@ -61,12 +61,12 @@ def passes_at_once(replicator: Replicator) -> bool:
     return passed
 
 
-def _asked(replicator: Replicator) -> tuple[int, str, str, str]:
+def _asked(replicator: ReplicatorOfCreation) -> tuple[int, str, str, str]:
     topic = replicator.topic
     return replicator.asked_seq, topic.cluster.name, replicator.peer, topic.name
 
 
-def _came_to(replicator: Replicator, outcome: Outcome, error: str | None) -> None:
+def _came_to(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | None) -> None:
     """The replicator remembers it, and the run does for whoever asked: a replicator may be gone long
     before that.
     """
@@ -75,7 +75,7 @@ def _came_to(replicator: Replicator, outcome: Outcome, error: str | None) -> Non
         replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
 
 
-def _check(replicator: Replicator) -> Verdict:
+def _check(replicator: ReplicatorOfCreation) -> Verdict:
     """What the start check says now; the replicator remembers what it came to."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
@@ -109,14 +109,14 @@ def _check(replicator: Replicator) -> Verdict:
     return verdict
 
 
-def denied(replicator: Replicator, words: str) -> None:
+def denied(replicator: ReplicatorOfCreation, words: str) -> None:
     """The remote did not carry out the order to create; its words begin with the status code."""
     last = replicator.checked
     there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
     _came_to(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
 
 
-def create_remote(replicator: Replicator, connection: int, shape: int) -> None:
+def create_remote(replicator: ReplicatorOfCreation, connection: int, shape: int) -> None:
     """The order to create arrives at the peer; its answer makes the replicator check again, or try again."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.markers.entries import SNAPSHOT, Marker
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.replication.roles import ReplicatorOfEntries
 
 
-def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
+def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) -> None:
     """A marker met while reading: handled, passed over or sent."""
     topic, runtime = replicator.topic, replicator.runtime
     own = marker.origin == topic.cluster.name
@@ -42,7 +42,7 @@ def marker_entry(replicator: Replicator, index: int, marker: Marker) -> None:
     replicator.send(index, marker.size_bytes, seq, delay_us)
 
 
-def _meant(fault: dict, replicator: Replicator, marker: Marker) -> bool:
+def _meant(fault: dict, replicator: ReplicatorOfEntries, marker: Marker) -> bool:
     return (
         fault["type"] == marker.type
         and fault["cluster"] == replicator.topic.cluster.name
@@ -50,7 +50,7 @@ def _meant(fault: dict, replicator: Replicator, marker: Marker) -> bool:
     )
 
 
-def _handle(replicator: Replicator, marker: Marker, index: int, cause: int) -> None:
+def _handle(replicator: ReplicatorOfEntries, marker: Marker, index: int, cause: int) -> None:
     """Give a remote's marker to the controller; any such marker starts one, without the option one that
     only answers.
     """
@@ -64,7 +64,7 @@ def _handle(replicator: Replicator, marker: Marker, index: int, cause: int) -> N
     topic.controller.receive(marker, index, cause)
 
 
-def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
+def message_wanted(replicator: ReplicatorOfEntries, index: int, record: int) -> bool:
     """Whether a local message goes to the peer: replicate_to, then TTL."""
     runtime, topic = replicator.runtime, replicator.topic
     reason = None
@@ -91,12 +91,12 @@ def message_wanted(replicator: Replicator, index: int, record: int) -> bool:
     return False
 
 
-def _expired(replicator: Replicator, published_us: int) -> bool:
+def _expired(replicator: ReplicatorOfEntries, published_us: int) -> bool:
     ttl_us = replicator.topic.hot.ttl_us
     return ttl_us > 0 and published_us + ttl_us < replicator.runtime.now_us
 
 
-def store_at_peer(replicator: Replicator, index: int, cause: int) -> None:
+def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> None:
     """Append an arrived entry to the peer's log, unless deduplication knows it."""
     runtime, source = replicator.runtime, replicator.topic
     target = runtime.clusters[replicator.peer].topics[source.name]

@@ -14,13 +14,12 @@ from pyroaring import BitMap
 from simulator.protocols.pulsar.storage import retention as upkeep
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+    from simulator.protocols.pulsar.shadow.roles import SubscriptionOfLosses, TopicOfLosses
 
 UNREAD, UNACKNOWLEDGED = "unread", "unacknowledged"
 
 
-def push_cursors(topic: ShadowTopic, first_index: int, cause: int) -> None:
+def push_cursors(topic: TopicOfLosses, first_index: int, cause: int) -> None:
     """Ledgers below `first_index` are gone: every cursor is moved over them, and reading goes on behind."""
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
@@ -36,7 +35,9 @@ def push_cursors(topic: ShadowTopic, first_index: int, cause: int) -> None:
     topic.wake_dispatchers(cause)
 
 
-def _note_lost(topic: ShadowTopic, subscription: Subscription, first_index: int, cause: int) -> None:
+def _note_lost(
+    topic: TopicOfLosses, subscription: SubscriptionOfLosses, first_index: int, cause: int
+) -> None:
     runtime, cursor = topic.runtime, subscription.cursor
     acknowledged, settled = runtime.acknowledged[subscription.name], runtime.settled[subscription.name]
     lost = topic.lost.setdefault(subscription.name, BitMap())
@@ -62,7 +63,7 @@ def _note_lost(topic: ShadowTopic, subscription: Subscription, first_index: int,
         )
 
 
-def lost_messages(topic: ShadowTopic, subscription: str) -> int:
+def lost_messages(topic: TopicOfLosses, subscription: str) -> int:
     """Messages that the source deleted and the subscription's application has not acknowledged by now."""
     lost = topic.lost.get(subscription)
     return 0 if lost is None else len(lost - topic.runtime.acknowledged[subscription])

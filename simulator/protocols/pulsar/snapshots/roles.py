@@ -10,7 +10,7 @@ from simulator.protocols.pulsar.storage.roles import RuntimeOfLog, TopicInCluste
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.markers.entries import Marker
-    from simulator.scenarios.model import SubscriptionSpec
+    from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
 
 
 class RuntimeOfController(RuntimeOfLog, Protocol):

@@ -1,0 +1,88 @@
+"""What the creation of topics and schemas at a peer needs of a replicator, as protocols by role.
+
+Rules: `replication.replicator.Replicator`, `broker.topic.Topic`, `broker.cluster.Cluster` and
+`runtime.Runtime` play these roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog, TopicInCluster
+
+if TYPE_CHECKING:
+    from simulator.kernel.links import Link
+    from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
+    from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
+    from simulator.protocols.pulsar.creation.start_check import Outcome
+
+
+class ClusterOfCreation(ClusterOfLog, Protocol):
+    """A cluster where topics are created."""
+
+    creates_remotely: bool
+
+    @property
+    def topics(self) -> Mapping[str, object]:
+        """Its topics by name."""
+
+    def shape(self, base: str) -> int | None:
+        """How many partitions a topic has here, 0 for a plain one, None where it does not exist."""
+
+
+class RuntimeOfCreation(RuntimeOfLog, Protocol):
+    """Clock, trace, clusters, schemas, and the results of start checks."""
+
+    schemas: SchemaBook | None
+    start_checks: dict[tuple[int, str, str, str], tuple[Outcome, str | None]]
+
+    @property
+    def clusters(self) -> Mapping[str, Any]:
+        """The clusters by name."""
+
+
+class TopicOfCreation(TopicInCluster, Protocol):
+    """The topic that a replicator reads."""
+
+    base: str
+    partition: int
+
+    @property
+    def cluster(self) -> ClusterOfCreation:
+        """The cluster that it is in."""
+
+    @property
+    def stored_seqs(self) -> Sequence[int]:
+        """By index in its log the row that stored the entry."""
+
+
+class ReplicatorOfCreation(Protocol):
+    """A replicator that asks its peer for a topic or a schema. `connection` counts its connections."""
+
+    peer: str
+    peer_number: int
+    rank: int
+    connection: int
+    draw_base: int
+    link: Link
+    back: Link
+    start_seq: int
+    asked_seq: int
+    checked: Outcome | None
+    last_error: str | None
+    schemas: ReplicatedSchemas
+
+    @property
+    def topic(self) -> TopicOfCreation:
+        """The topic that it reads."""
+
+    @property
+    def runtime(self) -> RuntimeOfCreation:
+        """Clock, trace and clusters."""
+
+    def refused(self, reason: str, why: str) -> None:
+        """The start check refused the start; it is tried again after a backoff."""
+
+    def read(self) -> None:
+        """Read on from the cursor."""

@@ -1,0 +1,97 @@
+"""What the rules for one entry need of a replicator and of the topics on both sides, as protocols by role.
+
+Rules: `replication.replicator.Replicator`, `broker.topic.Topic`, `broker.cluster.Cluster` and
+`runtime.Runtime` play these roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog, TopicInCluster
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+    from simulator.protocols.pulsar.markers.entries import Marker
+    from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+
+
+class ClusterOfEntries(ClusterOfLog, Protocol):
+    """A cluster to which entries are replicated."""
+
+    @property
+    def topics(self) -> Mapping[str, TopicOfEntries]:
+        """Its topics by name."""
+
+
+class RuntimeOfEntries(RuntimeOfLog, Protocol):
+    """Clock, trace, clusters, and the orders to delay or drop markers."""
+
+    marker_faults: list[dict[str, Any]]
+
+    @property
+    def clusters(self) -> Mapping[str, ClusterOfEntries]:
+        """The clusters by name."""
+
+
+class TopicOfEntries(TopicInCluster, Protocol):
+    """A topic that a replicator reads, or to which it appends."""
+
+    hot: HotSettings
+    producers_seen: dict[str, tuple[int, int]]
+    controller: SnapshotController | None
+
+    @property
+    def stored_seqs(self) -> Sequence[int]:
+        """By index in its log the row that stored the entry."""
+
+    def note_marker(
+        self, event: str, marker: Marker, peer: str | None, index: int, cause: int, *more: int
+    ) -> int:
+        """Write a row about the marker at `index`."""
+
+    def replicated_subscriptions_possible(self) -> bool:
+        """Whether the feature is on and the topic is replicated."""
+
+    def create_controller(self) -> SnapshotController:
+        """Make sure that it has a snapshot controller."""
+
+    def start_controller(self, reason: str, cause: int) -> SnapshotController:
+        """Create the controller and start its timer."""
+
+    def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
+        """Append a marker; returns its row's seq."""
+
+    def append_messages(
+        self, first: int, count: int, source: int, size_bytes: int, cause: int, source_index: int
+    ) -> int:
+        """Append an entry; returns the seq of its first row."""
+
+    def wake(self, cause: int) -> None:
+        """Something was appended: replicators and dispatchers read on."""
+
+    def wake_dispatchers(self, cause: int) -> None:
+        """A message of another cluster was appended: dispatchers read on."""
+
+
+class ReplicatorOfEntries(Protocol):
+    """A replicator that decides about an entry."""
+
+    peer: str
+    peer_number: int
+    peer_bit: int
+
+    @property
+    def topic(self) -> TopicOfEntries:
+        """The topic that it reads."""
+
+    @property
+    def runtime(self) -> RuntimeOfEntries:
+        """Clock, trace and clusters."""
+
+    def acknowledge(self, index: int) -> None:
+        """Acknowledge the entry on the replicator's own cursor."""
+
+    def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
+        """Put an entry on the wire."""

@@ -1,0 +1,73 @@
+"""What the runtime needs of the clusters, topics and services that it holds, as protocols by role.
+
+Rules: the runtime lies below all that uses it. `broker.cluster.Cluster`, `broker.topic.Topic`,
+`replication.replicator.Replicator`, `broadcast.fan_out.FanOut` and `migration.blue_green.BlueGreen` play
+these roles. `system.build` creates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from simulator.log.columns import SharedColumn
+    from simulator.log.ledgers import TopicLog
+
+
+class ReplicatorOfRuntime(Protocol):
+    """A replicator whose connection breaks with its link."""
+
+    def disconnect(self, reason: str, cause: int) -> None:
+        """The connection broke."""
+
+
+class TopicOfRuntime(Protocol):
+    """A topic whose columns grow with the run."""
+
+    name: str
+    base: str
+    log: TopicLog
+    stored_seqs: SharedColumn
+    source_indices: SharedColumn
+    keeps_sources: bool
+
+    @property
+    def replicators(self) -> Mapping[str, ReplicatorOfRuntime]:
+        """Its replicators by peer."""
+
+
+class ClusterOfRuntime(Protocol):
+    """A cluster with its present and past topics."""
+
+    name: str
+
+    @property
+    def topics(self) -> Mapping[str, TopicOfRuntime]:
+        """Its topics by name."""
+
+    def every_log(self) -> tuple[TopicOfRuntime, ...]:
+        """Present and past topics."""
+
+
+class FanOutOfRuntime(Protocol):
+    """Lets brokers serve audiences."""
+
+    def add(self, audience: Any) -> None:
+        """Serve one more audience."""
+
+    def wake(self) -> None:
+        """Schedule the event of the next dispatch or connection."""
+
+    def connect_at_once(self, audience: Any) -> None:
+        """Connect every member of an audience now."""
+
+
+class BlueGreenOfRuntime(Protocol):
+    """Pulsar's blue-green migration (PIP-188)."""
+
+    def instead(self, cluster: Any, client: Any, base: str, cause: int) -> Any:
+        """The cluster where a client that asks `cluster` for a topic belongs."""
+
+    def drained_by_ack(self, subscription: Any, cause: int) -> None:
+        """The backlog of a subscription of a migrated topic was acknowledged."""
