@@ -279,7 +279,8 @@ def forget_answers(monkeypatch):
     monkeypatch.setattr(
         passing.Passings, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us)
     )
-    monkeypatch.setattr(running, "pass_by", lambda one: passing.pass_by(one) and one.stretch.horizon_us)
+    pass_by = running.pass_by
+    monkeypatch.setattr(running, "pass_by", lambda one: pass_by(one) and one.stretch.horizon_us)
 
 
 def forget_what_is_held(monkeypatch):

@@ -15,12 +15,19 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broadcast.broker import Dispatch
-    from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.client.consumer import Consumer, Item
+    from simulator.protocols.pulsar.broker.session_roles import (
+        ConsumerOfSession,
+        DispatchOfSession,
+        SubscriptionOfSession,
+    )
     from simulator.protocols.pulsar.client.deliveries import About
 
 _DISPATCHED = CODE["message.dispatched"]
+
+Item = tuple["Session", int, int, int, int, int]
+"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count,
+seq that caused the push)
+"""
 
 
 class Session:
@@ -45,7 +52,7 @@ class Session:
         "sent_entries",
     )
 
-    def __init__(self, consumer: Consumer, subscription: Subscription) -> None:
+    def __init__(self, consumer: ConsumerOfSession, subscription: SubscriptionOfSession) -> None:
         self.consumer = consumer
         self.subscription = subscription
         self.topic = subscription.topic
@@ -126,7 +133,7 @@ class Session:
         self.topic.broker.send(self, size_bytes, (index, first, remaining, redelivery, cause))
         return sent
 
-    def arrive(self, dispatch: Dispatch) -> None:
+    def arrive(self, dispatch: DispatchOfSession) -> None:
         """An entry has left the broker: a row for each of its messages, then the client has them."""
         index, first, remaining, redelivery, cause = dispatch.sent
         runtime, topic, messages = self.runtime, self.topic, self.runtime.messages

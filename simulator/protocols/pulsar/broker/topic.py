@@ -31,9 +31,8 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     import numpy as np
 
-    from simulator.protocols.pulsar.broadcast.audience import Audience
-    from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, BrokerOfTopic
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 _STORED = CODE["message.stored"]
@@ -79,8 +78,10 @@ class Topic(TopicLedgers, TopicTimers):
         self.controller: SnapshotController | None = None
         self.data_timestamp_ms = 0
         self.loaded = False
-        self.audiences: dict[str, Audience] = {}
-        self.broker: Broker | None = None  # where the cluster declares brokers: the one that serves the topic
+        self.audiences: dict[str, AudienceOfTopic] = {}
+        self.broker: BrokerOfTopic | None = (
+            None  # where the cluster declares brokers: the one that serves the topic
+        )
         self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
         self.migrated_to: str | None = None  # the cluster that its clients are sent to
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
@@ -216,7 +217,7 @@ class Topic(TopicLedgers, TopicTimers):
             if self.name in topic.shadows.replicators
         ]
 
-    def take_broker(self, broker: Broker | None) -> None:
+    def take_broker(self, broker: BrokerOfTopic | None) -> None:
         """Which broker serves it from the next load on."""
         if self.broker is not None:
             self.broker.topics.remove(self.name)

@@ -20,8 +20,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.client.consumer import Item
+    from simulator.protocols.pulsar.broker.session import Item, Session
 
 _ACKNOWLEDGED = CODE["message.acknowledged"]
 _HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]

@@ -14,7 +14,7 @@ from pyroaring import BitMap
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.protocols.pulsar.broker.session import Session
+from simulator.protocols.pulsar.broker.session import Item, Session
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Handed
 from simulator.protocols.pulsar.events import CODE
@@ -24,7 +24,7 @@ from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broadcast.broker import Broker
+    from simulator.protocols.pulsar.client.roles import BrokerOfConsumer
     from simulator.protocols.pulsar.runtime import Runtime
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
@@ -39,11 +39,6 @@ WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (
     "down",
 )
 ALIVE = (RUNNING, PAUSED, CLOSING)
-
-Item = tuple[Session, int, int, int, int, int]
-"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count,
-seq that caused the push)
-"""
 
 
 class Consumer(Acknowledger):
@@ -68,7 +63,7 @@ class Consumer(Acknowledger):
             runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic
         )
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
-        self.asking: dict[str, Broker] = {}  # by topic the broker that has not come to this client yet
+        self.asking: dict[str, BrokerOfConsumer] = {}  # by topic the broker whose queue it waits in
         self.queue: deque[Item] = deque()
         self.current: Handed | None = None
         self.taking = False

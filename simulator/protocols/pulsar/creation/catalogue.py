@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.storage import retention as upkeep
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.creation.topic_roles import TopicOfCatalogue
 
 
 def partition_names(base: str, partitions: int) -> list[tuple[str, int]]:
@@ -102,7 +102,7 @@ def grow(
     return seq
 
 
-def copy_subscriptions(cluster: Cluster, base: str, new: list[Topic], cause: int) -> None:
+def copy_subscriptions(cluster: Cluster, base: str, new: list[TopicOfCatalogue], cause: int) -> None:
     """New partitions get the subscriptions of partition 0 at earliest, so none of them misses what comes
     before its consumers do.
     """
@@ -123,7 +123,7 @@ def shadows_of(cluster: Cluster, base: str) -> list[str]:
     )
 
 
-def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> list[Topic]:
+def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> list[TopicOfCatalogue]:
     """Open the logs that are not there yet, and return them; all are there before the first is loaded."""
     new = [
         cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics
@@ -166,7 +166,7 @@ def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
     return seq
 
 
-def _empty(topic: Topic, cause: int) -> None:
+def _empty(topic: TopicOfCatalogue, cause: int) -> None:
     runtime, cluster = topic.runtime, topic.cluster
     for name in tuple(topic.subscriptions):
         subscription = topic.subscriptions.pop(name)

@@ -15,11 +15,14 @@ from simulator.protocols.pulsar.creation import auto_creation, schema_registry
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.creation.client_roles import (
+        ClientOfTopic,
+        ConsumerOfTopic,
+        ProducerOfTopic,
+    )
 
 
-def find_topic(client: Producer | Consumer, cluster: Cluster, base: str, cause: int) -> int:
+def find_topic(client: ClientOfTopic, cluster: Cluster, base: str, cause: int) -> int:
     """Let a missing topic be created or refused; returns its partitions (0: plain, or not there)."""
     if cluster.up and cluster.shape(base) is None:
         why = auto_creation.ask(cluster, base, client.number, cause)
@@ -38,7 +41,7 @@ def find_topic(client: Producer | Consumer, cluster: Cluster, base: str, cause: 
     return cluster.partitioned.get(base, 0)
 
 
-def use_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> None:
+def use_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> None:
     """The producer's messages carry this schema from now on; the topic takes it, or refuses it."""
     runtime = cluster.runtime
     if runtime.schemas is None:
@@ -60,7 +63,7 @@ def use_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: 
     refuses_schema(producer, cluster, schema, seq)
 
 
-def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cause: int) -> str | None:
+def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> str | None:
     """Why the topic does not take what the producer sends with this schema, None when it does (or is not
     there to say).
     """
@@ -90,7 +93,7 @@ def refuses_schema(producer: Producer, cluster: Cluster, schema: str | None, cau
     return None if refused is None else refused[1]
 
 
-def refuses_reader(consumer: Consumer, topic: Topic, cause: int) -> str | None:
+def refuses_reader(consumer: ConsumerOfTopic, topic: Topic, cause: int) -> str | None:
     """Why a consumer with a schema may not subscribe, None when it may."""
     cluster, schema = topic.cluster, consumer.spec.schema
     why = schema_registry.admit_consumer(cluster, topic.base, schema, cause, consumer.number)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
     from simulator.protocols.pulsar.fast_path.survey import Survey
     from simulator.protocols.pulsar.replication.replicator import Replicator
 
@@ -47,7 +47,7 @@ class Lane:
 
     __slots__ = ("producer", "topic", "sessions", "replicators", "published_us", "work", "groups")
 
-    def __init__(self, producer: Producer, topic: Topic, sessions: list[Session]) -> None:
+    def __init__(self, producer: ProducerOfFastPath, topic: Topic, sessions: list[Session]) -> None:
         self.producer = producer
         self.topic = topic
         self.sessions = sessions
@@ -152,7 +152,7 @@ class Lane:
         return room, min(horizon_us, until_us)
 
 
-def lane_of(producer: Producer) -> Lane | None:
+def lane_of(producer: ProducerOfFastPath) -> Lane | None:
     """The producer's lane, None while it is not quiet."""
     runtime = producer.runtime
     if not _publishes_evenly(producer) or runtime.windows or runtime.schemas is not None:
@@ -180,7 +180,7 @@ def lane_of(producer: Producer) -> Lane | None:
     return Lane(producer, topic, sessions)
 
 
-def _publishes_evenly(producer: Producer) -> bool:
+def _publishes_evenly(producer: ProducerOfFastPath) -> bool:
     spec, brokers = producer.spec, producer.brokers
     single = (
         spec.batch == 1

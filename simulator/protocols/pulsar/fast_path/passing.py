@@ -17,7 +17,6 @@ from simulator.protocols.pulsar.markers.entries import REQUEST, UPDATE
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.fast_path.lane import Lane
-    from simulator.protocols.pulsar.fast_path.order import Order
 
 ENTRIES_MAX = 8
 """More than the entries that one such event appends to the peer's log."""
@@ -117,31 +116,3 @@ def _lets_pass(peer: Topic) -> bool:
         and len(peer.log.ledgers) == 1
         and all(replicator.link.least_us for replicator in peer.replicators.values())
     )
-
-
-def pass_by(order: Order) -> int:
-    """Have the events done that pass in a stretch; returns the first instant, at most its horizon, at
-    which something follows from them.
-    """
-    stretch = order.stretch
-    runtime, horizon_us = stretch.lane.producer.runtime, stretch.horizon_us
-    now_us = runtime.now_us
-    for one in stretch.passing:
-        if one.at_us >= horizon_us:
-            break
-        order.bring(one)
-        one.seq, asked = order.seq_of(one), runtime.asked
-        runtime.now_us = one.at_us
-        one.rows = runtime.aside(
-            one.seq, lambda event=one: getattr(event.target, event.method)(event.argument)
-        )
-        follows_us = [
-            at_us for at_us, _rank, added, *_rest in runtime.events() if added > asked and at_us < horizon_us
-        ]
-        horizon_us = min([horizon_us, *follows_us])
-        assert horizon_us > one.at_us, (
-            f"{one.method} of {one.target} asked for something at its own instant, {one.at_us} us"
-        )
-        order.passed(one)
-    runtime.now_us = now_us
-    return horizon_us

@@ -17,8 +17,8 @@ from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns, alike, rows_by_column
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.session import Item
     from simulator.protocols.pulsar.client.acknowledging import Handed
-    from simulator.protocols.pulsar.client.consumer import Item
 
 PUBLISHED, STORED, RECEIPTED = CODE["message.published"], CODE["message.stored"], CODE["message.receipted"]
 REPLICATED, DELIVERED = CODE["message.replicated"], CODE["message.delivered"]

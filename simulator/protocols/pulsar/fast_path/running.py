@@ -15,14 +15,14 @@ import numpy as np
 from simulator.protocols.pulsar.fast_path.consuming import consume
 from simulator.protocols.pulsar.fast_path.lane import MESSAGES_AT_ONCE, Lane, lane_of
 from simulator.protocols.pulsar.fast_path.order import Order, Seqs
-from simulator.protocols.pulsar.fast_path.passing import ROWS_MAX, pass_by
+from simulator.protocols.pulsar.fast_path.passing import ROWS_MAX
 from simulator.protocols.pulsar.fast_path.rows import Consumed, rows_of
 from simulator.protocols.pulsar.fast_path.stretch import Stretch
 from simulator.protocols.pulsar.fast_path.survey import Survey
 from simulator.protocols.pulsar.fast_path.wire import Wire
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
 
 MESSAGES_BETWEEN_LOOKS_MAX = 64
 """Messages published one by one between two looks for a stretch, where there never is one."""
@@ -56,7 +56,7 @@ class Quiet:
         )
 
 
-def run_quietly(producer: Producer) -> int | None:
+def run_quietly(producer: ProducerOfFastPath) -> int | None:
     """Run from the publish that is due now to the next event of anything else, if that is far enough away;
     returns how many queue events that stands for, None when nothing was done.
     """
@@ -90,6 +90,35 @@ def run_quietly(producer: Producer) -> int | None:
         order = Order(stretch)
     _take_effect(stretch, order)
     return order.row_count // ROWS_PER_EVENT
+
+
+def pass_by(order: Order) -> int:
+    """Run the events of peers that pass in a stretch.
+
+    Returns the first instant, at most the horizon of the stretch, at which something follows from them.
+    """
+    stretch = order.stretch
+    runtime, horizon_us = stretch.lane.producer.runtime, stretch.horizon_us
+    now_us = runtime.now_us
+    for one in stretch.passing:
+        if one.at_us >= horizon_us:
+            break
+        order.bring(one)
+        one.seq, asked = order.seq_of(one), runtime.asked
+        runtime.now_us = one.at_us
+        one.rows = runtime.aside(
+            one.seq, lambda event=one: getattr(event.target, event.method)(event.argument)
+        )
+        follows_us = [
+            at_us for at_us, _rank, added, *_rest in runtime.events() if added > asked and at_us < horizon_us
+        ]
+        horizon_us = min([horizon_us, *follows_us])
+        assert horizon_us > one.at_us, (
+            f"{one.method} of {one.target} asked for something at its own instant, {one.at_us} us"
+        )
+        order.passed(one)
+    runtime.now_us = now_us
+    return horizon_us
 
 
 def _take_effect(stretch: Stretch, order: Order) -> None:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.client.consumer import Consumer
-    from simulator.protocols.pulsar.client.producer import Producer
+    from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic, ConsumerOfTopic
     from simulator.protocols.pulsar.runtime import Runtime
 
 PERIOD, AUTO_CREATION = "clusterMigrationCheckDurationSeconds", "clusterMigrationAutoResourceCreation"
@@ -76,7 +75,7 @@ class BlueGreen:
         )
         return self.green.get(blue) if marked else None
 
-    def instead(self, cluster: Cluster, client: Producer | Consumer, base: str, cause: int) -> Cluster:
+    def instead(self, cluster: Cluster, client: ClientOfTopic, base: str, cause: int) -> Cluster:
         """Where a client that asks a cluster for a topic belongs: green, when the topic is not there and
         would be migrated if it were.
         """
@@ -236,7 +235,7 @@ def drained(subscription: Subscription | None) -> bool:
     return subscription is None or not subscription.backlog
 
 
-def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | None:
+def in_green(topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
     """A migrated topic in green, where the client may create a plain one as anywhere; None while green
     does not have it.
 
@@ -248,7 +247,7 @@ def in_green(topic: Topic, client: Producer | Consumer, cause: int) -> Topic | N
     return green.topics.get(topic.name) if green.up else None
 
 
-def sent_on(consumer: Consumer, topic: Topic, cause: int) -> tuple[Topic | None, int]:
+def sent_on(consumer: ConsumerOfTopic, topic: Topic, cause: int) -> tuple[Topic | None, int]:
     """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself
     until its subscription is drained, then green's; None while green does not have it.
     """

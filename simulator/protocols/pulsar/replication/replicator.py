@@ -28,8 +28,8 @@ from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US,
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.creation.start_check import Outcome
+    from simulator.protocols.pulsar.replication.topic_roles import TopicOfReplicator
 
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
@@ -42,7 +42,7 @@ backlog.
 class Replicator(ReceiptTaker):
     """X -> Y for one topic partition; lives in X."""
 
-    def __init__(self, topic: Topic, peer: str, mark_delete: int) -> None:
+    def __init__(self, topic: TopicOfReplicator, peer: str, mark_delete: int) -> None:
         runtime = topic.runtime
         self.topic = topic
         self.runtime = runtime

@@ -23,7 +23,7 @@ from simulator.protocols.pulsar.storage import retention as upkeep
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.shadow.source_roles import TopicOfSource
 
 DISCONNECTED, STARTING, STARTED, TERMINATED = "disconnected", "starting", "started", "terminated"
 REFUSED_WAIT_US = 1_000_000
@@ -33,7 +33,7 @@ REFUSED_WAIT_US = 1_000_000
 class ShadowReplicator:
     """Source partition -> one shadow partition; lives with the source."""
 
-    def __init__(self, topic: Topic, shadow: str, cause: int) -> None:
+    def __init__(self, topic: TopicOfSource, shadow: str, cause: int) -> None:
         runtime = topic.runtime
         self.topic = topic
         self.runtime = runtime

@@ -17,8 +17,7 @@ from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+    from simulator.protocols.pulsar.shadow.source_roles import TopicOfSource
 
 _SECOND_US = 1_000_000
 
@@ -26,7 +25,7 @@ _SECOND_US = 1_000_000
 class ShadowSource:
     """The side of one topic partition that its shadows see."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: TopicOfSource) -> None:
         self.topic = topic
         self.storage = Storage(topic)
         self.version = 0  # of the list of ledgers
@@ -47,7 +46,7 @@ class ShadowSource:
                 due_us = due_us or runtime.now_us + runtime.option("shadowMetadataLatency")
                 runtime.schedule(due_us, shadow.rank, shadow, "hear_of_ledgers", (shadow.epoch, cause))
 
-    def shadows(self) -> list[ShadowTopic]:
+    def shadows(self) -> list[TopicOfSource]:
         """The shadows of this topic partition in its cluster, by name."""
         return [topic for topic in self.topic.cluster.topics.values() if topic.source is self.topic]
 

@@ -1,0 +1,116 @@
+"""What a session needs of its consumer, subscription, topic and broker, as protocols by role.
+
+Rules: `client.consumer.Consumer`, `broker.subscription.Subscription`, `broker.topic.Topic`,
+`broadcast.broker.Broker` and `broadcast.broker.Dispatch` play these roles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from simulator.protocols.pulsar.storage.roles import RuntimeOfLog, TopicInCluster
+
+if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
+    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
+
+
+class RuntimeOfSession(RuntimeOfLog, Protocol):
+    """Clock, trace and tables."""
+
+    def emit(self, row: tuple[int, ...]) -> int:
+        """Write a row of numbers; returns its seq."""
+
+
+class BrokerOfSession(Protocol):
+    """A declared broker, where what is pushed waits."""
+
+    def send(self, session: Any, size_bytes: int, sent: tuple[int, int, int, int, int]) -> None:
+        """Take an entry for a session."""
+
+    def recall(self, session: Any) -> int:
+        """Take back what waits for a session; returns how many messages that was."""
+
+
+class DispatchOfSession(Protocol):
+    """An entry that has left the broker."""
+
+    @property
+    def service_us(self) -> int:
+        """How long it kept the broker busy."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Its size."""
+
+    @property
+    def sent(self) -> tuple[int, int, int, int, int]:
+        """(index, first message, bit set of its messages that are sent, redelivery count, row)."""
+
+
+class TopicOfSession(TopicInCluster, Protocol):
+    """The topic that the consumer reads. `place` is (cluster, topic)."""
+
+    place: tuple[str, str]
+
+    @property
+    def broker(self) -> BrokerOfSession | None:
+        """The declared broker that serves it, if there is one."""
+
+    @property
+    def runtime(self) -> RuntimeOfSession:
+        """Clock, trace and tables."""
+
+
+class DispatcherOfSession(Protocol):
+    """What reads for a subscription."""
+
+    def dispatch(self, cause: int) -> None:
+        """Send while consumers have permits."""
+
+    def remove(self, session: Any, cause: int) -> None:
+        """A consumer left."""
+
+    def redeliver(self, session: Any, indices: list[int], cause: int) -> None:
+        """A consumer asks for entries again."""
+
+
+class SubscriptionOfSession(Protocol):
+    """The subscription that the consumer reads."""
+
+    name: str
+    number: int
+    type: str
+    cursor: Cursor
+
+    @property
+    def topic(self) -> TopicOfSession:
+        """The topic that it reads."""
+
+    @property
+    def runtime(self) -> RuntimeOfSession:
+        """Clock, trace and tables."""
+
+    @property
+    def dispatcher(self) -> DispatcherOfSession:
+        """What reads for it."""
+
+
+class ConsumerOfSession(Protocol):
+    """The client of a session."""
+
+    name: str
+    number: int
+    spec: ConsumerSpec
+
+    def receive(self, item: tuple[Any, int, int, int, int, int]) -> None:
+        """A message arrived in the receiver queue."""
+
+    def forget(self, session: Any) -> None:
+        """The broker reads again: drop what is queued of the session."""
+
+    def forget_cumulative(self, place: tuple[str, str]) -> None:
+        """The cursor was reset: cumulative acks there do not count."""
+
+    def disconnected(self, session: Any, reason: str, cause: int) -> None:
+        """The broker ended the session."""

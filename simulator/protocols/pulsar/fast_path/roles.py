@@ -1,0 +1,45 @@
+"""What the batched fast path needs of a producer, as a protocol by role."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.lookup.producing import Brokers
+    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
+
+
+class LooksForStretch(Protocol):
+    """When a producer looks for a stretch again (`fast_path.running.Quiet`)."""
+
+    misses: int
+
+    def missed(self, message: int, until_us: int) -> None:
+        """There is none now, and none before that instant."""
+
+
+class ProducerOfFastPath(Protocol):
+    """The producer whose publishes are computed in columns (`client.producer.Producer`)."""
+
+    runtime: Runtime
+    spec: ProducerSpec
+    brokers: Brokers
+    quiet: LooksForStretch
+    number: int
+    rank: int
+    epoch: int
+    cluster_name: str
+    every_us: int
+    intervals: Any
+    """Sampler of the gaps between publishes, None where they are constant."""
+
+    planned: int | None
+    scheduled: int
+    published: int
+    receipted: int
+    next_sequence_id: int
+    replicate_to: int
+    pending: deque[tuple[int, int, str, int]]
+    forbidden: str | None

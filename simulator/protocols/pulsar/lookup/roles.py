@@ -1,0 +1,25 @@
+"""What the connections of a producer need of it, as a protocol by role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from simulator.protocols.pulsar.creation.client_roles import ProducerOfTopic
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+class ProducerOfConnections(ProducerOfTopic, Protocol):
+    """A producer that connects to brokers (`client.producer.Producer`)."""
+
+    runtime: Runtime
+    rank: int
+    cluster_name: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+
+    def retry(self, _argument: None) -> None:
+        """Send again what waits."""

@@ -1,0 +1,34 @@
+"""What a replicator needs of the topic that it reads, as a protocol by role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from simulator.protocols.pulsar.creation.roles import ClusterOfCreation, TopicOfCreation
+from simulator.protocols.pulsar.replication.roles import ClusterOfEntries, TopicOfEntries
+
+if TYPE_CHECKING:
+    from simulator.log.columns import SharedColumn
+    from simulator.protocols.pulsar.runtime import Runtime
+
+
+class ClusterOfReplicator(ClusterOfCreation, ClusterOfEntries, Protocol):
+    """The cluster of the topic. `index` is its ordinal: the origin of the entries published there."""
+
+    index: int
+
+
+class TopicOfReplicator(TopicOfCreation, TopicOfEntries, Protocol):
+    """The topic that a replicator reads (`broker.topic.Topic`)."""
+
+    @property
+    def cluster(self) -> ClusterOfReplicator:
+        """The cluster that it is in."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """Clock, trace and tables."""
+
+    @property
+    def stored_seqs(self) -> SharedColumn:
+        """By index in its log the row that stored the entry."""

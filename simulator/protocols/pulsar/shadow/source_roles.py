@@ -1,0 +1,67 @@
+"""What a shadow replicator and its source need of topics, as protocols by role.
+
+Rules: `broker.topic.Topic`, `shadow.topic.ShadowTopic` and `broker.cluster.Cluster` play these roles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from simulator.protocols.pulsar.storage.roles import ClusterOfLog, TopicInCluster
+
+if TYPE_CHECKING:
+    from simulator.log.columns import SharedColumn
+    from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.shadow.reads import Reads
+    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
+    from simulator.protocols.pulsar.shadow.source import ShadowSource
+
+
+class ClusterOfSource(ClusterOfLog, Protocol):
+    """The cluster of a source and its shadows."""
+
+    @property
+    def topics(self) -> Mapping[str, TopicOfSource]:
+        """Its topics by name."""
+
+
+class TopicOfSource(TopicInCluster, Protocol):
+    """A topic that has shadows, or is one."""
+
+    base: str
+    partition: int
+    hot: HotSettings
+    waits_for_source: bool
+    """Of a shadow: whether it could not be loaded, because its source was missing."""
+
+    @property
+    def cluster(self) -> ClusterOfSource:
+        """The cluster that it is in."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """Clock, trace and tables."""
+
+    @property
+    def source(self) -> TopicOfSource | None:
+        """For a shadow topic the topic whose ledgers it reads."""
+
+    @property
+    def shadows(self) -> ShadowSource:
+        """The side of it that its shadows see."""
+
+    @property
+    def reads(self) -> Reads | None:
+        """Counts which reads the cache serves, where that is counted."""
+
+    @property
+    def stored_seqs(self) -> SharedColumn:
+        """By index in its log the row that stored the entry."""
+
+    def load(self, cause: int) -> None:
+        """A broker takes the topic."""
+
+    def add(self, position: tuple[int, int], cause: int, who: tuple[ShadowReplicator, int] | None) -> str:
+        """Of a shadow: an entry's position arrived."""
