@@ -1,8 +1,7 @@
-"""The filter stage of acknowledgement-state sync: what a peer says is acknowledged is acknowledged by the
-broker, not sent (docs/acknowledgement-sync.md).
+"""The filter of acknowledgement-state sync: a message that a peer reports as acknowledged is not dispatched.
 
-Rules: the dispatcher asks of each entry that it is about to send. What peers have said survives crashes;
-nothing is deleted.
+Rules: the broker acknowledges such a message itself (docs/acknowledgement-sync.md). The dispatcher asks about
+each entry before it sends it. The reported states survive crashes. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ _REGISTERED = CODE["message.registered"]
 
 
 class AcknowledgementFilter:
-    """That of one subscription.
+    """The filter of one subscription.
 
-    `said`: peer -> what it says is acknowledged there; `heard_us`, when one last said something; `filtered`
-    messages.
+    `said` is by peer the state that it reported. `heard_us` is when the last report arrived. `filtered`
+    counts messages.
     """
 
     def __init__(self, subscription: SubscriptionOfSync) -> None:
@@ -35,25 +34,26 @@ class AcknowledgementFilter:
         self.filtered = 0
 
     def hear(self, peer: str, state: AcknowledgedState) -> None:
-        """A peer says this; what it said before holds, too."""
+        """Add the state that a peer reports to its earlier ones."""
         before = self.said.get(peer)
         self.said[peer] = state if before is None else before.followed_by(state)
         self.heard_us = self.runtime.now_us
 
     def remaining(self, index: int, record: int) -> int:
-        """Bit set of the entry's messages that no peer says are acknowledged."""
+        """Bit set of the entry's messages that no peer reports as acknowledged."""
         return self.unsaid(origin_of(self.topic, index), self.runtime.messages.batch[record])
 
     def unsaid(self, origin: tuple[int, int], count: int) -> int:
-        """Bit set of the `count` messages at an original position that no peer says are acknowledged."""
+        """Bit set of the `count` messages at an original position that no peer reports as acknowledged."""
         remaining = (1 << count) - 1
         for state in self.said.values():
             remaining &= state.remaining(*origin, count)
         return remaining
 
     def takes(self, index: int, record: int, cause: int) -> bool:
-        """Acknowledge the messages of an entry that a peer says are acknowledged; True when that is the
-        whole entry.
+        """Acknowledge the messages of an entry that peers report as acknowledged.
+
+        Returns True when that is the whole entry.
         """
         runtime, cursor, count = self.runtime, self.subscription.cursor, self.runtime.messages.batch[record]
         if self.remaining(index, record) == (1 << count) - 1:
@@ -107,8 +107,9 @@ class AcknowledgementFilter:
         return not remaining
 
     def _said_of(self, index: int, count: int) -> tuple[dict[int, str], int]:
-        """Of an entry's messages that are not acknowledged here, the peer that says they are, by batch
-        index; and the bit set of the rest.
+        """By batch index the peer that reports a message as acknowledged, where it is not acknowledged here.
+
+        The second value is the bit set of the other messages.
         """
         origin, remaining = (
             origin_of(self.topic, index),

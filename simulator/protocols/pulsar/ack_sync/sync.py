@@ -1,11 +1,12 @@
-"""Acknowledgement-state sync: a cluster tells another which messages a subscription has acknowledged
-(docs/acknowledgement-sync.md).
+"""Acknowledgement-state sync: a cluster sends another the acknowledged messages of a subscription.
+
+The design is in docs/acknowledgement-sync.md.
 
 Rules: a request carries the whole state over the link, with its latency and loss, never in the topic. Entries
 are named by the cluster where they were published and their index in its log, which every copy carries; so
-the state needs no translation at the receiver. The receiver adds it to what the peer said before: a crash
-that makes a cursor forget takes nothing back. Only a person's reset does. The receiver's dispatcher filters
-what the state says; nothing is deleted.
+the state needs no translation at the receiver. The receiver adds it to the earlier states of the peer, so a
+cursor that falls back in a crash withdraws nothing. Only an administrator's reset does. The receiver's
+dispatcher filters by the state. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ _NOTHING = BitMap()
 
 
 class AcknowledgedState(NamedTuple):
-    """What one cluster said: `whole[origin]` are indices in that cluster's log, `parts` the messages of
-    batched entries that are *not* acknowledged, by (origin, index). `history` is the row with which the
-    cursor was opened or last reset by a person, `seq` the row that applied the newest request.
+    """The state that one cluster reported: `whole[origin]` are indices in that cluster's log, `parts` the
+    messages of batched entries that are *not* acknowledged, by (origin, index). `history` is the row with
+    which the cursor was opened or last reset by a person, `seq` the row that applied the newest request.
     """
 
     whole: dict[int, BitMap]
@@ -69,7 +70,7 @@ class AcknowledgedState(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A cursor's state as far as it decides whether there is something new to tell."""
+    """The part of a cursor's state that decides whether a new request is due."""
 
     history: int
     mark_delete: int
@@ -113,7 +114,7 @@ class AcknowledgementSender:
         self.opened = self.history = seq
 
     def reset_by(self, seq: int) -> None:
-        """A person put the cursor elsewhere: what was said before is taken back with the next request."""
+        """An administrator reset the cursor: the next request withdraws the earlier ones."""
         self.history = seq
 
     def start(self) -> None:
@@ -136,7 +137,7 @@ class AcknowledgementSender:
         )
 
     def told(self, peer: str) -> bool:
-        """Whether the peer has the state as it stands now."""
+        """Whether the peer has the present state."""
         cursor = self.subscription.cursor
         return self.arrived.get(peer) == Known(
             self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged()
@@ -283,8 +284,9 @@ def origin_of(topic: TopicOfSync, index: int) -> tuple[int, int]:
 def apply(
     topic: TopicOfSync, sender: SubscriptionOfSync, state: AcknowledgedState, known: Known, cause: int
 ) -> None:
-    """The receiving broker adds the state to what the peer said before; a subscription that is missing is
-    opened at Earliest.
+    """The receiving broker adds the state to the earlier states of the peer.
+
+    A subscription that is missing is opened at Earliest.
     """
     peer, name = sender.topic.cluster, sender.name
     subscription = topic.subscriptions.get(name)

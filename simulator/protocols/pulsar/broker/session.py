@@ -81,7 +81,7 @@ class Session:
         return 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count).bit_count()
 
     def about(self, item: Item) -> About:
-        """What every row about the delivery of this message says."""
+        """The fields that every row about the delivery of this message has."""
         _session, index, message, batch_index, *_rest = item
         topic, messages = self.topic, self.runtime.messages
         return (

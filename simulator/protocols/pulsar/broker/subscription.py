@@ -211,10 +211,10 @@ class Subscription:
         return True
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
-        """Skip, clear or expiry: what consumers hold of it counts no longer as unacknowledged, and who was
-        blocked goes on (#25592).
+        """Skip, clear or expiry: what consumers hold of it no longer counts as unacknowledged, and
+        blocked consumers continue (#25592).
 
-        An Update frees nobody, for there the acks of consumers are awaited.
+        An Update unblocks no consumer, because their own acks are still expected.
         """
         self.dispatcher.let_go_up_to(index)
         if self.acknowledge_up_to(index, reason, cause):

@@ -107,7 +107,7 @@ class Topic(TopicLedgers, TopicTimers):
         self.marker_bytes = 0
         self.shadows = ShadowSource(self)
         self.refused_sends = 0
-        self.reads: Reads | None = None  # counted where somebody asks by which place reads are served
+        self.reads: Reads | None = None  # set where reads are counted by the place that served them
 
     # --- life
 
@@ -421,7 +421,7 @@ class Topic(TopicLedgers, TopicTimers):
 
     def listed_clusters_beyond_one(self) -> bool:
         """Whether the topic's replication-cluster list holds more than one cluster, as this cluster sees
-        it: where replication goes one way only, the receiving cluster's own list names nobody else.
+        it: where replication goes one way only, the receiving cluster's own list names no other cluster.
         """
         return bool(self.remote_clusters())
 

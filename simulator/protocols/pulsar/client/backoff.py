@@ -1,6 +1,4 @@
-"""How long whoever could not connect waits: Pulsar's `Backoff`, 100 ms doubled up to 60 s (clients and
-replicators alike).
-"""
+"""How long a client or replicator that could not connect waits: 100 ms, doubled up to 60 s (`Backoff`)."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Consumer(Acknowledger):
         self.work(self._note(cause, "resumed"))
 
     def kill(self, cause: int, reason: str = "killed") -> None:
-        """The process dies: acks that were not sent and messages in hand are gone."""
+        """The process dies: acks that were not sent and messages that it holds are lost."""
         if self.state in (CLOSED, KILLED, WAITING) and reason != "crash":
             return
         was_alive = self.state in ALIVE
@@ -136,7 +136,7 @@ class Consumer(Acknowledger):
             failover.consumer_closed(self)
 
     def close_when_done(self, failover) -> None:
-        """Finish what the application holds, then close; tells `failover`."""
+        """Finish what the application holds, then close, and notify `failover`."""
         self.on_closed = failover
         self.state = CLOSING
         self.close_if_done()
@@ -165,7 +165,7 @@ class Consumer(Acknowledger):
         """Whether it has a session on this topic or partition, in whichever cluster."""
         return any(place[1] == topic for place in self.sessions)
 
-    # --- what the LookupService says
+    # --- answers of the LookupService
 
     def found(self, cluster: str, cause: int) -> None:
         """Its topic is in this cluster."""
@@ -308,7 +308,7 @@ class Consumer(Acknowledger):
 
 
 def new_delivered_sets(runtime: Runtime) -> None:
-    """Per subscription: who was delivered, acknowledged, settled (message numbers)."""
+    """Create the sets of message numbers delivered, acknowledged and settled, by subscription."""
     for name in sorted(runtime.subscriptions):
         runtime.delivered[name] = BitMap()
         runtime.acknowledged[name] = BitMap()

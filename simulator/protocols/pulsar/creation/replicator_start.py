@@ -1,5 +1,4 @@
-"""A geo-replicator's start, asked by its admin client: the check, the creation it may order, the refusal
-and what is said.
+"""A geo-replicator's start check by its admin client: the check, the creation that it may order, the refusal.
 
 Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that
 comes second (409) is another retry, and so is one that the remote's namespace does not take. Retries never
@@ -67,16 +66,14 @@ def _asked(replicator: ReplicatorOfCreation) -> tuple[int, str, str, str]:
 
 
 def _came_to(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | None) -> None:
-    """The replicator remembers it, and the run does for whoever asked: a replicator may be gone long
-    before that.
-    """
+    """Keep the outcome at the replicator and in the run, because the replicator may be removed earlier."""
     replicator.checked = outcome
     if replicator.asked_seq != NULL:
         replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
 
 
 def _check(replicator: ReplicatorOfCreation) -> Verdict:
-    """What the start check says now; the replicator remembers what it came to."""
+    """Run the start check now, and keep its outcome."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
     sides = Sides(

@@ -1,4 +1,4 @@
-"""Where a producer's messages go, partition by partition: to its own cluster, or to the one it was told of.
+"""Where a producer's messages go, by partition: to its own cluster, or to the one that the lookup named.
 
 Rules: a producer with a cluster of its own stays there; one without asks the LookupService, and asks again
 with backoff (100 ms, doubled up to 60 s) when a broker leaves. Either follows a topic that was migrated
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Brokers:
     """The connections of one producer.
 
-    `told` is by partition the cluster where it is connected on somebody's word.
+    `told` is by partition the cluster that a lookup or a redirect named.
     """
 
     def __init__(self, producer: ProducerOfConnections) -> None:
@@ -35,7 +35,7 @@ class Brokers:
         self.told: dict[str, str] = {}
         self.retries = 0
         self.due = False
-        self.known = 0  # partitions, as it was told last
+        self.known = 0  # partitions, as of the last answer
 
     # --- the topic's shape
 
@@ -47,7 +47,7 @@ class Brokers:
 
     def partitions(self, cause: int) -> int:
         """Over how many partitions messages go, 0 for a plain topic; a producer with a cluster of its own
-        may have the topic created, one that looks up keeps to what it was told last.
+        may have the topic created, one that looks up keeps the last answer.
         """
         if self.resolver is None:
             cluster = self.runtime.clusters[self.producer.cluster_name]
@@ -151,7 +151,7 @@ class Brokers:
     # --- leaving
 
     def cluster_of(self, name: str) -> Cluster | None:
-        """The cluster that a message for this topic or partition goes to; None while nobody has said."""
+        """The cluster that messages for this topic or partition go to, None before a lookup answer."""
         if self.told and name in self.told:
             return self.runtime.clusters[self.told[name]]
         if self.resolver is None:

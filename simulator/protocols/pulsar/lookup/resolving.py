@@ -41,7 +41,7 @@ class Resolver:
         self.number = 0
         self.asking = False
         self.knows_partitions = False
-        self.in_vain = 0  # requests that failed since it was told where last
+        self.in_vain = 0  # requests that failed since the last answer
 
     @property
     def mapped(self) -> str:
@@ -49,7 +49,7 @@ class Resolver:
         return self.client.runtime.lookup.cluster_of(self.base)
 
     def forget(self) -> None:
-        """The client's life is over: whatever is on its way is for nobody."""
+        """The client has ended: answers that are on their way are ignored."""
         self.number += 1
         self.asking = self.knows_partitions = False
         self.in_vain = 0

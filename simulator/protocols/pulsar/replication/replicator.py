@@ -143,13 +143,13 @@ class Replicator(ReceiptTaker):
         return wait_us
 
     def fail_start(self, why: str) -> int:
-        """The start came to nothing: try again after the backoff, which is returned."""
+        """The start failed: try again after the backoff, which is returned."""
         self.state = DISCONNECTED
         self.last_error = why
         return self._retry()
 
     def refused(self, reason: str, why: str) -> None:
-        """The start check said no; it is asked again, for ever."""
+        """The start check refused the start; it is run again without limit."""
         wait_us = self.fail_start(why)
         self.runtime.note(
             "replicator.start-refused",

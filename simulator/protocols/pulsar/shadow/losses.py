@@ -1,8 +1,8 @@
 """Slow readers of a shadow lose what the source's retention deletes (#18731): cursors are pushed, and each
 loss is a row.
 
-Rules: lost is what the subscription's application had not acknowledged when its ledger went; what a consumer
-has in hand then is noted too, and counts no more once it is acknowledged.
+Rules: lost is what the subscription's application had not acknowledged when its ledger went; a message
+that a consumer holds then is noted too, and no longer counts once it is acknowledged.
 """
 
 from __future__ import annotations
