@@ -7,6 +7,7 @@ from simulator.protocols.manifest import NotOffered
 from simulator.protocols.table import admin_tools, tables_of
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
+from simulator.scenarios.families import FAMILY_MECHANISMS
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError, Wrong
@@ -21,6 +22,7 @@ TOOLS = admin_tools()
 __all__ = [
     "COMMANDS",
     "ENGINE_VERSION",
+    "FAMILY_MECHANISMS",
     "ROWS_MAX",
     "TOOLS",
     "AdminError",

@@ -1,4 +1,4 @@
-"""Outside its own folder no protocol is named in the simulator and in reports: the rest reads manifests."""
+"""Outside its own folder no protocol is named, on the server or in reports: the rest reads manifests."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from simulator.scenarios.families import PROTOCOL_OF
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("simulator", "spark_reports")
+"""With a folder for each protocol."""
+GENERIC_ROOMS = ("visualizer", "labsite")
+"""Without one: their modules name no protocol at all."""
 TABLES = (
     "simulator/protocols/table.py",
     "simulator/protocols/declared.py",
@@ -61,9 +64,9 @@ def test_the_search_finds_imports_names_and_strings() -> None:
 
 
 def _generic_modules() -> Iterator[tuple[str, Path]]:
-    """The modules of both rooms outside the protocols' folders, without their tables."""
+    """The modules of all rooms outside the protocols' folders, without their tables."""
     own = tuple(f"{room}/protocols/{name}/" for room in ROOMS for name in PROTOCOLS)
-    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+    for path in sorted(path for room in ROOMS + GENERIC_ROOMS for path in (ROOT / room).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
         if name not in TABLES and not name.startswith(own):
             yield name, path

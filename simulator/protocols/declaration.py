@@ -40,6 +40,7 @@ class Declared:
     - `consistency(check)` notes what one part demands of another, `remarks(scenario)` what has no effect.
     - `strategies` under which a scenario can be compared.
     - `word_tables`: what words in events stand for, for `docs/trace.md`.
+    - `mechanisms`: by family what it shows, in one or two sentences for the gallery.
     """
 
     families: tuple[str, ...]
@@ -58,3 +59,4 @@ class Declared:
     remarks: Callable[[Scenario], Iterable[str]] = _no_remarks
     strategies: StrategyRules | None = None
     word_tables: tuple[WordTable, ...] = ()
+    mechanisms: Mapping[str, str] = field(default_factory=dict)

@@ -81,7 +81,7 @@ class Comparisons:
             raise Refused(
                 "bad-scenario",
                 f"{source.title} cannot be compared: {error}",
-                "Strategies are ways to tell the progress of Pulsar's subscriptions.",
+                "Strategies differ in how acknowledgements of replicated subscriptions are synced.",
             ) from error
         study = Study(
             f"comparison {next(self._numbers)}",

@@ -15,35 +15,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from simulator import scenario_names
+from simulator import FAMILY_MECHANISMS, scenario_names
 from visualizer.labs.definitions import builtin_scenario, builtin_scenarios
 from visualizer.live.wire import Refused
 from visualizer.pages.pictures import known_pictures, outcome_of, picture_of
 from visualizer.questions.questions import refusal
-
-FAMILY_WORDS = {
-    "replicated-subscriptions": (
-        "A snapshot maps a position in one region's log to positions in the others. The standby's "
-        "cursor advances when the active one has passed it (PIP-33)."
-    ),
-    "tenant-migration": (
-        "A tenant moves to another cluster: its data is replicated, its acknowledgements are synced by "
-        "the messages' positions in the old cluster, and its clients are redirected."
-    ),
-    "topic-creation": (
-        "Each cluster has its own topics, policies and schemas. A replicator checks the remote topic "
-        "before it starts, and retries as long as the check fails (PIP-433)."
-    ),
-    "shadow-topics": (
-        "A shadow topic has its own subscriptions on the ledgers of another topic. It copies and writes "
-        "nothing, and another broker can serve it (PIP-180)."
-    ),
-    "durable-shared-subscriptions": (
-        "EMQX assigns the streams of a topic filter to the sessions of a group. One leader grants and "
-        "revokes them and stores how far each was read."
-    ),
-}
-"""What a family's mechanism is, in one sentence; a family without one stands by its name."""
 
 FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
 """Where a newcomer begins; the others follow by title."""
@@ -61,7 +37,7 @@ def gallery(request: HttpRequest) -> HttpResponse:
         {
             "name": name,
             "title": name.replace("-", " ").capitalize(),
-            "words": FAMILY_WORDS.get(name, ""),
+            "words": FAMILY_MECHANISMS.get(name, ""),
             "scenarios": members,
         }
         for name, members in families.items()
@@ -77,7 +53,7 @@ def _place(scenario: Any) -> tuple[int, str, int, str]:
     """Families in the order of their words, those without after them by name; in each where a newcomer
     begins, then by title.
     """
-    families = list(FAMILY_WORDS)
+    families = list(FAMILY_MECHANISMS)
     family = families.index(scenario.family) if scenario.family in families else len(families)
     return (
         family,

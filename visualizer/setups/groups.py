@@ -94,12 +94,12 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
         "Snapshots",
         "snapshots",
         (
-            Field("period", "Period, ms", "Pulsar: 1000"),
+            Field("period", "Period, ms", "broker default: 1000"),
             Field("cache", "Kept per subscription", "empty: as the broker does"),
             Field(
                 "rule",
                 "A full cache",
-                "spread from Pulsar 4.0.9 on",
+                "spread from broker version 4.0.9 on",
                 choices=tuple((name, name) for name in OPTIONS["snapshotCacheRule"].choices),
             ),
         ),

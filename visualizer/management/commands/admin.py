@@ -17,8 +17,8 @@ from visualizer.management.exits import leave_with
 
 class Command(BaseCommand):
     help = (
-        "Print what pulsar-admin or a broker's metrics would say at an instant. Exit codes: 0 fine, 2 bad "
-        "input or nobody to ask, 3 internal error."
+        "Print what an admin tool or a broker's metrics endpoint shows at an instant. Exit codes: 0 success, "
+        "2 bad input or no such tool in this scenario, 3 internal error."
     )
     requires_system_checks: list[str] = []
 

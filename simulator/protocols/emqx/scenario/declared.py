@@ -7,7 +7,7 @@ from simulator.protocols.emqx import events
 from simulator.protocols.emqx.commands import declared as commands
 from simulator.protocols.emqx.scenario import kinds, sections, settings
 from simulator.protocols.emqx.scenario.consistency import check_consistency
-from simulator.protocols.emqx.scenario.families import FAMILIES
+from simulator.protocols.emqx.scenario.families import FAMILIES, MECHANISMS
 from simulator.protocols.emqx.scenario.model import EmqxScenario
 from simulator.protocols.emqx.scenario.remarks import remarks
 
@@ -25,4 +25,5 @@ EMQX_DECLARED = Declared(
     link_keys=sections.LINK_KEYS,
     consistency=check_consistency,
     remarks=remarks,
+    mechanisms=MECHANISMS,
 )

@@ -8,7 +8,7 @@ from simulator.protocols.pulsar.commands import declared as commands
 from simulator.protocols.pulsar.commands.declared.refusals import REFUSALS
 from simulator.protocols.pulsar.scenario import kinds, sections, settings, strategies
 from simulator.protocols.pulsar.scenario.consistency import check_consistency
-from simulator.protocols.pulsar.scenario.families import FAMILIES
+from simulator.protocols.pulsar.scenario.families import FAMILIES, MECHANISMS
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.pulsar.scenario.remarks import remarks
 
@@ -28,4 +28,5 @@ PULSAR_DECLARED = Declared(
     remarks=remarks,
     strategies=strategies.RULES,
     word_tables=events.WORD_TABLES,
+    mechanisms=MECHANISMS,
 )

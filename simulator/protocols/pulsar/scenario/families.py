@@ -8,3 +8,23 @@ TENANT_MIGRATION = "tenant-migration"
 """The family whose causes of a duplicate know every strategy that a tenant may move by."""
 
 FAMILIES = ("replicated-subscriptions", TENANT_MIGRATION, "topic-creation", "shadow-topics")
+
+MECHANISMS = {
+    "replicated-subscriptions": (
+        "A snapshot maps a position in one region's log to positions in the others. The standby's "
+        "cursor advances when the active one has passed it (PIP-33)."
+    ),
+    TENANT_MIGRATION: (
+        "A tenant moves to another cluster: its data is replicated, its acknowledgements are synced by "
+        "the messages' positions in the old cluster, and its clients are redirected."
+    ),
+    "topic-creation": (
+        "Each cluster has its own topics, policies and schemas. A replicator checks the remote topic "
+        "before it starts, and retries as long as the check fails (PIP-433)."
+    ),
+    "shadow-topics": (
+        "A shadow topic has its own subscriptions on the ledgers of another topic. It copies and writes "
+        "nothing, and another broker can serve it (PIP-180)."
+    ),
+}
+"""What each family shows, for the gallery."""
