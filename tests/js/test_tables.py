@@ -14,6 +14,7 @@ from typing import Any
 
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.registry import EVENT_TYPES
+from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios.command_table import COMMANDS
 from spark_reports.html.charts import hues_of
 from visualizer.live.frames import SNAPSHOT_ROWS
@@ -57,6 +58,15 @@ def test_the_page_takes_landmarks_from_frames_as_the_server_gives_them():
         *LANDMARKS,
         *ENDED_SNAPSHOTS,
     }
+
+
+def test_the_page_knows_each_protocol_by_the_name_that_welcome_gives():
+    assert set(of_the_page("protocols/table.js", "page.PROTOCOLS.map(({ name }) => name)")) == set(PROTOCOLS)
+    chosen = of_the_page(
+        "protocols/table.js",
+        "page.PROTOCOLS.map(({ name }) => page.protocolOf({ welcome: { protocol: name }, view: {} }).name)",
+    )
+    assert set(chosen) == set(PROTOCOLS)
 
 
 def test_every_event_has_a_line_in_words():

@@ -44,6 +44,7 @@ test("branches are a tree: parents first, siblings by instant, the way to the on
 test("a crash says who dies with it and what a failover would then cost, by the engine's figures", () => {
   const consumers = { "billing-1": { in_hand: [4, 5], queued: 3 } };
   const state = {
+    welcome: { protocol: "pulsar" },
     view: {
       clusters: { a: { topics: { orders: { subscriptions: { billing: { consumers } } } } }, b: { topics: {} } },
       forecast: { billing: { from: "a", to: { b: { duplicates: 7, stranded: 1, lost: 0 } } } },

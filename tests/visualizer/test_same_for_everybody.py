@@ -189,6 +189,7 @@ def shown_by(lab: Lab, pages: list[list[str]], around: dict[str, Any]) -> list[d
         "type": "welcome",
         "wire": 2,
         "lab": "l",
+        "protocol": scenario.protocol,
         "owner": True,
         "names": names,
         "lanes": list(scenario.clusters),

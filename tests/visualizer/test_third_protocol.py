@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tests.third_protocol import registered
+from tests.third_protocol.declared import NAME
 from tests.visualizer.pages import Page
 from visualizer.labs.definitions import new_lab
 
@@ -35,6 +36,7 @@ async def owner(monkeypatch: pytest.MonkeyPatch, hub: Any) -> Any:
 
 async def test_a_lab_is_welcomed_crashed_and_sought(owner: Any, caplog: pytest.LogCaptureFixture) -> None:
     assert owner.welcome["scenario"] == "one-crash"
+    assert owner.welcome["protocol"] == NAME
     await owner.seek(3_200_000)
     await owner.send({"type": "command", "command": {"do": "server.crash", "server": "alpha"}})
     frame = await owner.frame(lambda frame: frame["view"]["servers"]["alpha"]["up"] is False)

@@ -20,6 +20,7 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
         "title": lab.title,
         "scenario": lab.scenario_name,
         "family": scenario.family,
+        "protocol": scenario.protocol,
         "about": scenario.about,
         "watch": scenario.watch,
         "seed": lab.seed,

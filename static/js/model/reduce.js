@@ -24,7 +24,7 @@ const TAKES = {
  * @returns {import("./state.js").LabState} the same object when the message says nothing about the lab
  */
 export function reduce(state, message) {
-  const take = TAKES[message.type] ?? (state.view && protocolOf(state).takes?.[message.type]);
+  const take = TAKES[message.type] ?? (state.view && protocolOf(state)?.takes?.[message.type]);
   return take ? take(state, message) : state;
 }
 
@@ -33,8 +33,8 @@ function takeFrame(state, given) {
   if (place === "old") return state;
   if (place === "gap") return { ...state, gaps: state.gaps + 1 };
   const frame = given.snapshot ? given : { ...given, view: changedView(state.view, given.changes, given.whole) };
-  const protocol = protocolOf(frame);
-  const base = frame.snapshot ? { ...startOver(state), ...protocol.nothingFolded?.() } : state;
+  const protocol = protocolOf({ welcome: state.welcome, view: frame.view });
+  const base = frame.snapshot ? { ...startOver(state), ...protocol?.nothingFolded?.() } : state;
   const follows = !frame.snapshot && frame.rows_from <= base.view.seq;
   const rows = addRows(base.rows, frame.rows, follows);
   const goes_on = !frame.snapshot && frame.forecast_from_us <= base.at_us;
@@ -59,7 +59,7 @@ function takeFrame(state, given) {
     forecast,
     forecast_from_us: forecast.length >= POINTS_KEPT ? forecast[0][0] : Math.min(frame.forecast_from_us, goes_on ? base.forecast_from_us : Infinity),
     branches: frame.branches ?? base.branches,
-    ...protocol.foldFrame?.(base, frame, { kept, follows }),
+    ...protocol?.foldFrame?.(base, frame, { kept, follows }),
   };
 }
 

@@ -3,8 +3,7 @@
  * put it here. Pages without a lab read `light_table.js`, so that they stay small.
  *
  * @typedef {object} Protocol
- * @property {string} name
- * @property {(view: object) => boolean} holds whether a lab with this view is one of the protocol
+ * @property {string} name as the server's welcome has it in `protocol`
  * @property {string} [page_class] class of the page's root while such a lab is shown, for the stylesheet
  * @property {(state: object, wish: object) => object} watched see model/watched.js
  * @property {() => object} [nothingFolded] what a state holds for the protocol before the first frame
@@ -37,5 +36,5 @@ import { PULSAR } from "./pulsar/manifest.js";
 /** @type {Protocol[]} */
 export const PROTOCOLS = [EMQX, PULSAR];
 
-/** @param {{view: object | null}} state of a lab @returns {Protocol | undefined} its protocol; undefined before the first frame */
-export const protocolOf = ({ view }) => (view ? PROTOCOLS.find(({ holds }) => holds(view)) : undefined);
+/** @param {{welcome?: {protocol?: string} | null, view: object | null}} state of a lab @returns {Protocol | undefined} its protocol; undefined before the first frame */
+export const protocolOf = ({ welcome, view }) => (view ? PROTOCOLS.find(({ name }) => name === welcome?.protocol) : undefined);

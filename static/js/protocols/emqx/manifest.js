@@ -21,7 +21,6 @@ import { groupBreakMenu } from "./transport/fault_menus.js";
 /** @type {import("../table.js").Protocol} */
 export const EMQX = {
   name: "emqx",
-  holds: (view) => view.groups !== undefined,
   page_class: "groups",
   watched: watchedOfGroups,
   choices: (state) => ({ group: Object.keys(state.view.groups) }),

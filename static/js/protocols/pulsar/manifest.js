@@ -26,7 +26,6 @@ import { subscriptionsOf, topicsOf } from "./model/topics.js";
 /** @type {import("../table.js").Protocol} */
 export const PULSAR = {
   name: "pulsar",
-  holds: (view) => view.groups === undefined,
   watched: watchedOfLogs,
   nothingFolded,
   foldFrame,
