@@ -84,7 +84,7 @@ def test_the_page_tells_both_and_links_to_instants(systems):
     page = systems.page(GROUPS)
     assert (
         "What helps most: <b>no link cut or slowed</b>. 31 fewer duplicates" in page
-        and "a dead leader&#39;s claim believed for 15 s instead of 30 s" in page
+        and "a dead leader&#39;s claim valid for 15 s instead of 30 s" in page
     )
     for says in (
         "Every group",
