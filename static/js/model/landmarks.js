@@ -4,11 +4,10 @@
  * holds all rows of a branch which has not been run further than the instant shown requests nothing.
  */
 
-/** Types of the rows, those of the server's answer. */
-export const LANDMARK_TYPES = new Set([
-  "cluster.crashed", "cluster.restarted", "cluster.lost", "node.crashed", "node.stopped", "node.restarted", "link.cut", "link.healed", "link.slowed", "failover.started",
-  "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned",
-]);
+import { PROTOCOLS } from "../protocols/table.js";
+
+/** Types of the rows, those of the server's answer: each protocol's own, and those of links, which every protocol has. */
+export const LANDMARK_TYPES = new Set(["link.cut", "link.healed", "link.slowed", ...PROTOCOLS.flatMap(({ landmarks }) => landmarks)]);
 
 /** @param {{get: (path: string) => Promise<object>, base: string, onAnswer: () => void}} parts */
 export function makeLandmarks({ get, base, onAnswer }) {

@@ -18,6 +18,7 @@
  * @property {Object<string, (row: object) => Array<string | object>>} rows by event type its line in words
  * @property {(row: object) => string | null} [glyphOfRow]
  * @property {(row: object) => boolean} [isDetail] whether another row says the same, so that the list of protocol events leaves it out
+ * @property {string[]} landmarks event types whose rows the scrub bar marks over the whole branch
  * @property {Object<string, import("../model/commands.js").Command>} commands by name
  * @property {string} first_command that the form for any command begins with
  * @property {Object<string, (state: object, watched: object) => string[] | null>} argument_choices by kind of argument the names to choose from

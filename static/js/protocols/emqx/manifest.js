@@ -32,6 +32,7 @@ export const EMQX = {
   },
   mirror: (state, watched) => [...groupMirror(state, watched), linkSection(state)],
   rows: GROUP_ROWS,
+  landmarks: ["node.crashed", "node.stopped", "node.restarted"],
   commands: { ...LINK_COMMANDS, ...GROUP_COMMANDS },
   first_command: "publisher.publish",
   argument_choices: CHOICES,

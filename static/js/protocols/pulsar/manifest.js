@@ -46,6 +46,7 @@ export const PULSAR = {
   rows: PULSAR_ROWS,
   glyphOfRow,
   isDetail,
+  landmarks: ["cluster.crashed", "cluster.restarted", "cluster.lost", "failover.started", "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned"],
   commands: PULSAR_COMMANDS,
   first_command: "producer.publish",
   argument_choices: CHOICES,
