@@ -344,7 +344,10 @@ def test_each_cause_has_its_story(at, cause):
     place = page(failover, "duplicates", cause, 0, 1)["messages"][0]["place"]
     case, beats = story_of(world.trace, failover, "duplicates", place)
     assert case.cause == cause and any(beat.kind == "why" for beat in beats)
-    assert any(beat.row["type"] == "acknowledgements.sent" and "syncs its acknowledgements to b" in beat.words for beat in beats)
+    assert any(
+        beat.row["type"] == "acknowledgements.sent" and "syncs its acknowledgements to b" in beat.words
+        for beat in beats
+    )
 
 
 # --- refusals
