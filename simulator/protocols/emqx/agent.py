@@ -1,9 +1,9 @@
 """A session's agent: its borrowers, one for each shared subscription and for each that is still ending.
 
-It carries out what they decide.
+It carries out what the borrowers decide.
 
-Rules: borrowers are told apart by their ids, never by group and filter: after a quick unsubscribe and
-subscribe two of one group live side by side. A borrower that begins again is a new one with a new id. In the
+Rules: borrowers are identified by id, never by group and filter: after a quick unsubscribe and subscribe two
+borrowers of one group exist side by side. A borrower that restarts is a new one with a new id. In the
 community edition the agent is a stub: nothing is borrowed.
 """
 
@@ -33,8 +33,10 @@ TIMER_RANK = 3
 
 
 class Agent:
-    """`borrowers` by id; `leaders` the node of the leader that each listens to; `owing_seq` the row after
-    which all is to be reported.
+    """The agent's state.
+
+    `borrowers` by id. `leaders`: number and node of each borrower's leader. `owing_seq`: the row after which
+    all progress must be reported, None when none is due.
     """
 
     __slots__ = ("session", "borrowers", "leaders", "owing_seq", "count", "born")
@@ -75,7 +77,7 @@ class Agent:
             borrower.spans = self._spans()
 
     def unsubscribe(self, number: int, cause: int) -> None:
-        """The client gave the subscription up; what is wholly acknowledged is told after that."""
+        """The client unsubscribed; fully acknowledged progress is reported after that."""
         for borrower in [one for who, one in self.borrowers.items() if who[1] == number]:
             self._step(borrower, borrower.unsubscribe(self.session.system.now_us), "unsubscribed", cause)
         self.report_all(cause)
@@ -87,7 +89,7 @@ class Agent:
         self.owing_seq = None
 
     def kill(self, cause: int) -> None:
-        """The session's process died, and they with it."""
+        """The session's process died, and its borrowers with it."""
         for borrower in list(self.borrowers.values()):
             borrower.become(machine.GONE)
             self._note_state(borrower, "its session's process died", cause)
@@ -96,26 +98,26 @@ class Agent:
         self.owing_seq = None
 
     def report(self, who: BorrowerId, progress: Iterable[Progress], cause: int) -> None:
-        """How far streams are."""
+        """Pass the progress of streams to their borrower."""
         borrower = self.borrowers.get(who)
         if borrower is not None:
             self._step(borrower, borrower.report(progress), "", cause)
 
     def report_due(self) -> None:
-        """After leases came or went: all that is wholly acknowledged is told again, of every subscription."""
+        """After a lease changed: report fully acknowledged progress again, for every subscription."""
         seq, self.owing_seq = self.owing_seq, None
         if seq is not None:
             self.report_all(seq)
 
     def report_all(self, cause: int) -> None:
-        """How far every stream is of which all is acknowledged."""
+        """Report the progress of every stream without unacknowledged messages."""
         for who, progress in self.session.acknowledged_progress().items():
             self.report(who, progress, cause)
 
     # --- what comes from outside
 
     def receive(self, flight: Flight, cause: int) -> bool:
-        """A leader's message; False when its borrower is no more."""
+        """Handle a leader's message; False when its borrower no longer exists."""
         borrower = self.borrowers.get(flight.message.borrower)
         if borrower is None:
             return False
@@ -144,7 +146,7 @@ class Agent:
         self._carry_out(borrower, effects, cause)
 
     def _note_state(self, borrower: Borrower, why: str, cause: int) -> int:
-        """A row when the state is not the one last told."""
+        """Record the borrower's state if it differs from the last recorded one."""
         session = self.session
         if session.told.get(borrower.id) == borrower.state:
             return cause

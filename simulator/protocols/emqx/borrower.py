@@ -2,9 +2,9 @@
 
 One input and now in, effects out (`emqx_ds_shared_sub_borrower`).
 
-Rules: it does no I/O and knows no session. It remembers the first leader that speaks to it and ignores every
-other. Timers are kept as name -> instant; an expiry that is not the one waited for is nothing. `reset` means:
-gone, and the agent makes another.
+Rules: it does no I/O and has no reference to its session. It keeps the first leader that sends it a message
+and ignores every other. Timers are kept as name -> instant; an expiry for another instant is ignored. `reset`
+means: the borrower is gone, and the agent creates another.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Timers(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """Where the code is known to be wrong: true is as shipped."""
+    """Known faults of EMQX's code; true means as shipped."""
 
     second_connect_response_crashes: bool = False
     reset_resubscribes: bool = False
@@ -84,7 +84,7 @@ class Arm(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The borrower is gone. `again`: the agent makes another; `crash`: the session's process died of it."""
+    """The borrower is gone. `again`: the agent creates another. `crash`: the session's process crashed."""
 
     why: str
     again: bool = False
@@ -110,7 +110,7 @@ class Borrowed:
 
 
 class Borrower:
-    """`streams` are those it holds, by name; `leader` the number of the leader that it listens to."""
+    """`streams` are the streams it holds, by name; `leader` is the number of its leader."""
 
     __slots__ = ("id", "group", "state", "leader", "streams", "timers", "spans", "faults")
 
@@ -133,7 +133,7 @@ class Borrower:
     # --- messages
 
     def receive(self, now: int, message: Message) -> list[Effect]:
-        """A leader says something."""
+        """Handle a message from a leader."""
         if self.state == GONE or (self.leader is not None and message.leader != self.leader):
             return []
         if message.kind == protocol.INVALIDATE:
@@ -229,7 +229,7 @@ class Borrower:
     # --- the session
 
     def report(self, progress: Iterable[Progress]) -> list[Effect]:
-        """The session tells how far it is."""
+        """The session reports its progress."""
         if self.state not in (CONNECTED, UNSUBSCRIBING):
             return []
         known = [one for one in progress if one.stream in self.streams]

@@ -1,9 +1,8 @@
-"""What every process of a simulated EMQX shares beside clock and trace: nodes, storage, the leaders' store,
-groups, messages, and a way to send to another process.
+"""The shared state of a simulated EMQX: nodes, storage, the leaders' store, groups, messages, network.
 
-Rules: one per world, made as `runtime.Emqx`, which also knows the processes. The modules of the processes
-import this one and not each other. Groups go by the scenario's names; one that a session asks for without
-declaration gets a name and begins now.
+Rules: one per world, made as `runtime.Emqx`, which also holds the processes. The modules of the processes
+import this one and not each other. Groups have the scenario's names; one that a session subscribes to without
+a declaration gets a name and begins now.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ FAULTY = (
     "forgotten",
     "invalidates",
 )
-"""Values of options that are a known fault of the code."""
+"""Values of options that select a known fault of EMQX's code."""
 
 
 class Node:
@@ -64,7 +63,7 @@ class Group(NamedTuple):
 
 
 class Messages:
-    """Every stored message by number: who published it, its number there, its quality of service."""
+    """Every stored message by number: its publisher, its number there, its quality of service."""
 
     __slots__ = ("publisher", "number", "quality", "length")
 
@@ -73,7 +72,7 @@ class Messages:
         self.length = 0
 
     def add(self, publisher: int, number: int, quality: int) -> int:
-        """A new message; gives its number."""
+        """Add a message; returns its number."""
         place = self.length
         for column, value in zip(self.columns, (publisher, number, quality), strict=True):
             column.append_at(place, value)
@@ -158,7 +157,7 @@ class ClusterState(System):
             read(self.figures, self.now_us, *fields)
         return super().note(event, cause, *fields)
 
-    # --- what a protocol tells the world
+    # --- what a protocol provides to the world
 
     def growing(self) -> dict[Any, Any]:
         return {
@@ -185,7 +184,7 @@ class ClusterState(System):
     # --- settings
 
     def setting(self, name: str) -> Any:
-        """A setting under the broker's name; spans are us."""
+        """A setting by the broker's name for it; durations are us."""
         return self.settings[name] if name in self.settings else SETTINGS[name].default
 
     def fault(self, name: str) -> bool:
@@ -218,7 +217,7 @@ class ClusterState(System):
         return self.storage.listed(self.groups[name].filter, start_us) if start_us <= self.now_us else []
 
     def group_name(self, subscription: Subscription) -> str | None:
-        """The lab's name of the group that a subscription shares in; None for a private one."""
+        """The lab's name of a subscription's group; None for a private subscription."""
         return next(
             (one.name for one in self.groups.values() if (one.group, one.filter) == subscription), None
         )
@@ -258,7 +257,7 @@ class ClusterState(System):
     def keep(
         self, shard: int, topic: str, publisher: int, number: int, quality: int, size_bytes: int, cause: int
     ) -> None:
-        """Store a published message where a route asks for it, and wake who reads its stream."""
+        """Store a published message if a route matches, and wake the readers of its stream."""
         if not self.storage.wanted(topic):
             return
         stream, new = self.storage.stream_for(shard, topic)

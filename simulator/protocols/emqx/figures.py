@@ -1,9 +1,8 @@
-"""A group's figures while it runs: what counting would find in the rows so far (docs/counting.md), kept as
-they are written.
+"""A group's live figures: what counting would find in the rows so far (docs/counting.md).
 
-Rules: told by `Emqx.note` of the rows that say who reads what, and by sessions of each message; it writes
-nothing and decides nothing. `tests/simulator/test_live_figures.py` holds it against counting. Instants and
-spans are us.
+Rules: updated by `Emqx.note` for rows about leases and readers, and by sessions for each message. It writes
+no rows and decides nothing. `tests/simulator/test_live_figures.py` compares it with counting. Instants and
+durations are us.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Totals(NamedTuple):
 class StreamFigures:
     """One stream in one group.
 
-    `open` has since when each reader reads; `latest` the lease granted last and when it ended.
+    `open`: since when each reader reads. `latest`: the lease granted last, and when it ended.
     """
 
     __slots__ = (
@@ -88,7 +87,7 @@ class StreamFigures:
         return passed._replace(pairs=passed.pairs + open_pairs)
 
     def granted(self, now: int, who: Reader) -> int | None:
-        """A lease begins; gives how long the stream had no reader when it comes from another client."""
+        """A lease begins; returns how long the stream had no reader if another client had it before."""
         gap = None
         if self.latest is not None and self.latest[0] != who[0]:
             gap = 0 if self.latest_end_us is None else max(0, now - self.latest_end_us)
@@ -109,12 +108,12 @@ class StreamFigures:
             self.latest_end_us = now
 
     def found(self, now: int) -> None:
-        """A leader shares it, from the first time or anew."""
+        """A leader adds the stream, for the first time or again."""
         self.found_us = now if self.found_us is None else self.found_us
         self.done = None
 
     def finish(self, now: int) -> None:
-        """Nothing of it is to be read any more: what comes later does not count."""
+        """The stream is read to its end: what follows does not count."""
         self.done = None
         self.done, self.done_us = self.at(now), now
 
@@ -174,7 +173,7 @@ class GroupFigures:
 
 
 class Figures:
-    """All groups by name. `READS` are the rows that it is told of, each with what is made of it."""
+    """All groups by name. `READS` maps each type of row that it processes to its handler."""
 
     __slots__ = ("groups",)
 
@@ -182,11 +181,11 @@ class Figures:
         self.groups: dict[str, GroupFigures] = {}
 
     def read(self, group: str, at_us: int) -> dict[str, Any] | None:
-        """A group's figures as of the newest row; None where none was ever declared."""
+        """A group's figures as of the newest row; None if it was never declared."""
         return self.groups[group].read(at_us) if group in self.groups else None
 
     def deliver(self, group: str, stream: str, offset: int) -> None:
-        """A message is handed to a client."""
+        """A message is delivered to a client."""
         one = self.groups.get(group)
         if one is not None:
             one.deliver(stream, offset)

@@ -2,9 +2,9 @@
 
 One input and now in, effects out (`emqx_ds_shared_sub_leader`).
 
-Rules: it does no I/O; what it knows is memory, and only what `LeaderStore` took at a heartbeat survives it. A
-borrower that is not known or whose deadline is past is dropped and told so; so is one that speaks of a stream
-that is another's.
+Rules: it does no I/O. Its state is in memory, and only what `LeaderStore` took at a heartbeat survives a
+crash. A borrower that is unknown or past its deadline is dropped and notified. So is one that sends a message
+about a stream of another borrower.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from simulator.protocols.emqx.ranks import Rank, RankProgress
 
 
 class LeaderFaults(NamedTuple):
-    """Where the code is known to be wrong: true is as shipped."""
+    """Known faults of EMQX's code; true means as shipped."""
 
     progress_rewinds: bool = False
     rounds_multiply: bool = False
@@ -50,7 +50,7 @@ class Tell(NamedTuple):
 
 
 class Assigned(NamedTuple):
-    """The assignment of a stream changed; `owner` is who has it, or had it when it is free now."""
+    """The assignment of a stream changed; `owner` has the stream, or had it if it is free now."""
 
     stream: str
     owner: BorrowerId
@@ -77,7 +77,7 @@ class Joined(NamedTuple):
 
 
 class RoundAsked(NamedTuple):
-    """A reassignment round is due now. `rearms`: it arms a periodic timer of its own, as shipped."""
+    """A reassignment round is due now. `rearms`: it starts another periodic timer, as shipped."""
 
     rearms: bool
 
@@ -146,7 +146,7 @@ class Leader:
     # --- messages
 
     def receive(self, now: int, message: Message) -> list[Effect]:
-        """A borrower says something."""
+        """Handle a message from a borrower."""
         who = message.borrower
         if message.kind == protocol.LEADER_WANTED:
             return self._connect(now, who)
@@ -240,7 +240,7 @@ class Leader:
         return effects
 
     def periodical(self, now: int) -> list[Effect]:
-        """Drop who is past its deadline, then say again what has not been answered."""
+        """Drop borrowers past their deadline, then resend what has not been answered."""
         effects: list[Effect] = []
         for who in [who for who, deadline in self.borrowers.items() if deadline <= now]:
             effects += self._drop(who, "expired", tell=True)
@@ -258,7 +258,7 @@ class Leader:
         return {who: each + (number < rest) for number, who in enumerate(ids)}
 
     def stable(self, who: BorrowerId) -> bool:
-        """Whether none of its streams is on its way to or from it."""
+        """Whether none of its streams is being granted or revoked."""
         return all(self.streams[name].state == LEADER_GRANTED for name in self.owned[who])
 
     # --- steps
@@ -338,7 +338,7 @@ class Leader:
         return Assigned(name, assignment.owner, state, assignment.position)
 
     def _say(self, name: str, assignment: Assignment) -> Tell:
-        """What the owner must hear of this stream in its present state."""
+        """The message that the owner of this stream must receive in its present state."""
         if assignment.state == GRANTING:
             return Tell(
                 assignment.owner,

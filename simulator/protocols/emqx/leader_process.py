@@ -1,11 +1,11 @@
-"""The process around a leader: its timers, its commits, what it says. Rows come from here.
+"""The process around a leader: its timers, its commits, its messages. It records the leader's rows.
 
-Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`; a stop in order commits
-once more and gives the claim back, a crash does neither. While a request waits for the store the process
-handles nothing: what comes meanwhile stands in its mailbox. The first round comes at once, the others each
-`leader_renew_streams_interval`. The first look at deadlines comes within
+Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`. A clean stop commits a
+last time and releases the claim, a crash does neither. While a request waits for the store the process
+handles nothing: messages wait in its mailbox. The first round runs at once, the others every
+`leader_renew_streams_interval`. The first check of deadlines is within
 `leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them
-drifts by what its own work takes.
+drifts by the duration of its own work.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Elector(Protocol):
 class LeaderProcess:
     """A leader at a node.
 
-    `places` says where each borrower was last heard, `due` for which instants each of its timers is armed.
+    `places` has the node of each borrower's last message, `due` the instants at which each timer fires.
     """
 
     __slots__ = (
@@ -145,9 +145,7 @@ class LeaderProcess:
         return min(self.due[method], default=None)
 
     def _went_off(self, method: str, argument: bool | None = None) -> bool:
-        """Take note that a timer of this instant went off; False when nobody is there to act, or the
-        process waits for the store.
-        """
+        """Record that a timer fired; False when the leader is gone or the process waits for the store."""
         if self.system.now_us in self.due[method]:
             self.due[method].remove(self.system.now_us)
         if self.asked_us is not None:
@@ -189,14 +187,14 @@ class LeaderProcess:
             self._arm(system.setting("leader_renew_streams_interval"), "renew_streams", True)
 
     def periodical_actions(self, _argument: None = None) -> None:
-        """Drop the expired, say again what waits for an answer."""
+        """Drop expired borrowers, resend what waits for an answer."""
         if self._went_off("periodical_actions"):
             self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
             if self.alive:
                 self._arm(self.system.setting("leader_periodical_actions_interval"), "periodical_actions")
 
     def heartbeat(self, _argument: None = None) -> None:
-        """Commit and renew the claim, or find that somebody else leads."""
+        """Commit and renew the claim, or find that there is another leader."""
         if not self._went_off("heartbeat"):
             return
         store, now = self.system.store, self.system.now_us
@@ -224,9 +222,7 @@ class LeaderProcess:
             self._commit(cause, asked_us)
 
     def answered(self, _argument: None = None) -> None:
-        """A commit that waited is answered, or given up; then what stands in the mailbox is handled, in
-        order.
-        """
+        """A waiting commit is answered or times out; then the mailbox is handled, in order."""
         if not self.alive or self.asked_us is None:
             return
         system = self.system
@@ -361,7 +357,7 @@ class LeaderProcess:
     # --- ends
 
     def stop(self, cause: int, why: str) -> None:
-        """In order: what it knows is committed, the claim is given back."""
+        """Stop cleanly: commit the progress, release the claim."""
         self._end(why, cause)
 
     def _end(self, why: str, cause: int) -> None:
@@ -403,4 +399,4 @@ _WAITED: dict[str, Callable[[LeaderProcess, Any], None]] = {
     "heartbeat": LeaderProcess.heartbeat,
     "_received": LeaderProcess._received,
 }
-"""What may stand in the mailbox of a leader that waits for the store."""
+"""What may be in the mailbox of a leader that waits for the store."""

@@ -1,9 +1,8 @@
-"""Messages between processes: kept in order on one node, each on its own between nodes, where they may be
-lost, doubled or late.
+"""Messages between processes: in order on one node, possibly lost, duplicated or late between nodes.
 
-Rules: a remote message is a cast of its own, so nothing orders two of them and nothing says that one was lost
-(`emqx_ds_shared_sub_proto`). Every message has a number, which all draws about it belong to. A person may
-lose, delay or double the next message of a kind.
+Rules: every remote message is a separate cast, so two of them have no order and a loss is not detected
+(`emqx_ds_shared_sub_proto`). Every message has a number, to which all its random draws belong. A person may
+lose, delay or duplicate the next message of a kind.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ LATE_FACTOR = 3
 
 
 class Order(NamedTuple):
-    """What a person asked to befall a message: the next that fits, after `skip` others have passed; None
-    fits all.
-    """
+    """A requested fault of a message: it hits the next match after `skip` others; None matches all."""
 
     fate: str  # lose | delay | duplicate
     kind: str
@@ -34,7 +31,7 @@ class Order(NamedTuple):
 
 
 class Processes(Protocol):
-    """What knows the process that a message is for: `runtime.Emqx`."""
+    """Passes a message to its target process: `runtime.Emqx`."""
 
     def deliver(self, flight: Flight, cause: int) -> bool: ...
 
@@ -51,7 +48,7 @@ class Network:
         self.orders: list[Order] = []
 
     def send(self, source: str, target: Address, message: Message, cause: int) -> None:
-        """A process of `source` says something to one of `target`."""
+        """A process on node `source` sends a message to one on node `target`."""
         system = self.system
         number = self.count
         self.count += 1

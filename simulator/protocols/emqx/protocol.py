@@ -1,5 +1,6 @@
-"""The messages between borrowers and leaders, the states of both, and the legal moves: the tables that
-code, docs and page share.
+"""The messages between borrowers and leaders, the states of both, and the legal transitions.
+
+Code, docs and page share these tables.
 
 Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one
 (`emqx_ds_shared_sub_proto`). Here a grant and a revoke have an epoch, which counts only with the option
@@ -19,7 +20,7 @@ BorrowerId = tuple[str, int, int]
 part.
 """
 
-# --- what is said, under the proposal's names
+# --- the messages, under the proposal's names
 
 LEADER_WANTED, PING, UPDATE_PROGRESS, REVOKE_FINISHED, DISCONNECT = (
     "leader-wanted",
@@ -55,8 +56,8 @@ class Progress(NamedTuple):
 class Message(NamedTuple):
     """One message.
 
-    `leader` is the leader's number in what a leader says, 0 in what a borrower says; `epoch` the number of
-    the grant that a grant or revoke is about.
+    `leader` is the leader's number in a leader's message and 0 in a borrower's. `epoch` is the number of the
+    grant that a grant or revoke is about.
     """
 
     kind: str
@@ -69,7 +70,7 @@ class Message(NamedTuple):
 
 
 class Address(NamedTuple):
-    """Whom a message is for: `leader` by number, `registry`, or `borrower`; all at a node."""
+    """The target of a message: `leader` by number, `registry`, or `borrower`, each at a node."""
 
     node: str
     process: str
@@ -111,7 +112,7 @@ BORROWER_MOVES: Moves = {
     UNSUBSCRIBING: {GONE: "all acknowledged, or its time is over, or disconnected"},
     GONE: {},
 }
-"""A borrower as a whole: no way back; one that must begin again is another borrower."""
+"""States of a borrower: it never goes back; one that must restart is another borrower."""
 
 GRANTED, REVOKING, ABSENT = "granted", "revoking", "absent"
 LEASE_MOVES: Moves = {
@@ -159,7 +160,7 @@ LEADER_MOVES: Moves = {
     FENCED: {},
     CRASHED: {},
 }
-"""A leader's life. It begins with a claim that the store took; the next leader is another."""
+"""States of a leader. It begins with a claim that the store took; the next leader is another one."""
 
 MACHINES: dict[str, tuple[str, Moves]] = {
     "borrower": (CONNECTING, BORROWER_MOVES),
@@ -169,6 +170,4 @@ MACHINES: dict[str, tuple[str, Moves]] = {
 }
 """Every machine of the protocol: where it begins, and its moves."""
 TRANSIENT = (GRANTING, LEADER_REVOKING, REVOKED_STATE)
-"""What is said again each `leader_periodical_actions_interval`; a borrower with such a stream is not
-stable.
-"""
+"""States resent each `leader_periodical_actions_interval`; a borrower with such a stream is not stable."""

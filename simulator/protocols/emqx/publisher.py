@@ -1,6 +1,6 @@
-"""A publisher: one scenario entry, standing for one MQTT client or several.
+"""A publisher: one scenario entry, which represents one MQTT client or several.
 
-It publishes to storage, which keeps what a route asks for.
+It publishes to storage, which keeps messages that match a route.
 
 Rules: message n comes from client n modulo `clients` (without it: one for each shard), and a client's
 messages all go to one shard: client k's is k modulo the shards. With `topics` above 1, message n goes to
@@ -75,7 +75,7 @@ class Publisher:
         self.state = PAUSED
 
     def resume(self) -> None:
-        """Go on from now."""
+        """Continue from now."""
         self.state = RUNNING
         self.waiting += 1
         if self.spec.every_us is not None:

@@ -1,7 +1,6 @@
-"""Which streams of a group are read to their end: by shard the highest generation that is passed, and
-marks above it.
+"""Which streams of a group are read to their end: by shard the highest passed generation, and marks.
 
-Rules: it only says what need not be listed again; it holds back no later generation
+Rules: it only decides what is not listed again; it holds back no later generation
 (`emqx_ds_shared_sub_leader_rank_progress`). A generation is passed when all its known streams are replayed,
 but never the last known one: more streams may still appear there.
 """
@@ -41,7 +40,7 @@ class RankProgress:
         return copy
 
     def unread(self, listed: Iterable[tuple[str, Rank]]) -> list[str]:
-        """Take note of what storage lists; gives the names of those that are not replayed."""
+        """Record the streams that storage lists; returns the names of those that are not replayed."""
         listed = list(listed)
         for name, rank in listed:
             if rank.shard not in self.passed:

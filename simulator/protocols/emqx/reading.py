@@ -1,9 +1,9 @@
-"""What a session keeps of one stream that it reads: the chunk in flight, and how far all is acknowledged.
+"""A session's state for one stream that it reads: the chunk in flight and the acknowledged position.
 
 Rules: a chunk is one fetched batch. While a message of it with quality of service 1 or 2 is unacknowledged
 the stream is blocked: nothing is fetched and nothing reported. Its begin moves to its end when the last one
-is acknowledged, never inside; a chunk of quality 0 alone is done with as soon as it is fetched, though it
-still waits to be sent: so it can be lost with its session.
+is acknowledged, never inside. A chunk with quality 0 only is finished as soon as it is fetched, although it
+still waits to be sent, so it can be lost with its session.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from simulator.protocols.emqx.protocol import END, BorrowerId
 
 
 class Reading:
-    """`begin` and `end` are the chunk in flight, equal when there is none; `unacked` its offsets that wait
-    for an acknowledgement, `unsent` counts what of it is still to be sent, `heavy` what of that has
-    quality 1 or 2. `borrower` and `group` None: a private subscription's. `since_seq` is the row that made
-    it.
+    """`begin` and `end` are the chunk in flight, equal when there is none.
+
+    `unacked` are its offsets that wait for an acknowledgement. `unsent` counts its messages still to be sent,
+    `heavy` those of them with quality 1 or 2. `borrower` and `group` are None for a private subscription.
+    `since_seq` is the row that created it.
     """
 
     __slots__ = (
@@ -58,8 +59,8 @@ class Reading:
         self.begin = self.end = position
         self.unsent = self.heavy = 0
         self.unacked: dict[int, None] = {}
-        self.released = False  # it shall be read no further
-        self.forgotten = False  # nobody wants to hear of it any more
+        self.released = False  # it is not read any further
+        self.forgotten = False  # its progress is not reported any more
         self.chunk_seq = since_seq  # the row of the chunk in flight
         self.in_turn = False  # a private one: all of earlier generations is read (`generations.py`)
         self.again = False  # what is in flight was delivered before, by this very session
@@ -76,7 +77,7 @@ class Reading:
 
     @property
     def position(self) -> int:
-        """What can be said of it: the end when all is acknowledged, otherwise where the chunk began."""
+        """The position to report: the chunk's end when all is acknowledged, otherwise its begin."""
         return self.begin if self.blocked else self.end
 
     def finish(self) -> None:

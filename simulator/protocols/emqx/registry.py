@@ -1,9 +1,8 @@
-"""A node's registry of leaders: who asks for a leader is led to it, and where there is none, one is
-elected here.
+"""A node's registry of leaders: it forwards connects to a group's leader, or elects one here.
 
-Rules: no standby waits; an election happens because a borrower asks. A claim that is younger than its time to
-live is believed, even when its
-leader is dead: until then the node follows it and passes connects on (`emqx_ds_shared_sub_elector`).
+Rules: there is no standby; a borrower's connect triggers an election. A claim younger than its time to live
+is accepted even when its leader is dead: until it expires the node forwards connects to that leader
+(`emqx_ds_shared_sub_elector`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from simulator.protocols.emqx.protocol import Address, Flight
 
 
 class Followed(NamedTuple):
-    """A leader that this node knows, until when it is believed; a leader of its own has no end."""
+    """A leader known to this node and when that entry expires; a leader on this node never expires."""
 
     leader: int
     node: str
@@ -34,7 +33,7 @@ class Registry:
         self.electors: dict[str, Followed] = {}
 
     def wanted(self, flight: Flight, cause: int) -> None:
-        """A borrower of this node asks for the leader of its group."""
+        """A borrower of this node looks up the leader of its group."""
         group = flight.message.group
         known = self.electors.get(group)
         if known is None or (known.until_us is not None and known.until_us <= self.system.now_us):

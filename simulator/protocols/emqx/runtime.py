@@ -1,5 +1,6 @@
-"""A simulated EMQX: the shared state and its processes, which are sessions, publishers, registries of
-leaders, leaders, and the network between them.
+"""A simulated EMQX: the shared state and its processes.
+
+They are sessions, publishers, registries of leaders, leaders, and the network between them.
 
 Rules: one per world; `system.build` makes it.
 """
@@ -18,7 +19,7 @@ from simulator.trace.trace import Trace
 
 
 class Emqx(ClusterState):
-    """Knows every process, and hands each message to the one that it is for."""
+    """Holds every process, and passes each message to its target."""
 
     __slots__ = ("publishers", "registries", "leaders")
 
@@ -59,7 +60,7 @@ class Emqx(ClusterState):
         return [one for one in self.leaders.values() if one.alive and one.group == group]
 
     def deliver(self, flight: Flight, cause: int) -> bool:
-        """Hand a message to its process; False when there is none."""
+        """Pass a message to its process; False when there is none."""
         target = flight.target
         if target.process == "registry":
             self.registries[target.node].wanted(flight, cause)

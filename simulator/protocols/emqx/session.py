@@ -2,11 +2,11 @@
 
 It reads its own streams and the borrowed ones in one round, sends, takes acknowledgements.
 
-Rules: every stream that has something hands in one chunk, of its own or borrowed alike, and the next only
-when that is done with, so neither kind starves the other. At most `max_inflight` messages wait for an
-acknowledgement, in order. A session that ends in order tells its borrowers' leaders how far it was; a killed
-one says nothing. Chunks survive both: who comes back gets what was unacknowledged again, whatever the leader
-has done since.
+Rules: every stream with messages, private or borrowed, provides one chunk, and the next only when that one is
+finished, so neither kind starves the other. At most `max_inflight` messages wait for an acknowledgement, in
+order. A session that ends cleanly reports its progress to its borrowers' leaders; a killed one sends nothing.
+Chunks survive both: a client that reconnects gets its unacknowledged messages again, whatever the leader has
+done since.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ _DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledge
 
 
 class Session:
-    """`readings` by number, and those `lent` by (borrower, stream); `ready` are those that may have
-    something to read; `outgoing` is (reading, offset), `in_flight` has the row that delivered it too.
+    """`readings` by number, and those `lent` by (borrower, stream).
+
+    `ready` are readings that may have messages to read. `outgoing` is (reading, offset); `in_flight` also has
+    the row of the delivery.
     """
 
     __slots__ = (
@@ -105,8 +107,10 @@ class Session:
             self._try_again()
 
     def connect(self, cause: int, node: str, clean: bool = False) -> None:
-        """The client connects; a session that was there before goes on where it was, unless it asks for a
-        clean start; a new one subscribes as planned.
+        """The client connects.
+
+        An existing session continues from its position unless a clean start is requested. A new one
+        subscribes as planned.
         """
         if self.online:
             # EMQX's takeover_kick ends the old connection's process without a word to leaders
@@ -141,21 +145,21 @@ class Session:
         self.be_due()
 
     def disconnect(self, cause: int, why: str = "closed") -> None:
-        """The connection ends and the session's process in order: leaders are told how far it was."""
+        """The connection and the session's process end cleanly: its progress is reported to leaders."""
         seq = self._end(cause, why)
         self.agent.disconnect(
             {borrower: self._progress_of(borrower, True) for borrower in list(self.agent.borrowers)}, seq
         )
 
     def kill(self, cause: int, why: str) -> None:
-        """The session's process dies: nobody is told."""
+        """The session's process dies: no leader is notified."""
         seq = self._end(cause, why)
         self.agent.kill(seq)
 
     def _end(self, cause: int, why: str) -> int:
         self.state = OFFLINE
         self.life += 1
-        # fetched and not yet sent: of quality 1 or 2 it comes again with its chunk, of 0 it is lost
+        # fetched and not yet sent: quality 1 or 2 is redelivered with its chunk, quality 0 is lost
         for reading, offset in self.outgoing:
             if self._quality(reading, offset) > 0:
                 reading.unacked[offset] = None
@@ -172,8 +176,9 @@ class Session:
         return seq
 
     def _forget(self) -> None:
-        """The session is dropped with its subscriptions and all that its client has not acknowledged; a
-        group's place in a stream is its leader's.
+        """Drop the session with its subscriptions and all that its client has not acknowledged.
+
+        A group's position in a stream is kept by its leader.
         """
         for subscription in self.subscriptions.values():
             if subscription.group is None:
@@ -225,7 +230,7 @@ class Session:
                 self.read(number, None, None, name, self.system.storage.streams[name].length, seq)
 
     def unsubscribe(self, number: int, cause: int) -> None:
-        """The client unsubscribes; a borrower stays until all is acknowledged, or its time is over."""
+        """The client unsubscribes; a borrower stays until all is acknowledged or it times out."""
         subscription = self.subscriptions.pop(number)
         seq = self._note_subscription("session.unsubscribed", cause, number, subscription)
         for reading in list(self.readings.values()):
@@ -276,7 +281,7 @@ class Session:
             self.system.schedule(self.system.now_us, SESSION_RANK, self, "work")
 
     def work(self, _argument: None = None) -> None:
-        """Report what leases asked for, then read, send and take acknowledgements as far as it goes."""
+        """Report progress due after lease changes, then read, send and handle acknowledgements."""
         self.due = False
         if not self.online:
             return
@@ -284,7 +289,7 @@ class Session:
         self.work_on(self.life)
 
     def work_on(self, life: int) -> None:
-        """A portion of the work; what is left follows at this instant, before anything else."""
+        """A portion of the work; the rest follows at this instant, before anything else."""
         if life != self.life:
             return
         for _step in range(STEPS_AT_ONCE):
@@ -414,17 +419,17 @@ class Session:
             self.ready.append(reading.number)
 
     def _let_go(self, reading: Reading) -> None:
-        """Drop a reading that nobody waits for, once nothing of it is in flight."""
+        """Drop a reading that is no longer needed, once nothing of it is in flight."""
         if reading.forgotten and not reading.busy:
             self.readings.pop(reading.number, None)
             beside = self.lent.get((reading.borrower, reading.stream), {})
             if beside.pop(reading.number, None) is not None and not beside:
                 del self.lent[reading.borrower, reading.stream]
 
-    # --- telling
+    # --- reporting
 
     def _report(self, reading: Reading, cause: int) -> None:
-        """A borrowed stream is wholly acknowledged up to here: its borrower is told, if it still lives."""
+        """Report the acknowledged position of a borrowed stream to its borrower, if it still exists."""
         if reading.borrower is None:
             return
         position = NULL if reading.position == END else reading.position

@@ -1,11 +1,9 @@
-"""How a group stands at an instant: how many are in each state of the protocol's machines, and whether all
-is stable. Reads, never writes.
+"""The stability of a group at an instant, with counts by state machine and state. Reads, never writes.
 
-A group is stable when one leader leads it, every stream has an owner and none is on its way, the shares
-differ by one at most, and everything
-moves: each stream is read by the borrower that its leader believes in, and no client holds back
-acknowledgements of a chunk. A starved stream is one that its owner gives back after a late revoke, while its
-leader has it as granted.
+A group is stable when it has one leader, every stream has an owner and none is being granted or revoked, the
+shares differ by one at most, each stream is read by the borrower to which its leader assigned it, and no
+client holds back acknowledgements of a chunk. A starved stream is one that its owner released after a late
+revoke, while its leader still has it as granted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Where each stream of a group stands, seen from every side: what clients got and acknowledged, what the
-leader was told, what it committed, and what each kind of crash would therefore repeat. Reads, never
-writes.
+"""Progress of each stream of a group, and what each kind of crash would repeat. Reads, never writes.
 
-Rules: figures are of messages that were handed out up to now; whatever is handed out between the crash and
-its discovery comes on top.
+Progress is what clients received and acknowledged, what was reported to the leader, and what it committed.
+Rules: figures are of messages delivered up to now, without those between the crash and its detection.
 """
 
 from __future__ import annotations
@@ -60,9 +58,9 @@ def _committed(system: Emqx, kept: Committed, stream: str) -> int:
 
 
 def _readers(system: Emqx, group: str) -> Readers:
-    """Who reads what, as the sessions see it.
+    """The readers of each stream, as the sessions see it.
 
-    `lease` is absent where a chunk is still in hand of what is not lent any more.
+    `lease` is absent where a chunk of a stream that is no longer leased is still in flight.
     """
     found: Readers = {}
     for session in system.sessions.values():
@@ -103,8 +101,9 @@ def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
 
 
 def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Readers) -> dict[str, Any]:
-    """Messages that would be handed out again if the leader crashed now, or one session, and how many of
-    them are acknowledged already.
+    """Messages that would be redelivered if the leader or one session crashed now.
+
+    Also how many of them are acknowledged already.
     """
     leader = _leading(system, group)
     sessions: dict[str, dict[str, int]] = {}
@@ -135,7 +134,7 @@ def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Reade
 
 
 def _leading(system: Emqx, group: str) -> LeaderProcess | None:
-    """The leader that has the claim; while the claim is a dead one's, none has."""
+    """The leader that has the claim; None while the claim is a dead leader's."""
     claim = system.store.claims.get(group)
     return next(
         (one for one in system.leaders_of(group) if claim is not None and one.number == claim.leader), None

@@ -1,8 +1,8 @@
 """Durable storage of messages: shards, generations, streams that only grow until they are closed.
 
-Rules: a stream holds the messages of one topic in one shard and generation, in order of storing. What no
-durable route asks for is not kept. A new generation closes the streams of the one before. Storage is always
-there and every node reads the same: a network cut or a crash touches nothing here (docs/fidelity.md).
+Rules: a stream holds the messages of one topic in one shard and generation, in order of storing. A message
+without a matching durable route is not kept. A new generation closes the streams of the one before. Storage
+is always available and every node reads the same: a network cut or a crash has no effect (docs/fidelity.md).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Stream:
         self.readers: dict[tuple[str, int], None] = {}
 
     def append(self, message: int, seq: int, now: int) -> int:
-        """Store a message; gives its offset."""
+        """Store a message; returns its offset."""
         offset = self.length
         self.messages.append_at(offset, message)
         self.stored_seqs.append_at(offset, seq)
@@ -65,7 +65,7 @@ class Stream:
 
 
 class Storage:
-    """All streams by name, in order of appearing. `routes` counts by filter who wants messages kept."""
+    """All streams by name, in order of creation. `routes` counts the durable routes by filter."""
 
     __slots__ = ("shards", "generation", "streams", "routes")
 
@@ -76,7 +76,7 @@ class Storage:
         self.routes: dict[str, int] = {}
 
     def wanted(self, topic: str) -> bool:
-        """Whether a durable route asks for messages of a topic."""
+        """Whether a durable route matches a topic."""
         return any(matches(topic, route) for route in self.routes)
 
     def add_route(self, route: str) -> None:
@@ -105,7 +105,7 @@ class Storage:
         ]
 
     def next_generation(self, now: int) -> list[Stream]:
-        """Begin a generation in all shards; gives the streams that are closed by it."""
+        """Begin a generation in all shards; returns the streams that it closes."""
         self.generation += 1
         closed = [stream for stream in self.streams.values() if not stream.closed]
         for stream in closed:

@@ -25,7 +25,7 @@ _HANDLERS = Handlers(HANDLERS)
 
 
 def build(scenario: Scenario, seed: int, trace: Trace) -> Emqx:
-    """A system at instant 0: nodes up, groups declared, nobody connected yet."""
+    """A system at instant 0: nodes up, groups declared, no client connected yet."""
     for section in (scenario.nodes, scenario.groups, scenario.sessions, scenario.publishers):
         for name in sorted(section):
             trace.intern(name)

@@ -1,5 +1,6 @@
-"""What must hold of durable shared subscriptions: legal moves, one owner at a leader, positions that pass
-nothing unacknowledged or undelivered.
+"""Checks of durable shared subscriptions: legal transitions, one owner per stream, safe positions.
+
+A position may not pass a message that is unacknowledged or undelivered.
 
 Two readers of one stream are no violation: nothing fences a reader (docs/durable-shared-subscriptions.md);
 they are counted instead.
@@ -87,7 +88,7 @@ class LegalMoves(Check):
 
 
 class OneOwner(Check):
-    """Keeps who has each stream at each leader."""
+    """Keeps the owner of each stream at each leader."""
 
     claim = "At one leader a stream has at most one owner."
 
@@ -119,17 +120,17 @@ class OneOwner(Check):
 
 
 class Passing(Check):
-    """Knows what of each stream a group is done with: up to where all of it, and single messages above.
+    """Tracks what a group has finished in each stream: a position, and single messages above it.
 
-    What a session takes to hand it to its client with quality of service 0 is done with then: nobody
-    acknowledges it, and it may be lost.
+    A message of quality of service 0 is finished as soon as its session fetches it: it is never acknowledged,
+    and it may be lost.
     """
 
     done_by: tuple[str, ...] = ()
-    """Rows by which a message is done with, beside."""
+    """Further types of rows that finish a message."""
 
     moved_by: tuple[tuple[str, str], ...] = ()
-    """Rows that say a position, and the column that says it."""
+    """Types of rows that contain a position, and the column that holds it."""
 
     words = ""
 
@@ -230,8 +231,9 @@ class Passing(Check):
                 self._done(place, offset)
 
     def _found(self, place: Place, value: int) -> None:
-        """A group begins here in a stream; one that was destroyed and declared again may begin later than
-        before, and what is between is not its.
+        """A group begins here in a stream.
+
+        One that was destroyed and declared again may begin later than before and skips what is in between.
         """
         if value > self.reached.get(place, NULL) and (place not in self.reached or self.anew.get(place[0])):
             self.reached[place] = value

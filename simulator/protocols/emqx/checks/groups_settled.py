@@ -1,11 +1,10 @@
-"""What must come of a group once nothing disturbs it any more: a leader, an owner and reader for each
-stream, fair shares.
+"""What an undisturbed group must reach: a leader, an owner and reader for each stream, fair shares.
 
-A disturbance is whatever changes what there is to share, who shares it, or who hears whom: a command, a
-session that comes or goes, a stream that begins or ends, a message lost or late, a client that holds a chunk
-for long. The bound is the sum of the timers that a worst case waits for.
-Excepted is a stream whose owner obeyed a revoke that was late or came twice: EMQX leaves it unread until a
-round happens to revoke it (option `revokeCarriesEpoch`).
+A disturbance is anything that changes the streams, the sessions, or which processes can reach each other: a
+command, a session that connects or ends, a stream that begins or ends, a lost or late message, a client that
+holds a chunk for long. The bound is the sum of the timers in the worst case.
+Exception: a stream whose owner obeyed a late or duplicate revoke. EMQX leaves it unread until a round happens
+to revoke it (option `revokeCarriesEpoch`).
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ WAITED_FOR = (
     "session_find_leader_timeout",
     "leader_renew_streams_interval",
 )
-"""A dead leader's claim runs out; then a borrower's silence is noticed, at both ends; it asks again, and a
-round deals: 45 s with the defaults.
+"""A dead leader's claim expires, leader and borrower time each other out, it connects again, and a
+reassignment round runs: 45 s with the defaults.
 """
 
 AS_SHIPPED = {
@@ -42,7 +41,7 @@ AS_SHIPPED = {
     "endOfStream": "kills-leader",
     "replayedGeneration": "forgotten",
 }
-"""With these nothing of the kind is promised."""
+"""With these options the check does not apply."""
 
 HELD_US = 5_000_000
 """A client that holds a chunk longer than this does not acknowledge."""
@@ -53,8 +52,9 @@ def _setting_us(settings: Mapping[str, Any], name: str) -> int:
 
 
 def round_trip_limit_us(settings: Mapping[str, Any]) -> int:
-    """The longest way to a leader and back with which all is heard in time: a ping before its deadline,
-    its answer, and what a look at deadlines would say again. 1 s with the defaults.
+    """The longest round trip to a leader at which no message is too late: 1 s with the defaults.
+
+    It covers a ping before its deadline, its answer, and what the periodic check would otherwise resend.
     """
     ping = _setting_us(settings, "leader_borrower_timeout") - _setting_us(
         settings, "session_ping_leader_interval"
@@ -108,7 +108,7 @@ CHANGING = (
 
 
 class _Group:
-    """What the rows say of one group at an instant."""
+    """The state of one group at an instant, from the rows."""
 
     def __init__(self) -> None:
         self.leaders: dict[int, None] = {}
@@ -134,8 +134,9 @@ class _Group:
         return other
 
     def trouble(self, name: Any, late_revokes: bool) -> str | None:
-        """What is not as it should be; `name` gives a number's name, `late_revokes` excepts streams that a
-        late revoke left unread.
+        """What is not as it should be.
+
+        `name` gives a number's name; `late_revokes` excepts streams that a late revoke left unread.
         """
         sharing = [who for who, state in self.borrowers.items() if state == "connected"]
         if not self.borrowers:
@@ -292,7 +293,7 @@ class Settled(Check):
             else None
         )
         if kind == "chunk.fetched":
-            if subscription != NULL:  # nobody reports a chunk of a private subscription
+            if subscription != NULL:  # a chunk of a private subscription is never reported
                 self.held[client, subscription, topic] = at_us
             return
         if kind == "progress.told":

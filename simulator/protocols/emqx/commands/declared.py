@@ -26,7 +26,7 @@ PROTOCOL_MESSAGES = (
     "revoked",
     "invalidate",
 )
-"""What borrowers and leaders say, as `simulator.protocols.emqx.protocol` names it (a test compares)."""
+"""The messages of borrowers and leaders, as `simulator.protocols.emqx.protocol` names them (tested)."""
 
 LIVE_SETTINGS = (
     "session_find_leader_timeout",
@@ -37,8 +37,9 @@ LIVE_SETTINGS = (
     "leader_periodical_actions_interval",
     "leader_borrower_timeout",
 )
-"""What EMQX's configuration holds under `durable_queues`; the commit interval and the claim's life are
-constants of its code.
+"""Settings under `durable_queues` in EMQX's configuration.
+
+The commit interval and the claim's time to live are constants of its code.
 """
 
 REFUSALS: dict[str, str] = {

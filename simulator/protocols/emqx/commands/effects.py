@@ -35,7 +35,7 @@ PORTION_MESSAGES = 100
 
 
 def connect(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.connect: a client comes, or comes back; a connection that it has is closed by this one."""
+    """session.connect: a client connects or reconnects; this closes a connection that it still has."""
     session = system.sessions[arguments["session"]]
     node = arguments.get("node", session.node)
     if not system.nodes[node].up:
@@ -55,7 +55,7 @@ def kill(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def subscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.subscribe: to a filter of its own, or to a share of a group; once more changes nothing."""
+    """session.subscribe: to a private filter or a group; repeating a subscription changes nothing."""
     session = _online(system, arguments)
     wanted = _subscription(arguments)
     if wanted.group is not None and not session.spec.durable:
@@ -94,7 +94,7 @@ def pause_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def resume_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.resume-acks: it goes on."""
+    """session.resume-acks: the client acknowledges again."""
     session = system.sessions[arguments["session"]]
     if not session.acks_paused:
         raise CommandError(
@@ -131,7 +131,7 @@ def crash_leader(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def stop_leader(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """leader.stop: its process ends in order; what it knows is committed and its claim given back."""
+    """leader.stop: the process shuts down cleanly, commits its progress and releases its claim."""
     leaders = _leaders(system, arguments["group"])
     cause = begin()
     for leader in leaders:
@@ -172,7 +172,7 @@ def declare(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def destroy(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """group.destroy: with its progress; nothing is kept for it from now on."""
+    """group.destroy: deletes the group with its progress; no messages are kept for it from now on."""
     name = _group(system, arguments["group"])
     if name not in system.store.groups:
         raise CommandError(
@@ -197,7 +197,7 @@ def crash_node(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """node.stop: in order; with evacuation its clients are disconnected in order first."""
+    """node.stop: a clean shutdown; with evacuation its clients are disconnected cleanly first."""
     node = system.nodes[arguments["node"]]
     if not node.up:
         raise CommandError("not-up", f"{node.name} is down", "stop a node that is up")
@@ -211,7 +211,7 @@ def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """node.restart: empty; its sessions come back when their clients connect."""
+    """node.restart: the node starts empty; its sessions return when their clients connect."""
     node = system.nodes[arguments["node"]]
     if node.up:
         raise CommandError("not-down", f"{node.name} is up", "crash or stop it first")
@@ -223,9 +223,7 @@ def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def close_generation(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """storage.close-generation: the streams of all shards end; what is published from now on opens new
-    ones.
-    """
+    """storage.close-generation: ends the streams of all shards; later messages open new ones."""
     cause = begin()
     closed = system.storage.next_generation(system.now_us)
     seq = system.note("generation.opened", cause, system.storage.generation, len(closed))
@@ -237,7 +235,7 @@ def close_generation(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def add_shards(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """storage.add-shards: clients are dealt over more shards from now on."""
+    """storage.add-shards: clients are distributed over more shards from now on."""
     count = arguments["count"]
     if system.storage.shards + count > SHARDS_MAX:
         raise CommandError(
@@ -249,7 +247,7 @@ def add_shards(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def fail_store(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """store.fail: the leaders' store answers nobody for a while, or one node is cut off from it."""
+    """store.fail: the leaders' store is unavailable for a while, to all nodes or to one."""
     seq = begin()
     if "node" in arguments:
         system.store.cut_until_us[arguments["node"]] = max(

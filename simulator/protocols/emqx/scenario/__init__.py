@@ -1,1 +1,1 @@
-"""What a scenario file may say about EMQX; nothing here imports the engine."""
+"""The EMQX part of a scenario file; nothing here imports the engine."""

@@ -26,7 +26,7 @@ class GroupSpec:
     name: str
     filter: str
     group: str | None = None
-    queue: bool = False  # asked for as $queue/FILTER
+    queue: bool = False  # subscribed to as $queue/FILTER
     start_us: int = 0
     declared: bool = True  # it is there when the run begins
 
@@ -56,8 +56,8 @@ class PublisherSpec:
 class SessionSpec:
     """An MQTT client with its session.
 
-    `processing` is from delivery to acknowledgement, one message at a time; `reconnect_us` None: it does not
-    come back by itself; `paused`: it acknowledges nothing yet.
+    `processing` is from delivery to acknowledgement, one message at a time. `reconnect_us` None: it does not
+    reconnect by itself. `paused`: it acknowledges nothing yet.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""MQTT topics: names, filters with wildcards, and the filters that ask for a share of a group.
+"""MQTT topics: names, filters with wildcards, and the filters of shared subscriptions.
 
-Rules: `+` stands for one level, `#` for the rest and only at the end; a wildcard first in a filter matches no
-topic that begins with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`; what else begins with
-`$share` is an error in words.
+Rules: `+` matches one level, `#` the rest and only at the end; a wildcard first in a filter matches no
+topic that begins with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`; anything else that
+begins with `$share` is an error with a message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ QUEUE = "$queue"
 
 
 class Subscription(NamedTuple):
-    """What a session asks for: `group` None is a private subscription."""
+    """What a session subscribes to: `group` None is a private subscription."""
 
     group: str | None
     filter: str
@@ -52,7 +52,7 @@ def parse_subscription(text: str) -> Subscription:
 
 
 def _check_shared(wanted: str, text: str) -> str:
-    """The filter behind a group's name, which may not ask for a share again. Raises Wrong."""
+    """The filter behind a group's name, which may not be a shared filter again. Raises Wrong."""
     if wanted.split("/")[0] in ("$share", QUEUE, "$shared"):
         raise Wrong(
             f'"{text}" asks for a share of a share',
@@ -62,7 +62,7 @@ def _check_shared(wanted: str, text: str) -> str:
 
 
 def check_filter(text: str) -> str:
-    """A topic filter as it stands. Raises Wrong."""
+    """A topic filter as it is written. Raises Wrong."""
     levels = text.split("/")
     if not text:
         raise Wrong("an empty filter matches nothing", "name a topic, or use # for all")

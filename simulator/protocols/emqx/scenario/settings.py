@@ -1,8 +1,7 @@
-"""EMQX's settings under the names and defaults of its 5.9/5.10 line, and the lab's options about its known
-faults.
+"""EMQX's settings, with the names and defaults of 5.9/5.10, and the lab's options for known faults.
 
-For most the sane behaviour is the default and the other choice is what the code as read does; the last two do
-by default what the code does (docs/durable-shared-subscriptions.md).
+For most options the correct behaviour is the default and the other value is what EMQX's code does. The last
+two do by default what the code does (docs/durable-shared-subscriptions.md).
 """
 
 from __future__ import annotations

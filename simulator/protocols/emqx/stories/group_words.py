@@ -1,6 +1,4 @@
-"""The words for messages of a shared group that came twice: causes as headings with a sentence, and what a
-row says as a sentence.
-"""
+"""Texts about duplicates of a shared group: a heading and sentence per cause, a sentence per row."""
 
 from __future__ import annotations
 
@@ -47,7 +45,7 @@ GROUP_CAUSES: dict[str, tuple[str, str]] = {
         ),
     ),
 }
-"""By cause, in the order of decision: a heading, and what it says."""
+"""By cause, in the order of decision: a heading and a sentence."""
 
 GROUP_EVENTS: dict[str, Callable[[Row], str]] = {
     "message.published": lambda row: (
@@ -79,7 +77,7 @@ GROUP_EVENTS: dict[str, Callable[[Row], str]] = {
     ),
     "group.declared": lambda row: f"{row['subscription']} is declared.",
 }
-"""What a row says, by its type."""
+"""The sentence of a row, by its type."""
 
 
 def _from(row: Row) -> str:

@@ -1,9 +1,8 @@
-"""Whose stories a shared group has: every delivery of a message that somebody had acknowledged before, by
-cause, and what led to it.
+"""The stories of a shared group: every duplicate delivery by cause, and what led to it.
 
-Rules: as `cast` for failovers, whose shapes these are. Told are the message's own rows, the leader's decision
-that the judgement rests on, and what happened between acknowledgement and delivery to the two sessions, the
-leaders, the group and what they stand on; of reports that were lost the first.
+Rules: as `cast` for failovers, with the same shapes. A story has the message's own rows, the leader's
+decision on which the cause rests, and what happened between acknowledgement and delivery to the two sessions,
+the leaders, the group and their nodes. Of lost reports only the first is included.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ def shared_page(counted: CountedGroup, cause: str = "", first: int = 0, limit: i
 
 
 def shared_place_of(counted: CountedGroup, producer: str, sequence_id: int) -> int | None:
-    """The place of a message's first second delivery; None when it came once."""
+    """The place of a message's first duplicate; None when it has none."""
     return next(
         (
             place

@@ -1,11 +1,10 @@
-"""Why a message of a shared group came twice: the causes in their order of decision; the first that holds
-is the cause.
+"""Causes of a shared group's duplicates, in their order of decision: the first that holds is the cause.
 
-A duplicate is a delivery of a message that somebody had acknowledged before. Let G be the leader's decision
-to let the reader of this delivery read from where it read, and A the latest acknowledgement before the
-delivery. `docs/durable-shared-subscriptions.md` has them in words.
-Rules: of what was known before G only the furthest positions matter, and they are the same for all duplicates
-of one lease: `Known` holds them, made once for each.
+A duplicate is a delivery of a message that a client had acknowledged before. G is the leader's decision that
+let the reader of this delivery read from its position. A is the latest acknowledgement before the delivery.
+`docs/durable-shared-subscriptions.md` explains the causes.
+Rules: of the reports before G only the furthest positions matter, and they are the same for all duplicates
+of one lease: `Known` holds them, made once for each lease.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ NOWHERE = -1
 
 
 class Known:
-    """What had been said of a stream before the leader decided to grant a lease."""
+    """The progress reported for a stream before the leader decided to grant a lease."""
 
     def __init__(self, stream: StreamHistory, lease: Lease) -> None:
         def before(steps: list[Step]) -> list[Step]:
@@ -47,7 +46,7 @@ class Known:
         self._furthest: dict[int | None, tuple[list[int], list[int]]] = {None: _furthest_after(self._saved)}
 
     def told_after(self, seq: int, client: int) -> int:
-        """The furthest position that a session told after a row."""
+        """The furthest position that a session reported after a row."""
         if client not in self._furthest:
             self._furthest[client] = _furthest_after([step for step in self._told if step.who == client])
         return _at(self._furthest[client], seq)
@@ -57,7 +56,7 @@ class Known:
         return _at(self._furthest[None], seq)
 
     def passed_and_not_passed_after(self, offset: int) -> bool:
-        """Whether a position past the message was known, and a leader took an older one afterwards."""
+        """Whether a leader took an older position after one past the message had been recorded."""
         return any(low <= offset < high for low, high in self._rewinds)
 
 
@@ -66,7 +65,7 @@ def _seq(step: Step) -> int:
 
 
 def _furthest_after(steps: list[Step]) -> tuple[list[int], list[int]]:
-    """Rows, and the furthest position said in each or after it."""
+    """Rows, and the furthest position recorded in each or after it."""
     return [step.seq for step in steps], list(accumulate((step.position for step in reversed(steps)), max))[
         ::-1
     ]
@@ -91,7 +90,7 @@ def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
 
 
 class Case(NamedTuple):
-    """One duplicate; `lease` is None, and nothing known, when a session sent its own chunk again."""
+    """One duplicate; `lease` and its progress are None when a session sent its own chunk again."""
 
     offset: int
     delivery: Delivery

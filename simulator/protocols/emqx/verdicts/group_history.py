@@ -1,9 +1,8 @@
-"""What became of each stream of a group, read from the rows: who had it when, what leaders knew of it,
-what was delivered and acknowledged.
+"""The history of each stream of a group from the rows: leases, progress, deliveries, acknowledgements.
 
-Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows come in
-order of seq. Those of messages and of what sessions tell, most of a trace, are taken a block at a time by
-columns, after the block's other rows: none of these looks at them.
+Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows are in
+order of seq. Rows of messages and of sessions' reports, most of a trace, are taken a block at a time by
+columns, after the block's other rows, which do not depend on them.
 """
 
 from __future__ import annotations
@@ -45,9 +44,7 @@ class Row(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A leader's or a session's word on a stream: up to `position`, said by `who` (leader, or session and
-    borrower).
-    """
+    """Progress up to `position`, recorded by `who`: a leader, or a session and its borrower."""
 
     seq: int
     position: int
@@ -94,7 +91,7 @@ class StreamHistory:
     told: list[Step] = field(default_factory=list)
     saved: list[Step] = field(default_factory=list)
     persisted: list[Step] = field(default_factory=list)
-    position: int = 0  # as the latest leader knows it
+    position: int = 0  # in the latest leader's memory
     # (client, first offset, offset after the last) of each chunk
     taken: list[tuple[int, int, int]] = field(default_factory=list)
     # by the row of a chunk: under which lease; None: sent again by a session that came back
@@ -246,7 +243,7 @@ class Histories:
         stream.found_us = row.at_us if stream.found_us is None else stream.found_us
         stream.done_us = None
         stream.position = row.entry
-        stream.saved.append(Step(row.seq, row.entry, row.count))  # a stream that is found again begins anew
+        stream.saved.append(Step(row.seq, row.entry, row.count))  # a stream that is found again starts over
 
     def _loaded(self, row: Row) -> None:
         self._stream(row).position = _position(row.entry)
@@ -306,7 +303,7 @@ _TAKES: dict[str, Callable[[Histories, Row], None]] = {
     "assignment.changed": Histories._assigned,
     "leader.elected": Histories._elected,
 }
-"""What is made of each row; all others but those below say nothing about groups."""
+"""The handler of each type of row; types neither here nor below are not about groups."""
 
 _TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "message.published": (Histories._published, ("producer", "sequence_id", "key")),
@@ -318,9 +315,7 @@ _TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
     "message.acknowledged": (Histories._acknowledged, ("subscription", "topic", "entry", "client")),
     "progress.told": (Histories._told, ("subscription", "topic", "entry", "client")),
 }
-"""What is made of a block's rows about messages and what sessions tell of them, and the columns that it
-takes beside their numbers.
-"""
+"""The handlers of a block's rows about messages and sessions' reports, and the columns that they read."""
 
 
 def _release(stream: StreamHistory, who: Reader, at_us: int) -> None:

@@ -1,9 +1,9 @@
-"""Counting durable shared subscriptions: what came twice and why, what was lost, how streams changed hands
-(docs/counting.md).
+"""Counting durable shared subscriptions: duplicates by cause, losses, hand-overs of streams.
 
-Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate, when somebody had
-acknowledged it before, or a redelivery; so first deliveries, duplicates and redeliveries add up to what was
-delivered. Messages of quality of service 0 are counted apart.
+Definitions: docs/counting.md.
+Rules: a pure reader of rows. Every delivery of a message after its first is a duplicate if a client had
+acknowledged it before, otherwise a redelivery. So first deliveries, duplicates and redeliveries add up to all
+deliveries. Messages of quality of service 0 are counted separately.
 """
 
 from __future__ import annotations

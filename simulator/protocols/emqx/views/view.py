@@ -1,10 +1,10 @@
-"""The live state of a simulated EMQX for the page: nodes, leaders with what they believe, sessions with
-their borrowers, streams with their cursors. Reads, never writes.
+"""The live state of a simulated EMQX for the page: nodes, leaders, sessions, borrowers, streams.
 
-Rules: a borrower is named `session/incarnation`, a leader by its number; a position is the offset of the next
-message, and the end of a closed stream its length. What changes often stands in objects by name, not in
-lists, so that a frame carries only what moved. Nodes stand under `clusters` too, without logs: what the page
-knows of sites and links serves both protocols. Shapes: docs/front-door.md, "view() of a group lab".
+Rules: it reads, never writes. A borrower is named `session/incarnation`, a leader by its number. A position
+is the offset of the next message, and the end of a closed stream its length. What changes often is in objects
+by name, not in lists, so that a frame has only what changed. Nodes are under `clusters` too, without logs, so
+that the page's code for sites and links serves both protocols. Shapes: docs/front-door.md, "view() of a group
+lab".
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _ended(system: Emqx, group: str) -> dict[str, Any] | None:
 
 
 def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict[str, Any]:
-    """Of the listed streams it says what it believes; None is one that it does not know yet, or no more."""
+    """A leader with its state of the listed streams; None is one not yet or no longer in its memory."""
     leader = process.leader
     targets = leader.targets()
     counts = [len(owned) for owned in leader.owned.values()]
@@ -191,7 +191,7 @@ def _borrowers(agent: Agent) -> dict[str, dict[str, Any]]:
 
 
 def _reads_until_us(timers: dict[str, int], spans: Any) -> int | None:
-    """When a borrower that hears nothing more from its leader gives up; None while it has none."""
+    """When a borrower resets if its leader stays silent; None while it has no leader."""
     if PING_TIMEOUT in timers:
         return timers[PING_TIMEOUT]
     return timers[PING] + spans.session_ping_leader_timeout if PING in timers else None

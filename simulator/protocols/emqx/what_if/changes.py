@@ -1,5 +1,6 @@
-"""The changes whose effect "what would have helped" shows for durable shared subscriptions, in an order
-for reading (`simulator.scenarios.changes` says what one is).
+"""The changes that "what would have helped" tries for durable shared subscriptions, in reading order.
+
+`simulator.scenarios.changes` defines a change.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
 
 
 def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
-    """A leader that gives nothing on before every borrower that heard nothing has stopped reading."""
+    """A leader that reassigns no stream before every borrower without an answer has stopped reading."""
     lease_us = _setting(scenario, PING) + _setting(scenario, PATIENCE)
     if _setting(scenario, DEADLINE) > lease_us:
         return None
@@ -72,9 +73,7 @@ def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed:
-    """The same from the other side: who hears nothing stops reading before the leader gives its streams
-    on.
-    """
+    """A borrower without an answer that stops reading before the leader reassigns its streams."""
     deadline_us = _setting(scenario, DEADLINE)
     if deadline_us > _setting(scenario, PING) + _setting(scenario, PATIENCE) or deadline_us < 4:
         return None
@@ -259,9 +258,7 @@ def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
-    """Nothing that leaders and borrowers say is lost, late or doubled, be it by hand or by the links'
-    nature.
-    """
+    """No message between leaders and borrowers is lost, late or duplicated, by command or by the links."""
     kept = without(scenario, commands, "protocol.lose", "protocol.delay", "protocol.duplicate")
     if kept is None and not any(
         link.loss or link.duplication or link.reordering for link in scenario.links.values()

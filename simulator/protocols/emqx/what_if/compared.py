@@ -18,7 +18,7 @@ FIGURES = (
 
 
 def _cases(world: Any) -> list[Case]:
-    """The groups as in the summary; to be looked at from the first command on."""
+    """The groups as in the summary, each compared from the first command on."""
     at_us = min((told["at_us"] for told in world.command_results), default=0)
     return [
         {"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary()}
@@ -33,8 +33,8 @@ def _difference(real: Case, other: Case) -> str:
 def _harm(real: Case, other: Case) -> tuple[int, ...]:
     """A loss is worse than any number of duplicates.
 
-    What only this run had not read by its end is no better than what comes twice: whoever reads nothing
-    repeats nothing.
+    Messages that only this run had not read by its end count like duplicates: a group that reads nothing has
+    no duplicates.
     """
     unread = max(0, other["waiting"] - real["waiting"])
     return (
