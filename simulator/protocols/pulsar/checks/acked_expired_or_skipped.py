@@ -1,8 +1,8 @@
-"""Which messages were dealt with at each cluster: what the claims about Updates and about filtering rest on.
+"""Which messages are acked, expired or skipped at each cluster.
 
-A message is dealt with at X, for a subscription, when the application acknowledged it there, it expired or
-was skipped there, X passed over it because a peer had said that it is acknowledged, or X's cursor was put
-above it.
+The claims about Updates and about filtering rest on it. It holds for a message at X and a subscription when
+the application acknowledged it there, it expired or was skipped there, X skipped it because a peer had
+reported it as acknowledged, or X's cursor was set above it.
 """
 
 from __future__ import annotations

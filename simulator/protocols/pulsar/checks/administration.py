@@ -1,9 +1,9 @@
-"""What each cluster's admin service has at a row: topics and their shapes, namespaces with their policies,
-settings, replication lists, who is up.
+"""What each cluster's admin service holds when a row is read.
 
-Everything is told by rows: the scenario's beginning, `topic.*`, `namespace.created`, `resource.*` of
-migrations, `policy.changed`, `setting.changed`, clusters and links. Where rows do not tell it, nothing is
-claimed: two commands change a topic's lists of all clusters at once.
+It covers topics and their shapes, namespaces with their policies, settings, replication lists and which
+clusters and links are up. The rows are the source: the scenario's beginning, `topic.*`, `namespace.created`,
+`resource.*` of migrations, `policy.changed`, `setting.changed`, clusters and links. Where rows do not record
+it, nothing is claimed: two commands change a topic's lists in all clusters at once.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Administration:
         return self.settings.get((cluster, name), declared.get(name, SETTINGS[name].default))
 
     def policy(self, cluster: str, namespace: str, name: str, setting: str) -> Any:
-        """A namespace's policy, or the broker's setting where the namespace says nothing or is not there."""
+        """A namespace's policy, or the broker's setting where the namespace is missing or has no value."""
         value = self.policies.get((cluster, namespace), {}).get(name)
         return self.setting(cluster, setting) if value is None else value
 
@@ -202,7 +202,7 @@ class Administration:
         """Whether a cluster gets an answer from another."""
         return remote not in self.down and (cluster, remote) not in self.cut
 
-    # --- told
+    # --- from rows
 
     def follow(self, row: Row) -> None:
         """Take in one of the FOLLOWED rows."""
@@ -270,8 +270,9 @@ class Administration:
 
 
 class Administered(Check):
-    """A check that judges control rows by what the admin services have just before; subclasses say
-    `reads`, further rows, and `judge`.
+    """A check that judges control rows by what the admin services hold just before.
+
+    Subclasses define `reads`, further rows, and `judge`.
     """
 
     reads: tuple[str, ...] = ()
@@ -325,8 +326,10 @@ def declared_shapes(scenario: Scenario) -> dict[Place, int]:
 
 
 def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:
-    """By (cluster, namespace) what the scenario says; a namespace that it does not declare exists
-    everywhere, a mapped tenant's where it has topics.
+    """The scenario's policies by (cluster, namespace).
+
+    A namespace that the scenario does not declare exists everywhere, one of a mapped tenant where it has
+    topics.
     """
     homes = {(cluster, topic.namespace) for topic in scenario.topics.values() for cluster in topic.clusters}
     found = {}

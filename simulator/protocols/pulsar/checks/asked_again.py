@@ -1,9 +1,9 @@
-"""How long a client waits that the LookupService refused: 100 ms, doubled with each refusal up to 60 s,
-for ever (docs/tenant-migration.md).
+"""How long a client waits after the LookupService refused it: 100 ms, doubled up to 60 s.
 
-A refusal says how many times in a row; the next request reaches the service a round trip and that wait later.
-A client that lost several brokers one after another asks for each, and is not judged; nor is, after its last
-message, a producer whose plan ends.
+There is no limit on tries (docs/tenant-migration.md). The refusal row holds how many came in a row, and the
+next request reaches the service a round trip and that wait later. A client that lost several brokers one
+after another sends a request for each and is not judged, nor is a producer whose plan ends, after its last
+message.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Every member of an audience gets every message once, in the log's order.
 
-A member's cursor begins where it first connects, and its first delivery is of the message right there or of a
-later one. From then on each
-delivery is of the very next message of the log: no repeat, no gap, over unloads and crashes too, for an
-audience's cursors are written as they move. On a shadow topic the log is its source's; what the source had
-deleted may be passed over, and after a load, when a shadow may know of fewer entries than before, a member
-may be taken back. Who comes after a topic was deleted begins anew.
+A member's cursor begins where it first connects, and its first delivery is of that message or a later one.
+Each later delivery is of the very next message of the log: no repeat and no gap, even after unloads and
+crashes, because an audience's cursors are persisted as they move. On a shadow topic the log is its source's.
+What the source deleted may be skipped, and after a load, when a shadow may have fewer entries than before, a
+member may be moved back. A member that connects after a topic was deleted begins anew.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class AudiencesServed(Check):
     def begin(self, scenario: Scenario) -> None:
         self.sizes = {name: spec.subscriptions for name, spec in scenario.audiences.items()}
         self.last: dict[tuple[int, int, int], np.ndarray] = {}  # (cluster, topic, audience) -> by member
-        # the same -> who may begin again, for its shadow was loaded anew
+        # the same -> members that may begin again, because their shadow was loaded anew
         self.taken_back: dict[tuple[int, int, int], np.ndarray] = {}
         self.source_of: dict[tuple[int, int], int] = {}  # (cluster, shadow topic) -> its source
         # (cluster, source) -> (seq, ledger) of those deleted

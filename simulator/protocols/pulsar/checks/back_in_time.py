@@ -1,11 +1,11 @@
-"""How long a consumer waits that lost its broker: 100 ms, doubled with each try up to 60 s, for ever
-(Pulsar's client, `Backoff`).
+"""How long a consumer that lost its broker waits: 100 ms, doubled with each try up to 60 s.
 
-No row says that it tries; but when it lost its broker is one, and so is when it is back, which can only be at
-a try. A consumer waits once for all partitions that it has lost. Judged are those that name their cluster,
-were connected to everything before, and may connect whenever the broker serves the topic: not Exclusive ones,
-nor those with a schema or a role, nor where connecting takes its time or topics come and go by policies. Who
-is started, stopped or sent on begins anew.
+The rule is `Backoff` of Pulsar's client, without a limit on tries. No row records a try, but rows record when
+the consumer lost its broker and when it is connected again, which can only be at a try. A consumer waits once
+for all partitions that it has lost. Judged are consumers that name their cluster, were connected to
+everything before, and may connect whenever the broker serves the topic. Exclusive consumers, those with a
+schema or a role, and runs where connecting takes time or policies create and delete topics are not judged. A
+consumer that is started, stopped or redirected begins anew.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class BackInTime(Check):
             elif kind == _UNLOADED:
                 self.served.pop(place, None)
             elif kind == _GROWN:
-                # who comes late to a new partition waits for that
+                # a consumer that connects late to a new partition waits for that
                 self.judged, self.waits, self.next_due_us = {}, {}, NEVER_US
                 return
             elif stretch.name(client) in self.judged:
@@ -149,7 +149,7 @@ class BackInTime(Check):
         self.next_due_us = min(self.next_due_us, wait.next_us)
 
     def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
-        """Tries that are over by now: whoever waits still found no broker, or should have."""
+        """Tries that are over by now: a consumer that still waits found no broker, or should have."""
         if now_us <= self.next_due_us:
             return
         self.next_due_us = NEVER_US

@@ -1,8 +1,8 @@
 """Pulsar's blue-green migration leaves nothing behind (PIP-188).
 
-A topic is migrated, which sends its clients on, only when its replicators have nothing left; and the check
-deletes a subscription only when that is drained and nobody reads it. What a person or a tenant's clean-up
-deletes at the same instant is not the check's.
+A topic is migrated, which redirects its clients, only when its replicators have no backlog. The check deletes
+a subscription only when that is drained and has no consumer. What an operator or a tenant's clean-up deletes
+at the same instant is not attributed to the check.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Place = tuple[int, int]
 
 
 class LeftEmpty(Check):
-    """Keeps the replicators of every topic, who reads it, and what was passed over by replication."""
+    """Keeps each topic's replicators, its consumers, and which entries replication skipped."""
 
     claim = (
         "A topic is migrated by blue-green only when its replicators have nothing left, and its "
@@ -62,7 +62,7 @@ class LeftEmpty(Check):
         self.passed_over = Sightings()  # (cluster, peer, producer)
         self.migrated: dict[Place, None] = {}
         self.readers: dict[tuple[int, int, int, int], None] = {}  # (cluster, topic, client, subscription)
-        self.others_at_us = -1  # when somebody else deleted something last
+        self.others_at_us = -1  # when something else last deleted one
 
     def copy_into(self, copy: LeftEmpty) -> None:
         copy.topics = self.topics

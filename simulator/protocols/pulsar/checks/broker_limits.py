@@ -1,8 +1,7 @@
-"""A broker with limits keeps them: one dispatch at a time, none faster than its service time, never more
-bytes than its bandwidth.
+"""A broker with limits keeps them: service time and bandwidth, one dispatch at a time.
 
-Each `message.dispatched` row says how long its broker was busy with the entry until then, and with how many
-bytes; which broker that was, `topic.assigned` said last. The limits are the scenario's.
+Each `message.dispatched` row holds how long its broker was busy with the entry until then, and with how many
+bytes. The latest `topic.assigned` row names the broker. The limits are the scenario's.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a person deletes without force is in nobody's use, and what was terminated takes no more
-(`PersistentTopic.delete`, PIP-180).
+"""A topic deleted without force is not in use, and a terminated topic takes no more messages.
 
-A topic that feeds shadows or replicates answers 422 to its deletion, one that is fed, replicated to or
-consumed from 412; forced, it goes all the same. Producers have no rows of their connections: one counts as
-connected between its start and its stop while no command stopped it, and one with a plan that ends, or that a
-failover moved, is not asked about. Audiences are left out. A refusal is judged where the plan says what was
-asked, nobody asks in a role, and no such producer or audience could be the reason.
+The rule is `PersistentTopic.delete` and PIP-180. Deleting a topic that feeds shadows or replicates is
+answered with 422, one that is fed, replicated to or consumed from with 412. A forced deletion always
+succeeds. Rows do not record producers' connections: a producer counts as connected between its start and its
+stop while no command stopped it, and one with a plan that ends, or that a failover moved, is not judged.
+Audiences are left out. A refusal is judged where the plan holds the request, no request uses a role, and no
+such producer or audience could be the reason.
 """
 
 from __future__ import annotations
@@ -66,12 +66,14 @@ Place = tuple[int, int]
 """(cluster, topic)"""
 
 Use = tuple[str, ...]
-"""(kind of use, cluster, topic's base, and what tells it from others)"""
+"""(kind of use, cluster, topic's base, and what distinguishes it from others)"""
 
 
 class DeletedUnused(Check):
-    """Keeps who uses each topic: consumers, producers, replicators that leave or come in, shadows that it
-    feeds, the source that feeds it.
+    """Keeps what uses each topic.
+
+    These are consumers, producers, outgoing and incoming replicators, the shadows that it feeds and the
+    source that feeds it.
     """
 
     claim = (
@@ -112,7 +114,7 @@ class DeletedUnused(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Deletions of what somebody uses."""
+        """Deletions of topics that are in use."""
         broken: list[tuple[int, str]] = []
         for seq, kind, *row, detail in stretch.of(*_USING).records(
             "type", "cluster", "peer", "topic", "subscription", "client", "reason", "detail"

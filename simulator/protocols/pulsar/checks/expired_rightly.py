@@ -1,9 +1,8 @@
-"""Time to live: what it keeps from a peer, and what it takes from a subscription
-(`GeoPersistentReplicator.replicateEntries`).
+"""Time to live: what it keeps from a peer, and what it takes from a subscription.
 
-A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it lies.
-An entry expires as one, by its first message. When messages were published is kept where the run has a time
-to live at all, or from the row on that sets one.
+A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it is
+stored (`GeoPersistentReplicator.replicateEntries`). An entry expires as a whole, by its first message.
+Publish times are kept where the run has a time to live at all, or from the row on that sets one.
 """
 
 from __future__ import annotations
@@ -164,7 +163,7 @@ class ExpiredRightly(Check):
         topic: int,
         place: tuple[int, int],
     ) -> Iterator[tuple[int, str]]:
-        """An entry of which a shadow was not told: the source's time to live counts."""
+        """An entry that was not announced to a shadow: the source's time to live counts."""
         name = stretch.name(topic)
         source = stretch.number(
             self.sources[base_of(self.topics, name)] + name[len(base_of(self.topics, name)) :]

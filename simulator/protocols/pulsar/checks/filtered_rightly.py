@@ -1,10 +1,9 @@
-"""A broker filters only what was dealt with at the cluster that said so.
+"""A broker filters only what is acked, expired or skipped at the cluster that reported it.
 
-Acknowledgement-state sync lets Y pass over a message because X said that it is acknowledged. At that row the
-message must have
-been dealt with at X: the application acknowledged it there, it expired or was skipped there, X had filtered
-it itself (which the same claim vouches for), an Update applied at X had covered it, or it lay before X's
-subscription began.
+Acknowledgement-state sync lets Y skip a message because X reported it as acknowledged. At that row one of
+these must hold at X: the application acknowledged it, it expired or was skipped, X had filtered it itself
+(which the same claim vouches for), an Update applied at X had covered it, or it was before the start of X's
+subscription.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class FilteredRightly(Check):
         copy.synchronised, copy.dealt_with = self.synchronised, self.dealt_with.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Filtered messages that nobody had dealt with."""
+        """Filtered messages that were not acked, expired or skipped."""
         if not self.synchronised:
             return []
         self.dealt_with.read(stretch)

@@ -1,4 +1,4 @@
-"""What all checks know in common: every log and every cursor, as of the stretch being read."""
+"""What all checks share: every log and every cursor, as of the stretch being read."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A replication list is set just when both sides allow it (`NamespacesBase`, `PersistentTopicsBase`,
-PIP-433): the answers of the admin service, judged again from rows.
+"""A replication list is set exactly when both sides allow it: the admin service's answers, judged again.
 
-`namespace.set-clusters` compares when it is asked to (always in the proposal, never before PIP-433), for the
-clusters that are new in a list which holds this one; a remote whose own list leaves it out is not compared.
+The rules are those of `NamespacesBase`, `PersistentTopicsBase` and PIP-433. `namespace.set-clusters` compares
+when the setting demands it (always in the proposal, never before PIP-433), for the clusters that are new in a
+list which holds this one. A remote whose own list leaves it out is not compared.
 `topic.set-replication-clusters` compares partitioned topics, unless PIP-370's switch is off, and creates what
-a remote lacks before the list counts. The row of a refusal says only why; what was asked stands in the
-scenario's plan, so of two such commands at one instant neither refusal is judged.
+a remote lacks before the list takes effect. The row of a refusal holds only the reason, and the request is in
+the scenario's plan, so of two such commands at one instant neither refusal is judged.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ METADATA, SCHEMA, LOOKUP = "partition-metadata", "schema", "lookup"
 
 
 class AnsweredWhenAble(Check):
-    """Keeps what is up, which topics are where, and what each client has been told."""
+    """Keeps what is up, which topics are where, and the last answer to each client."""
 
     claim = (
         "The LookupService answers while it is up, for a topic that the cluster which it names "
@@ -46,14 +46,14 @@ class AnsweredWhenAble(Check):
         self.present = {
             (cluster, base): None for base, topic in scenario.topics.items() for cluster in topic.shapes
         }
-        self.heard: dict[tuple[str, str], None] = {}  # (client, what it was told of)
+        self.heard: dict[tuple[str, str], None] = {}  # (client, topic of the answer)
 
     def copy_into(self, copy: AnsweredWhenAble) -> None:
         copy.watching, copy.with_schema, copy.serves = self.watching, self.with_schema, self.serves
         copy.down, copy.present, copy.heard = dict(self.down), dict(self.present), dict(self.heard)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Answers that nobody could give, or that come before their turn."""
+        """Lookup answers that no broker could give, or that are sent before their turn."""
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []

@@ -1,9 +1,8 @@
-"""Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry that
-its topic knows of.
+"""Mark-delete moves back only by a reset, a recovery, or a smaller last entry of its topic.
 
-A cursor counts as persisted where it is created: its creation is a write of its own. A recovery is held to
-the persisted value also where it does not go back; only "before the first entry" may be another ledger's,
-since empty ledgers are dropped.
+A recovery goes back to the persisted value. A cursor counts as persisted where it is created: its creation is
+a write of its own. A recovery is compared with the persisted value even where it does not go back. Only
+"before the first entry" may name another ledger, because empty ledgers are dropped.
 """
 
 from __future__ import annotations

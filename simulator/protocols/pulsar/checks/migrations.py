@@ -1,9 +1,9 @@
-"""Tenants' migrations: clients are where they were told, and nothing goes before it has been brought over.
+"""Tenants' migrations: clients follow the LookupService, and nothing is deleted before it is replicated.
 
-The LookupService's map begins as the scenario says and changes with `tenant.mapped`. A migration that deletes
-a topic in one cluster (clean-up, or the undo of its metadata) leaves the other cluster of the move to hold
-whatever a subscription still needs and, where acknowledgements are synchronised, to know whatever was
-acknowledged. What a person forces is not judged, nor what a cluster that was lost took with it.
+The LookupService's map begins as in the scenario and changes with `tenant.mapped`. When a migration deletes a
+topic in one cluster (clean-up, or the undo of its metadata), the other cluster of the move must hold whatever
+a subscription still needs and, where acknowledgements are synced, must have received whatever was
+acknowledged. What an operator forces is not judged, nor what was lost with a lost cluster.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CREATED, _APPLIED, _LOST = (
 
 
 class SentWhereTold(Check):
-    """Keeps the map, what each client was told last, and where brokers sent it on."""
+    """Keeps the map, the last answer to each client, and where brokers redirected it."""
 
     claim = (
         "A client's lookup returns what the LookupService's map says, and the client connects "
@@ -104,8 +104,8 @@ class SentWhereTold(Check):
 
 
 class _BroughtOver(Check):
-    """What both claims about deleting keep: who moves between which clusters, by which strategy, and who
-    was forced.
+    """What both claims about deleting share: tenants' moves between clusters, their strategy, and forced
+    ones.
     """
 
     def begin(self, scenario: Scenario) -> None:
@@ -173,7 +173,7 @@ class CopiedBeforeDeleted(_BroughtOver):
         copy.stored, copy.settled, copy.began = self.stored.copy(), self.settled.copy(), dict(self.began)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Messages that go with a topic while somebody needs them."""
+        """Messages that are deleted with a topic while a subscription needs them."""
         if not self.watching:
             return []
         self.stored.read(stretch.of("message.stored"), "cluster")
@@ -234,7 +234,7 @@ class ToldBeforeDeleted(_BroughtOver):
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         self.taken: dict[tuple[int, int, int], int] = {}  # (cluster, topic, subscription) -> seq
-        # (cluster that was told, by which, topic, subscription) -> seq of the sending
+        # (receiving cluster, sending cluster, topic, subscription) -> seq of the sending
         self.told: dict[tuple[int, int, int, int], int] = {}
 
     def copy_into(self, copy: ToldBeforeDeleted) -> None:

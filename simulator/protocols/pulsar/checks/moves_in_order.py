@@ -1,8 +1,8 @@
-"""Tenants' migrations go step by step, and Pulsar's own blue-green migration sends nobody on too early.
+"""Tenants' migrations go step by step, and blue-green migration redirects no client too early.
 
-A step begins when all before it are through, or are none of its strategy's; only a switch that a person
-forces goes ahead of them. Steps are taken back from the last to the first. A consumer of a migrated topic
-leaves it when its subscription has nothing left there: its mark-delete is at the end of the log (PIP-188).
+A step begins when all before it are complete or not part of its strategy. Only a forced switch goes ahead of
+them. Steps are undone from the last to the first. A consumer of a migrated topic leaves it when its
+subscription has no backlog there: its mark-delete is at the end of the log (PIP-188).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Every receipted message is somewhere, or was let go by everyone who needed it.
+"""Every message acknowledged to its producer is stored, or was released by every cursor that needed it.
 
-Three things are looked at. A receipt: the log of that cluster held the message before. A log: no position is
-written twice, and a ledger is closed with as many entries as were stored in it, so nothing in it went
-missing. A removal: every durable cursor had passed the entry; a replication cursor has when the other cluster
-holds the message, or when it was passed over (replicate_to, expiry), or when the cursor was opened behind it.
-What a cluster lost for good held is gone with it, and nothing is removed or closed there any more.
+Three things are checked. A receipt: the log of that cluster held the message before. A log: no position is
+written more than once, and a ledger is closed with as many entries as were stored in it, so nothing in it is
+missing. A removal: every durable cursor had passed the entry. A replication cursor has passed it when the
+other cluster holds the message, when it was skipped (replicate_to, expiry), or when the cursor was opened
+behind it. What a permanently lost cluster held is lost with it, and nothing is removed or closed there any
+more.
 """
 
 from __future__ import annotations
@@ -43,9 +44,7 @@ class NothingGone(Check):
         copy.replicators = dict(self.replicators)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Receipts without an entry, entries overwritten or missing, removals that somebody still waited
-        for.
-        """
+        """Receipts without an entry, entries overwritten or missing, removals of entries still needed."""
         self.stored.read(stretch.of("message.stored"), "cluster")
         self.passed_over.read(stretch.of("message.not-replicated"), "cluster", "peer")
         broken = [

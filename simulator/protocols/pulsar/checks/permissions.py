@@ -1,9 +1,8 @@
-"""Roles: who produces, consumes or changes a source's list of shadow topics has the permission, on that
-very topic (PIP-180).
+"""A role that produces, consumes or sets shadow topics has the permission on that very topic (PIP-180).
 
-Only a scenario with roles has authorisation. A client acts as its role; a command as the role that it names,
-or as a superuser. What a role may do with a source says nothing of its shadows, nor the other way. Audiences
-have no roles. The claim reads the scenario's section `roles` by itself.
+Only a scenario with roles has authorisation. A client acts as its role, and a command as the role that it
+names or as a superuser. Permissions on a source give none on its shadows, nor the reverse. Audiences have no
+roles. The claim reads the scenario's section `roles` by itself.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _SOURCE_IN = {
 
 
 class Permitted(Check):
-    """Keeps nothing but what the scenario says."""
+    """Keeps only the scenario's roles."""
 
     claim = (
         "Where a scenario has roles, producing, consuming and changing a list of shadow topics "

@@ -1,6 +1,6 @@
-"""What the scenario's commands ask for.
+"""The requests in the scenario's commands.
 
-The row of a refusal says only why; what was asked stands in the plan, unless two commands of a kind share an
+The row of a refusal holds only the reason. The request is in the plan, unless two commands of a kind share an
 instant.
 """
 

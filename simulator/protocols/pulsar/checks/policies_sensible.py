@@ -1,7 +1,7 @@
-"""Requests that change a namespace's policies: what the admin service answers, judged again
-(`NamespacesBase`, PIP-433; codes 204, 400, 404, 409, 412).
+"""Requests that change a namespace's policies: the admin service's answers, judged again.
 
-A refusal's row says only why; what was asked stands in the scenario's plan (`planned`).
+The rules are those of `NamespacesBase` and PIP-433, with codes 204, 400, 404, 409 and 412. A refusal's row
+holds only the reason, and the request is in the scenario's plan (`planned`).
 """
 
 from __future__ import annotations

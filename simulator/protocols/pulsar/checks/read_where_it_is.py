@@ -65,7 +65,7 @@ class ReadWhereItIs(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Entries that were delivered though nobody could read them, and the other way round."""
+        """Entries that were delivered though no broker could read them, and the reverse."""
         if not self.sources:
             return
         kinds = _READ if self.gone or len(stretch.of("ledger.deleted")) else _READ[:-1]

@@ -1,10 +1,10 @@
-"""Requests about partitioned topics go on to the clusters that they replicate to (PIP-370, PIP-433, #25312).
+"""Requests about partitioned topics are copied to the clusters that they replicate to.
 
-A creation is copied as it is built and was before, unless the broker may order nothing or the person said
-`createLocalTopicOnly`; more partitions are always.
-What comes of it has a row in the other cluster: the topic, more partitions, or why not. Over links whose
-latency has no bound nothing is claimed; where a link is made slower, requests from then on may take as long
-as it does.
+The sources are PIP-370, PIP-433 and #25312. A creation is copied as it is built and was before, unless the
+broker may not create topics remotely or the request had `createLocalTopicOnly`. More partitions are always
+copied. The result has a row in the other cluster: the topic, more partitions, or the reason for a refusal.
+Over links without a latency bound nothing is claimed. Where a link is made slower, later requests may take as
+long as it does.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RequestsCopied(Administered):
         copy.bounded, copy.trip_us, copy.due = self.bounded, self.trip_us, dict(self.due)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Requests that nobody has heard of."""
+        """Requests that were copied but have no row in the other cluster."""
         if not self.bounded:
             return
         for row in self.rows(stretch):

@@ -1,12 +1,11 @@
-"""How long a replicator waits that the start check refused: 100 ms, doubled with each failed start up to
-60 s, 5 % jitter, for ever (`AbstractReplicator`, PIP-433).
+"""How long a replicator waits after a refused start: 100 ms, doubled up to 60 s, 5 % jitter, without limit.
 
-Each refusal says how many starts have failed and how long the wait is. A start that fails for want of a way
-has no row, but is in the number; so from one refusal to the next the wait has doubled as often as the number
-grew. A start begins the waits anew, and so does a load. What comes next comes not before the wait is over,
-and not later than two round trips after it (the second is for an order to create); where clusters, links or
-topics changed meanwhile, or were in the way, not later than the longest wait after that. Over links whose
-latency has no bound, that it comes is not judged.
+The rule is that of `AbstractReplicator` and PIP-433. Each refusal row holds how many starts have failed and
+how long the wait is. A start that fails because no link is up has no row but counts in the number, so between
+two refusals the wait has doubled as often as the number grew. A successful start resets the waits, and so
+does a load. The next start is not before the wait is over, and not later than two round trips after it (the
+second is for a request to create). Where clusters, links or topics changed meanwhile or blocked it, it is not
+later than the longest wait after that. Over links without a latency bound, whether it follows is not judged.
 """
 
 from __future__ import annotations
@@ -60,8 +59,9 @@ Link = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """`failed` starts so far, of which those above `base` count for the backoff (None: not known); it
-    waits since `since_us` until `until_us` (0: it does not).
+    """`failed` starts so far, of which those above `base` count for the backoff (None: unknown).
+
+    It waits since `since_us` until `until_us` (0: it does not wait).
     """
 
     failed: int = 0

@@ -21,9 +21,7 @@ _CREATED = CODE["replicator.created"]
 
 
 class SafeByConfiguration:
-    """Follows the replicators of every topic partition; topics are known by their name, so partitions may
-    be added.
-    """
+    """Follows the replicators of every topic partition, keyed by name, because partitions may be added."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._clusters = _safe_topics(scenario)

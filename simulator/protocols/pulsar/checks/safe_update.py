@@ -1,13 +1,12 @@
-"""An Update never takes the peer past a message that was not dealt with at the cluster that wrote it.
+"""An Update never moves the peer past a message not acked, expired or skipped at its writer.
 
-X writes an Update that names a position of Y. Every message that Y's log holds up to there must have been
-dealt with at X
-before: the application acknowledged it there, it expired or was skipped there, X passed over it because a
-peer had said that it is acknowledged (`filtered_rightly` vouches for that), it lay before X's subscription
-began (or was removed before an Update opened that), or an Update applied at X had covered it (which the same
-claim, at the cluster that wrote that one, vouches for). This is history: what X's cursor forgets in a crash
-or a reset was still dealt with. Each entry of Y is looked at once for each X and subscription, when the first
-Update names it or something above.
+X writes an Update that names a position of Y. For every message that Y's log holds up to there, one of these
+must have held at X before: the application acknowledged it, it expired or was skipped, X skipped it because a
+peer had reported it as acknowledged (`filtered_rightly` vouches for that), it was before the start of X's
+subscription (or was removed before an Update opened that), or an Update applied at X had covered it (which
+the same claim, at the cluster that wrote that one, vouches for). This is history: what X's cursor loses in a
+crash or a reset still counts. Each entry of Y is judged once for each X and subscription, when the first
+Update names it or a later one.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class SameShape(Administered):
                 else [f"the replicator {here} -> {there} of {name} started where there is no {name}"]
             )
         local, remote = has.shapes.get((here, base)), has.shapes.get((there, base))
-        if local is None:  # a log without metadata is a plain topic of its own name
+        if local is None:  # a log without metadata is a plain topic
             local, remote = 0, 0 if (there, name) in has.logs else None
         if local == remote:
             return []

@@ -1,9 +1,9 @@
-"""A message is stored only after its schema: what came from elsewhere has a schema that its topic knew
-since it was created (a connection that registered it goes on when somebody deletes it), what a producer
-published here one that a topic of the name knew at some time before.
+"""A message is stored only after its schema is registered.
 
-And a replicator that a schema stopped sends nothing until it connects anew, so order is kept and nothing is
-passed over.
+A replicated message has a schema that its topic has had since it was created (a connection that registered it
+continues when the schema is deleted). A message that a producer published here has one that a topic of the
+name had at some time before. A replicator that a schema stopped sends nothing until it reconnects, so order
+is kept and nothing is skipped.
 """
 
 from __future__ import annotations

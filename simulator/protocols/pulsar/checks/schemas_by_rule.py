@@ -1,9 +1,9 @@
-"""Schemas of topics: who may bring one, and what the strategy in force lets follow
-(`SchemaRegistryServiceImpl`, PIP-433).
+"""Schemas of topics: which clients may register one, and which the strategy in force accepts.
 
-Avro's own library says who can read what; which pairs are asked is written here once more, from the
-strategies' names, so that the check shares no mistake with the broker's function. A refusal is judged as well
-as a new version: both say what was in force.
+The rules are those of `SchemaRegistryServiceImpl` and PIP-433. Avro's own library decides which schema can
+read which. The pairs to compare are written here once more, from the strategies' names, so that the check
+shares no mistake with the broker's function. A refusal is judged as well as a new version: both rows hold
+what was in force.
 """
 
 from __future__ import annotations

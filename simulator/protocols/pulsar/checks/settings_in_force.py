@@ -1,6 +1,4 @@
-"""Broker settings as they stand in each cluster: what the scenario says, changed by `setting.changed`
-rows.
-"""
+"""Broker settings in each cluster: those of the scenario, changed by `setting.changed` rows."""
 
 from __future__ import annotations
 

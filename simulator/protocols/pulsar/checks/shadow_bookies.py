@@ -1,10 +1,10 @@
-"""What a shadow knows of an open ledger without being told of its entries: what its writer had told the
-bookies by then (`ShadowManagedLedgerImpl`).
+"""What a shadow can read of an open ledger from the bookies: the last confirmed entry its writer sent.
 
-A writer tells them each bookkeeperExplicitLacIntervalInMills, counted from the opening, and never at 0; with
-the option shadowReadsPiggybackedLac each entry but the last is known as well. A ledger that was closed, or
-whose topic left its broker in order, is known whole. Where nothing of the newest ledger is known, the end of
-the last ledger before it that holds anything is the last confirmed entry.
+The source is `ShadowManagedLedgerImpl`. A writer sends it to the bookies each
+bookkeeperExplicitLacIntervalInMills, counted from the opening, and never at 0. With the option
+shadowReadsPiggybackedLac every entry but the last is confirmed as well. A ledger that was closed, or whose
+topic was unloaded cleanly, is confirmed whole. Where nothing of the newest ledger is confirmed, the last
+confirmed entry is the end of the last earlier ledger that holds an entry.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ _COLUMNS = ("type", "cluster", "topic", "reason", "detail", "ledger", "entry", "
 
 
 class ShadowKnowsFromBookies(Check):
-    """Keeps of each source its newest ledger, since when, whether it is known whole, and which ledgers are
-    gone.
-    """
+    """Keeps each source's newest ledger: since when, whether confirmed whole, and which ledgers are deleted."""
 
     claim = (
         "Of an open ledger a shadow topic can read the entries announced by the replicator and "
@@ -76,7 +74,7 @@ class ShadowKnowsFromBookies(Check):
         copy.gone, copy.ended = dict(self.gone), dict(self.ended)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Last confirmed entries that nobody had told."""
+        """Last confirmed entries that the writer had not sent to the bookies."""
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []

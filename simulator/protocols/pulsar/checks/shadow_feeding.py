@@ -1,9 +1,8 @@
-"""A source feeds the shadow topics on its list, tells them everything in order, and they hear of its
-ledgers (PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
+"""A source feeds the shadow topics on its list in order, and they are notified of its ledgers.
 
-The list is a policy of the source: the scenario's at first, then what `shadow.topics-set` says, until the
-topic is deleted. A shadow that two sources have on their lists is left out, for a replicator's end does not
-name its source.
+The sources are PIP-180, `ShadowReplicator` and `ShadowManagedLedgerImpl`. The list is a policy of the source:
+the scenario's at first, then that of `shadow.topics-set`, until the topic is deleted. A shadow that is on the
+lists of two sources is left out, because the row of a replicator's end does not name its source.
 """
 
 from __future__ import annotations
@@ -44,8 +43,9 @@ def first_after(stretch: Stretch, at_us: int) -> int:
 
 
 class ShadowFed(Check):
-    """Keeps each source's list, where it is loaded and whom it feeds, and judges what stands when an
-    instant is over.
+    """Keeps each source's list, where it is loaded and which shadows it feeds.
+
+    It judges the state at the end of an instant.
     """
 
     claim = (
@@ -83,7 +83,7 @@ class ShadowFed(Check):
         copy.due, copy.doubtful = dict(self.due), dict(self.doubtful)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Replicators that no list asks for, and lists that nobody heeds."""
+        """Replicators that are on no list, and listed shadows without a replicator."""
         broken: list[tuple[int, str]] = []
         name = stretch.name
         for seq, kind, cluster, topic, reason, detail in stretch.of(*_FEEDING).records(
@@ -197,7 +197,7 @@ _SHADOW, _OPENED, _READ, _LEFT, _GONE = (CODE[name] for name in _HEARING)
 
 
 class ShadowHears(Check):
-    """Keeps which ledgers each shadow that is loaded has still to hear of, and by when."""
+    """Keeps which ledgers each loaded shadow has still to be notified of, and by when."""
 
     claim = (
         "A loaded shadow topic has each new ledger of its source in its list within shadowMetadataLatency."
@@ -221,7 +221,7 @@ class ShadowHears(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Ledgers that a shadow has not heard of in time."""
+        """Ledgers that a shadow was not notified of in time."""
         broken: list[tuple[int, str]] = []
         for seq, kind, cluster, topic, reason, ledger in stretch.of(*_HEARING).records(
             "type", "cluster", "topic", "reason", "ledger"

@@ -1,8 +1,8 @@
-"""A source tells its shadows of every entry, in order (`ShadowReplicator`).
+"""A source announces every entry to its shadows, in order (`ShadowReplicator`).
 
-A replicator that connects anew may tell again, from its cursor on. It passes over what TTL has expired, what
-the source has deleted or a person truncated, and what a reset (in the proposal only) left behind. A shadow
-that two sources feed is left out: a row does not say which told it.
+A replicator that reconnects may announce entries again, from its cursor on. It skips what TTL has expired,
+what the source has deleted or an operator truncated, and what a reset (in the proposal only) left behind. A
+shadow that two sources feed is left out: a row does not record which of them announced the entry.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _COLUMNS = ("type", "cluster", "topic", "ledger", "entry", "to_ledger", "to_entr
 
 
 class ShadowToldAll(Check):
-    """Follows how far each shadow was told: the furthest entry that its source's replicator spoke of, or
-    need not.
+    """Follows how far entries were announced to each shadow.
+
+    It keeps the furthest entry that its source's replicator announced or may skip.
     """
 
     claim = (
@@ -49,7 +50,7 @@ class ShadowToldAll(Check):
         self.topics = frozenset(scenario.topics)
         self.source_of: dict[Place, int] = {}  # of shadows that are fed
         self.told: dict[Place, int] = {}
-        # by shadow: place beyond `told` -> seq of the row that passed over it
+        # by shadow: place beyond `told` -> seq of the row that skipped it
         self.expired: dict[Place, dict[int, int]] = {}
         self.doubtful: dict[Place, None] = {}
 
@@ -84,7 +85,7 @@ class ShadowToldAll(Check):
         self._settle(known)
         return broken
 
-    # --- what changes how far a shadow is told
+    # --- what changes how far entries are announced to a shadow
 
     def _concerned(self, stretch: Stretch, row: tuple[int, ...]) -> list[Place]:
         """The shadows that a row is about."""
@@ -158,7 +159,7 @@ class ShadowToldAll(Check):
     def _judge(
         self, stretch: Stretch, known: Knowledge, place: Place, left: dict[Place, Rows], before_seq: int
     ) -> Iterator[tuple[int, str]]:
-        """What was told before that row; the rest is `left`."""
+        """What was announced before that row; the rest is `left`."""
         rows = left.get(place)
         if rows is None:
             return
@@ -176,7 +177,7 @@ class ShadowToldAll(Check):
                 )
 
     def _passed_over(self, log: Log, place: Place, rows: Rows) -> Iterator[tuple[int, int]]:
-        """(seq, place) of the first entry that each telling left out."""
+        """(seq, place) of the first entry that each announcement left out."""
         places, told, passed = rows.positions(), self.told[place], self.expired.get(place, {})
         known, starts = log.table.column("position"), log.table.column("starts_entry")
         first, last = np.searchsorted(known, (told, places.max()), side="right").tolist()

@@ -1,10 +1,9 @@
-"""What must hold of shadow topics: they write nothing, see nothing but their source, deliver the source's
-own messages, and lose none in silence.
+"""What must hold of shadow topics: they write nothing, read only their source and lose nothing unreported.
 
-Which topic is whose shadow is read from `shadow.created`; the source's log is the knowledge that all checks
-share. A position that a client sends by hand (reason `client`) is taken at its word by a broker, so it is
-outside the claim about what a shadow sees; so is what the replicator of another topic says, which has the
-shadow on its list, for nobody asks whose shadow it is.
+`shadow.created` rows name each shadow and its source, and the source's log is shared by all checks. A shadow
+delivers the source's own messages. A broker accepts a position that a client sends by hand (reason `client`),
+so it is outside the claim about what a shadow reads. So is what the replicator of another topic with the
+shadow on its list announces, because no broker compares the shadow's source.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ NOTHING_SEEN = -(1 << 61)
 
 
 class ShadowCheck(Check):
-    """Knows which topic is whose shadow."""
+    """Keeps which topic is a shadow of which source."""
 
     def begin(self, scenario: Scenario) -> None:
         self.source_of: dict[Place, int] = {}
@@ -61,7 +60,7 @@ class ShadowWritesNothing(ShadowCheck):
     claim = "A shadow topic stores no entry and opens no ledger."
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
-        """Rows that only a topic with ledgers of its own writes."""
+        """Rows that only a topic that writes its own ledgers has."""
         written = (
             "message.stored",
             "marker.written",
@@ -215,7 +214,7 @@ class ShadowLosesAloud(ShadowCheck):
         )
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
-        """Losses without a deleted ledger, and pushes over messages that nobody speaks of."""
+        """Losses without a deleted ledger, and cursors moved over messages without a row about it."""
         self.dealt_with.read(stretch)
         self.lost.read(stretch.of("message.lost"), "cluster", "subscription")
         for seq, *ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):

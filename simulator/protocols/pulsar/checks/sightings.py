@@ -41,7 +41,7 @@ class _Firsts:
         self._seqs[self._places(ids)] = seqs
 
     def _places(self, ids: np.ndarray) -> np.ndarray:
-        """Where their seqs stand; those that are not known at the end, in a place of nobody."""
+        """The places of these seqs; those not in the log are placed last, without an entry."""
         if self._known is None:
             places = ids - self._low
             return np.where((places < 0) | (places >= len(self._seqs)), len(self._seqs) - 1, places)
@@ -51,7 +51,7 @@ class _Firsts:
         )
 
     def of(self, ids: np.ndarray) -> np.ndarray:
-        """The seqs; for those that are not known one that never comes."""
+        """The seqs at these places; a seq that is never used for those not in the log."""
         return self._seqs[self._places(ids)]
 
 

@@ -1,11 +1,10 @@
-"""How often acknowledgement-state sync tells a peer: each period in which there is news, and never between
-(docs/acknowledgement-sync.md).
+"""Acknowledgement-state sync sends a request to a peer each period with a change, and never between.
 
-A period begins when the topic is loaded or the subscription opened. News is a mark-delete that
-acknowledgements moved. A pair is judged while its replicator stays connected, over links that keep no more
-than some periods in flight. A migration by acknowledgement-state sync switches it on for its tenant's other
-subscriptions from its third step on until clean-up: their periods begin then. Until the step is through it
-sends out of turn, too, and so does a way back, which nobody is owed anything by.
+A period begins when the topic is loaded or the subscription opened (docs/acknowledgement-sync.md). A change
+is a mark-delete that acknowledgements moved. A pair is judged while its replicator stays connected, over
+links that keep no more than some periods in flight. A migration by acknowledgement-state sync switches it on
+for its tenant's other subscriptions from its third step on until clean-up: their periods begin then. Until
+the step is complete it also sends outside the periods, and so does a roll-back, for which no request is due.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ Cursor = tuple[int, int, int]
 
 
 class StatesInTime(Check):
-    """Keeps when each cursor's periods began, who is connected, and by when news must have been told."""
+    """Keeps when each cursor's periods began, which replicators are connected, and when requests are due."""
 
     claim = (
         "A subscription with acknowledgement-state sync sends its state to each reachable peer "
@@ -99,8 +98,8 @@ class StatesInTime(Check):
         )
         # tenant -> whether its move, the latest, synchronises acknowledgements
         self.by_sync: dict[str, bool] = {}
-        self.on: dict[str, bool] = {}  # tenant -> whether its other subscriptions are synchronised
-        # tenants whose third step is not through, or who are on their way back
+        self.on: dict[str, bool] = {}  # tenant -> whether its other subscriptions are synced
+        # tenants whose third step is not complete, or that are rolling back
         self.telling: dict[str, None] = {}
         self.done_us: dict[str, int] = {}  # tenant -> when it was
         latencies = [link.latency for link in scenario.links.values()]
@@ -113,7 +112,7 @@ class StatesInTime(Check):
         )
         self.began: dict[Cursor, int] = {}
         self.connected: dict[tuple[int, int, int], None] = {}  # (cluster, peer, topic)
-        self.due: dict[tuple[Cursor, int], int] = {}  # (cursor, peer) -> when news must be told
+        self.due: dict[tuple[Cursor, int], int] = {}  # (cursor, peer) -> when a request is due
         self.next_due_us = NEVER_US
         self.commanded: tuple[int, str] = (-1, "")
 
@@ -210,7 +209,7 @@ class StatesInTime(Check):
         return name in self.own or self.on.get(self.moving.get(name), False)
 
     def _broken(self, kind: int, cluster: int, peer: int, topic: int) -> None:
-        """Who is not connected any more, or not in time, is owed nothing until there is news again."""
+        """A pair that is disconnected, or not in time, is due no request until the next change."""
         if kind in (_CRASHED, _LOST):
             self.connected = {link: None for link in self.connected if cluster not in link[:2]}
             self._forget(lambda told, to: cluster in (told[0], to))
@@ -259,7 +258,7 @@ class StatesInTime(Check):
                 self.next_due_us = min(self.next_due_us, due_us)
 
     def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
-        """What should have been told before the first row after its instant; each is named once."""
+        """Requests due before the first row after their instant; each is named once."""
         if now_us <= self.next_due_us:
             return
         for (cursor, peer), due_us in list(self.due.items()):

@@ -1,11 +1,10 @@
-"""A broker that was told what is acknowledged elsewhere keeps to it: acknowledgement-state sync's filter,
-judged by its effect.
+"""A broker does not deliver what a peer reported as acknowledged: the sync filter, judged by its effect.
 
-A request names X's mark-delete; every message that X's log held up to there when the request left is
-acknowledged, says X. A consumer that connects to Y after Y took the request in is handed none of them. What
-was on its way to an earlier consumer still comes, so only connections made afterwards are judged;
-individually deleted entries are not in the row, so only the mark-delete counts. A request that names less
-than the one before (a person's reset, a crash that forgot) begins anew, and what a producer sent again is
+A request names X's mark-delete: every message that X's log held up to there when the request left is
+acknowledged at X. A consumer that connects to Y after Y took the request in receives none of them. What was
+on its way to an earlier consumer is still delivered, so only connections made afterwards are judged.
+Individually deleted entries are not in the row, so only the mark-delete counts. A request that names less
+than the one before (an operator's reset, a crash that lost acks) begins anew, and what a producer resent is
 left out: its second copy is an entry of its own.
 """
 
@@ -50,9 +49,7 @@ Messages = dict[int, BitMap]
 
 
 class ToldKept(Check):
-    """Keeps what each subscription was told by each peer, and what was known when each of its consumers
-    connected.
-    """
+    """Keeps what each peer reported to each subscription, and what was held when its consumers connected."""
 
     claim = (
         "What was synced to a broker as acknowledged, up to the mark-delete of that state, it "
@@ -78,7 +75,7 @@ class ToldKept(Check):
         copy.at_connect = {key: dict(by_peer) for key, by_peer in self.at_connect.items()}
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Deliveries of what a peer had said is acknowledged."""
+        """Deliveries of what a peer had reported as acknowledged."""
         if not self.synchronised:
             return []
         self.resent.read(stretch.of("message.resent"))
@@ -127,7 +124,7 @@ class ToldKept(Check):
         of_cursor[peer] = place, said
 
     def _forget(self, stretch: Stretch, cluster: int, topic: int, subscription: int) -> None:
-        """A subscription, or a topic with all of its own, is gone."""
+        """A subscription, or a topic with all its subscriptions, is deleted."""
         if topic == NULL:
             return
         base = PARTITION_SUFFIX.sub("", stretch.name(topic))

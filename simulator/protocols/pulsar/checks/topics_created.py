@@ -1,4 +1,4 @@
-"""Who may create a topic, where, and in what shape (PIP-370, PIP-433, #25312).
+"""Which topics may be created where, by which requests, and in what shape (PIP-370, PIP-433, #25312).
 
 What a migration creates is judged by its own claims (`migrations`).
 """
@@ -14,7 +14,7 @@ _ORDERED = (*_COPIES, "replicator")
 
 
 class CreatedWhereItMay(Administered):
-    """Judges each topic that appears or grows, whoever asked."""
+    """Judges each topic that is created or gets partitions, whatever requested it."""
 
     claim = (
         "A topic is created only where its namespace takes it and its name is free, gets more partitions "
