@@ -1,7 +1,7 @@
-"""Whom one broker still has to connect: clients one by one, and the members of audiences in blocks.
+"""The clients that one broker still has to connect: single clients, and members of audiences in blocks.
 
-Rules: a client takes `connectTime`, one after another, in a queue apart from that of dispatches; who waits
-keeps its turn, also when somebody before it goes.
+Rules: a client takes `connectTime`, one after another, in a queue apart from that of dispatches. A waiting
+client keeps its turn even when one before it leaves.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Ask(NamedTuple):
 
 
 class Admissions:
-    """The queue of one broker: `asks`, by the order in which they came, and `blocks`.
+    """The queue of one broker: `asks`, in the order of their requests, and `blocks`.
 
-    `free_us` is when everybody in it will be connected.
+    `free_us` is when every client in it will be connected.
     """
 
     def __init__(self, broker: Broker) -> None:
@@ -44,7 +44,7 @@ class Admissions:
         self.free_us = 0
 
     def ask(self, consumer: Consumer, topic: Topic) -> None:
-        """A client asks to subscribe; its turn comes after those who asked before."""
+        """A client requests to subscribe; its turn comes after those that requested before."""
         self.asked += 1
         self.free_us = max(self.runtime.now_us, self.free_us) + self.broker.spec.connect_us
         self.asks[self.asked] = Ask(consumer, topic, self.free_us)
@@ -79,13 +79,14 @@ class Admissions:
         self._keep(lambda one: one.client is not client)
 
     def forget_topic(self, topic: Topic) -> None:
-        """The topic leaves: clients that wait for it hear so."""
+        """The topic leaves this broker: clients that wait for it are notified."""
         for ask in self._keep(lambda one: one.topic is not topic):
             connecting.sent_away(ask.client, topic)
 
     def _keep(self, wanted: Callable[[Ask | ConnectingBlock], bool]) -> list[Ask]:
-        """Let the others go and return those that asked one by one; who comes later need not wait for
-        them.
+        """Release the others and return those with single requests.
+
+        Clients that arrive later need not wait for them.
         """
         gone = {number: ask for number, ask in self.asks.items() if not wanted(ask)}
         blocks = deque(block for block in self.blocks if wanted(block))

@@ -1,10 +1,10 @@
-"""An audience: very many alike subscriptions of one topic, each with one consumer, kept as columns.
+"""An audience: very many similar subscriptions of one topic, each with one consumer, kept as columns.
 
-Rules: member i is an Exclusive subscription of its own with a cursor of its own. Its client takes each
-message at once and acknowledges it at once, so permits never run out and a message is delivered, acknowledged
-and registered at the instant at which it leaves the broker; a cursor is written as it moves. Members connect
-in their order, so those connected are always the first so many, and all of them have been handed every entry
-below `handed`. Markers are passed over in silence.
+Rules: member i is an Exclusive subscription with its own cursor. Its client takes each message at once and
+acknowledges it at once, so permits never run out and a message is delivered, acknowledged and registered at
+the instant at which it leaves the broker. A cursor is persisted as it moves. Members connect in order, so the
+connected ones are always the first n, and all of them have been sent every entry below `handed`. Markers are
+skipped without a row.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Audience:
         self.retries = 0  # how often they have asked in vain
         self.opened = self.connected = 0  # members that have a cursor, that are connected
         self.handed = 0
-        self.border = Border(topic.log)  # of whoever is slowest
+        self.border = Border(topic.log)  # of the slowest member
         self.last_data = -1  # the last entry below `handed` that is no marker
         self.marks = np.full(self.size, -1, dtype=np.int64)
         self.connected_seqs = np.full(self.size, UNKNOWN, dtype=np.int64)
@@ -83,7 +83,7 @@ class Audience:
             self.topic.broker.forget_audience(self)
 
     def ask(self, epoch: int) -> None:
-        """Ask the topic's broker to connect everybody."""
+        """Request the topic's broker to connect every member."""
         if epoch != self.epoch or self.state != RUNNING:
             return
         self.asks_again = False
@@ -95,7 +95,7 @@ class Audience:
             self._back_off()
 
     def _back_off(self) -> None:
-        """Everybody asks again later; who does so already goes on waiting."""
+        """Every member retries later; those already waiting keep waiting."""
         if self.state == RUNNING and not self.asks_again:
             self._ask_at(self.runtime.now_us + backoff.wait_us(self.retries))
             self.retries += 1
@@ -105,18 +105,18 @@ class Audience:
         self.runtime.schedule(at_us, self.rank, self, "ask", self.epoch)
 
     def topic_loaded(self) -> None:
-        """The topic is there again: clients come with their region, those who lost only the topic when
-        they have waited.
+        """The topic is loaded again: members connect with their region.
 
-        No cursor stands ahead of the last entry that the topic knows of (only a shadow can know of fewer than
-        before): what was acknowledged beyond is delivered again.
+        Those that lost only the topic connect once they have waited. No cursor is ahead of the last entry of
+        the topic (only a shadow can have fewer entries than before): what was acknowledged beyond it is
+        delivered again.
         """
         self._set_back(self.topic.log.length)
         if self.state == RUNNING and not self.asks_again:
             self._ask_at(self.runtime.now_us)
 
     def topic_unloaded(self, reason: str, cause: int) -> None:
-        """The topic has left its broker: whoever was connected, or waited for that, tries again."""
+        """The topic has left its broker: members that were connected, or waited for that, retry."""
         self._cut_off(reason, cause)
         self._back_off()
 
@@ -126,7 +126,7 @@ class Audience:
         self.asks_again, self.retries = False, 0
 
     def topic_deleted(self) -> None:
-        """Every subscription went with the topic: whoever comes when it is there again begins anew."""
+        """Every subscription was deleted with the topic: members that connect later begin anew."""
         self.opened, self.reached = 0, None
 
     def _set_back(self, length: int) -> None:
@@ -142,7 +142,7 @@ class Audience:
             self.last_data -= 1
 
     def _cut_off(self, reason: str, cause: int) -> None:
-        """Everybody is disconnected; a row for each."""
+        """Every member is disconnected, with a row for each."""
         count, self.connected = self.connected, 0
         if count:
             code = CODE["consumer.disconnected"]
@@ -159,9 +159,7 @@ class Audience:
     # --- reading
 
     def read(self, cause: int) -> None:
-        """Hand every new entry to the broker, for all who are connected; an entry that cannot be read is
-        waited for.
-        """
+        """Send every new entry to all connected members; an entry that cannot be read is waited for."""
         log, reads = self.topic.log, self.topic.reads
         for index in range(max(self.handed, log.first_kept), log.length):
             if self.connected and reads is not None and not reads.take_for(index, self.connected):
@@ -197,7 +195,7 @@ class Audience:
         return first + known if known < count and self.spec.initial_position == "Earliest" else None
 
     def connect(self, count: int, instants: np.ndarray) -> None:
-        """The next members are connected at these instants; whoever is behind is handed what is missing."""
+        """The next members connect at these instants; members that are behind are sent what is missing."""
         self.read(NULL)
         first, last, log = self.connected, self.connected + count, self.topic.log
         if last > self.opened:

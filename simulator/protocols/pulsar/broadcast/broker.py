@@ -129,9 +129,7 @@ class Broker:
         return recalled
 
     def forget_topic(self, topic: Topic) -> None:
-        """The topic leaves: what waits for its consumers goes with it, and clients that wait for it hear
-        so.
-        """
+        """The topic leaves this broker: its queued dispatches are dropped, waiting clients are notified."""
         for dispatch in self.waiting:
             if dispatch.session.topic is topic:
                 dispatch.session.in_broker = 0

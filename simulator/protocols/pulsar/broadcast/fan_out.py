@@ -143,9 +143,7 @@ class FanOut:
         return found
 
     def _first_needy_us(self, horizon_us: int) -> int:
-        """Just after the first connection of a member that has something to catch up on: its run is only
-        known then.
-        """
+        """Just after the first connection of a member with a backlog: its run is computed only then."""
         for broker in self.brokers:
             for block in broker.admissions.blocks:
                 count = block.leaving(horizon_us)

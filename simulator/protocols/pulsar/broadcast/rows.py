@@ -93,7 +93,7 @@ def dispatch_items(run: Run, broker: int, instants: np.ndarray) -> np.ndarray:
 
 
 def _of_entry(run: Run, place: int, count: int) -> np.ndarray:
-    """Items of `count` dispatches of one entry, without who and when."""
+    """Items of `count` dispatches of one entry, without member and instant."""
     audience, index = run.audience, run.entries[place]
     topic, messages = audience.topic, audience.runtime.messages
     first = topic.log.records[index]

@@ -92,7 +92,7 @@ class Run:
         return self.start_us + self.offset_us(self.total)
 
     def over_us(self, place: int) -> int:
-        """When all who get the entry at this place have it."""
+        """When all members that get the entry at this place have it."""
         return self.end_us if self._offsets_us is None else self.start_us + self.offset_us(place + 1)
 
     def leaving(self, before_us: int) -> int:
@@ -119,8 +119,9 @@ class Run:
 
 
 class ConnectingBlock:
-    """The members of an audience, connected one after another, `step_us` (more than nought) each, from
-    `start_us` on.
+    """The members of an audience, connected one after another from `start_us` on.
+
+    Each takes `step_us`, which is more than 0.
     """
 
     __slots__ = ("client", "start_us", "step_us", "done")
