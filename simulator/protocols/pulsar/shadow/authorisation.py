@@ -1,9 +1,9 @@
-"""Who may do what: a small model of Pulsar's roles, enough for shadow topics.
+"""Which role may do what: a small model of Pulsar's authorisation, enough for shadow topics.
 
 Rules: a scenario without roles has authorisation off. With roles, a client acts as its role and needs the
-permission on the very topic: what it may do with a source says nothing of its shadows, nor the other way.
-Setting a source's list of shadow topics needs WRITE on the policy SHADOW_TOPIC of the source, which neither
-produce nor consume gives. A command without a role is a superuser's.
+permission on the very topic. Permissions on a source give none on its shadows, nor the reverse. Setting a
+source's list of shadow topics needs WRITE on the policy SHADOW_TOPIC of the source, which neither produce nor
+consume gives. A command without a role is a superuser's.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What a shadow topic sees of its source's log: the same entries at the same positions, up to its own last
-confirmed entry.
+"""A shadow topic's view of its source's log: the same entries up to its own last confirmed entry.
 
-Rules: it stores nothing and copies nothing; indices are the source's, so cursors mean the same entry in both.
-What it knows of ledgers is what it last read of the source's metadata; closed ledgers are the source's own
-objects, the last one, which may be open, is known by what was announced. The last confirmed entry may go back
-(`ShadowManagedLedgerImpl`).
+Rules: it stores nothing and copies nothing. Positions and indices are the source's, so cursors mean the same
+entry in both. Its list of ledgers is what it last read of the source's metadata. Closed ledgers are the
+source's own objects. The last one, which may be open, reaches as far as entries were announced. The last
+confirmed entry may go back (`ShadowManagedLedgerImpl`).
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ class ShadowLog:
         self.confirmed = (BEFORE_FIRST, BEFORE_FIRST)
         self.current: Ledger | None = None  # the source's last ledger, opened for reading only
 
-    # --- what it knows
+    # --- the list of ledgers and the last confirmed entry
 
     def read_ledgers(self) -> list[Ledger]:
-        """Take the source's list of ledgers; returns those that were known before and are there no more,
-        oldest first.
+        """Take the source's list of ledgers; returns the ones that have disappeared from it, oldest first.
 
-        The last ledger is opened when it is a new one: then nothing of it is known yet.
+        A last ledger that is new is opened with no entry confirmed.
         """
         known = self.source.ledgers
         first = known[0]
@@ -105,7 +103,7 @@ class ShadowLog:
     # --- branches: the columns are the source's, which sees to them
 
     def depart(self) -> None:
-        """Nothing of its own grows."""
+        """It has no columns that grow."""
 
     def share(self, other: ShadowLog) -> None:
-        """Nothing of its own is shared."""
+        """It has no columns to share."""

@@ -25,7 +25,7 @@ RETRY_FIRST_US, RETRY_MAX_US = 15_000_000, 60_000_000
 
 
 class SourceOfReads(Protocol):
-    """The side of a topic that knows where its ledgers are stored (`shadow.source.ShadowSource`)."""
+    """The role of a topic that records where its ledgers are stored (`shadow.source.ShadowSource`)."""
 
     storage: Storage
 
@@ -113,9 +113,7 @@ class Reads:
         return True
 
     def reached_end(self) -> None:
-        """A cursor asks for entries beyond the last confirmed one: a shadow may ask the bookies how far
-        the ledger goes.
-        """
+        """A cursor reads beyond the last confirmed entry: a shadow may query the bookies for a later one."""
         if self.topic is not self.owner:
             self.topic.wait_for_more()
 

@@ -1,12 +1,11 @@
-"""A shadow replicator: tells one shadow topic (or partition) of every entry of its source, by position
-(`ShadowReplicator`).
+"""A shadow replicator: announces every entry of its source to one shadow topic or partition, by position.
 
-Rules: its cursor is not durable and begins at the end of the log, so what was written before, or while its
-source was away, is not told entry by entry. It skips only what TTL has expired: markers and what came from
-elsewhere go too. Entries travel in order without payload, and at most replicationProducerQueueSize are on
-their way; one is done when the shadow has taken its position. A start that fails ends the replicator, for the
-broker looks for it in the wrong list before it would try again (option `shadowReplicatorRetry`); the next
-policy check builds a new one.
+Rules (`ShadowReplicator`): its cursor is not durable and begins at the end of the log, so what was written
+before, or while its source was unloaded, is not announced entry by entry. It skips only what TTL has expired:
+markers and replicated messages are announced too. Entries travel in order without payload, and at most
+replicationProducerQueueSize are in flight. An entry is done when the shadow has taken its position. A start
+that fails ends the replicator, because the broker looks for it in the wrong list before it would retry
+(option `shadowReplicatorRetry`). The next policy check builds a new one.
 """
 
 from __future__ import annotations
@@ -50,7 +49,9 @@ class ShadowReplicator:
         self.stalled = False
         self.reading = False
         self.wire: deque[int] = deque()
-        self.waiting: dict[int, None] = {}  # with the shadow, which does not know their ledger yet; in order
+        self.waiting: dict[
+            int, None
+        ] = {}  # at the shadow, whose list does not show their ledger yet; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
         position = topic.log.position(self.cursor.mark_delete)
         runtime.note(
@@ -121,7 +122,7 @@ class ShadowReplicator:
         self.read()
 
     def disconnect(self, reason: str, cause: int) -> None:
-        """The shadow's broker is gone: what was on its way will be told again, from the cursor on."""
+        """The shadow's broker is down: entries in flight will be announced again, from the cursor on."""
         if self.state not in (STARTED, STARTING):
             return
         if self.state == STARTED:
@@ -149,7 +150,7 @@ class ShadowReplicator:
     # --- reading and sending
 
     def read(self) -> None:
-        """Tell of every entry from the read position on, while connected and while the queue has room."""
+        """Announce every entry from the read position on, while connected and while the queue has room."""
         self._reset_if_far_behind()
         if self.state != STARTED or self.reading:
             return
@@ -192,7 +193,7 @@ class ShadowReplicator:
         if self.topic.reads is not None:
             self.topic.reads.take(index)
         if self.runtime.option("shadowCachesReplicatedEntries"):
-            # the payload travels only where somebody caches it
+            # the payload travels only where a broker caches it
             self.sent_bytes += entry_bytes(self.topic, index)
         self.wire.append(index)
         self.runtime.schedule(

@@ -1,10 +1,9 @@
-"""What a topic is to its shadows: the list of them, the replicators that feed them, and the watch on its
-list of ledgers.
+"""The source side of shadow topics: their list, their replicators, and the watch on the ledger list.
 
-Rules: setting the list starts the replicators that are missing and ends those that are not named any more;
-all that is policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version;
-a shadow hears of it a little later and reads the newest then, so a change that it has read already is stale
-(PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
+Rules: setting the list starts the replicators that are missing and ends those that are no longer on it. All
+that is policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version. A
+shadow is notified a little later and then reads the newest version, so a change that it has read already is
+stale (PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class ShadowSource:
     # --- the list of ledgers
 
     def ledgers_changed(self, cause: int) -> None:
-        """A ledger was opened, closed, deleted or offloaded: tell the shadows that watch."""
+        """A ledger was opened, closed, deleted or offloaded: notify the shadows that watch."""
         self.version += 1
         runtime = self.topic.runtime
         due_us = None
@@ -132,11 +131,11 @@ class ShadowSource:
     # --- the end of the open ledger, as others see it
 
     def entries_confirmed(self) -> int:
-        """Entries of the last ledger that the bookies say are confirmed to somebody who opens it for reading.
+        """Entries of the last ledger that the bookies report as confirmed to a reader that opens it.
 
-        The writer tells them every bookkeeperExplicitLacIntervalInMills (0: never); with the option
-        `shadowReadsPiggybackedLac` the confirmed entry that each entry carries counts too, which is all but
-        the last. A ledger that was closed cleanly is known whole.
+        The writer sends its last confirmed entry every bookkeeperExplicitLacIntervalInMills (0: never). With
+        the option `shadowReadsPiggybackedLac` the confirmed entry that each entry carries counts too, which
+        is all but the last. A ledger that was closed cleanly is confirmed whole.
         """
         topic, log = self.topic, self.topic.log
         ledger = log.ledgers[-1]
@@ -151,8 +150,9 @@ class ShadowSource:
         return told
 
     def next_told_us(self) -> int | None:
-        """The next instant at which the writer tells the bookies what is confirmed; None when it never
-        does, or was deleted.
+        """The next instant at which the writer sends its last confirmed entry to the bookies.
+
+        None when it never does, or when the topic was deleted.
         """
         ledgers, now_us = self.topic.log.ledgers, self.topic.runtime.now_us
         interval_us = self.topic.cluster.setting("bookkeeperExplicitLacIntervalInMills", self.topic) * 1_000

@@ -1,8 +1,8 @@
-"""Where a topic's ledgers lie: in the bookies, offloaded to other storage, or nowhere any more.
+"""Where a topic's ledgers are stored: in the bookies, offloaded to tiered storage, or deleted.
 
-Rules: only the topic that writes the ledgers offloads or deletes them; its shadows read what is there. An
-offloaded ledger is read from the offloaded copy first (Pulsar's default, tiered storage first) by whoever has
-the same offload driver; others read the bookies until it is deleted there.
+Rules: only the topic that writes the ledgers offloads or deletes them. Its shadows read what is stored. A
+broker with the same offload driver reads an offloaded ledger from the offloaded copy first (Pulsar's default,
+tiered storage first). Others read the bookies until it is deleted there.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class Storage:
         return changed
 
     def delete(self, ledger: Ledger, by: str, cause: int) -> None:
-        """A ledger's entries are gone from the bookies; `by` is who deleted them: the offloader, or a
-        shadow that should not have.
+        """A ledger's entries are deleted from the bookies.
+
+        `by` is what deleted them: the offloader, or a shadow that should not have.
         """
         self.gone_from_bookies[ledger.id] = by
         topic = self.topic

@@ -1,11 +1,9 @@
-"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source (PIP-180,
-`ShadowManagedLedgerImpl`).
+"""A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source.
 
-Rules: it never writes an entry, opens no ledger and rolls none over. Its last confirmed entry comes from
-positions that it is told (`add`), from the source's list of ledgers, which it watches, and, as an option,
-from asking the bookies. The source's retention knows
-nothing of its cursors: they are pushed over what the source deletes, and what they had not acknowledged is
-lost.
+Rules (PIP-180, `ShadowManagedLedgerImpl`): it never writes an entry, opens no ledger and rolls none over. Its
+last confirmed entry comes from positions that are announced to it (`add`), from the source's list of ledgers,
+which it watches, and, as an option, from querying the bookies. The source's retention ignores its cursors:
+they are moved over what the source deletes, and what they had not acknowledged is lost.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 Waiting = tuple["ShadowReplicator", int] | None
-"""Who told of a position, and the entry's index there; None for a client that sent the position itself."""
+"""The sender of a position, and the entry's index there; None for a client that sent it by hand."""
 
 
 class ShadowTopic(Topic):
@@ -44,10 +42,10 @@ class ShadowTopic(Topic):
         self.log = ShadowLog(source.log)
         self.reads = Reads(self, source)
         source.count_reads()
-        # (position, cause, who) beyond the last ledger known
+        # (position, cause, sender) beyond the last ledger in its list
         self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()
         self.queued_ever = 0
-        # the broker's counter of the open ledger: the last entry number it was told, 0 when opened
+        # the broker's counter of the open ledger: the last entry number announced to it, 0 when opened
         self.current_entries = 0
         self.fresh = True  # created, and not loaded yet
         self.waits_for_source = False
@@ -67,7 +65,7 @@ class ShadowTopic(Topic):
 
     @stored_seqs.setter
     def stored_seqs(self, _column: SharedColumn) -> None:
-        """It stores nothing, so it has no column of its own to keep."""
+        """It stores nothing, so it keeps no columns."""
 
     # --- life
 
@@ -154,7 +152,7 @@ class ShadowTopic(Topic):
         if log.current is not opened_before:
             self.current_entries = 0
             self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
-            for subscription in self.subscriptions.values():  # nobody has read into the new ledger yet
+            for subscription in self.subscriptions.values():  # no cursor has read into the new ledger yet
                 if (
                     reason == "metadata"
                     and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1
@@ -174,9 +172,7 @@ class ShadowTopic(Topic):
     # --- the last confirmed entry
 
     def add(self, position: tuple[int, int], cause: int, who: Waiting = None) -> str:
-        """Somebody tells of an entry: "taken", or "queued" until the source's list shows its ledger, or
-        "not-open".
-        """
+        """An entry is announced: "taken", "queued" until the source's list shows its ledger, or "not-open"."""
         if not self.loaded:
             return "not-open"
         if position[0] > self.log.current.id:
@@ -212,7 +208,7 @@ class ShadowTopic(Topic):
         self._entries_visible(seq)
 
     def confirm(self, position: tuple[int, int], reason: str, cause: int) -> None:
-        """The last confirmed entry is this position, as the metadata or the bookies say."""
+        """Set the last confirmed entry to this position, which the metadata or the bookies report."""
         before = self.log.last_confirmed if self.log.confirmed[0] >= 0 else (NULL, NULL)
         self.log.confirm(*position)
         seq = self.runtime.note(
@@ -242,9 +238,7 @@ class ShadowTopic(Topic):
     # --- asking the bookies (the proposal's refresh)
 
     def wait_for_more(self) -> None:
-        """A cursor asked for entries beyond the last confirmed one: ask the bookies when the writer has
-        told them again.
-        """
+        """A cursor reads beyond the last confirmed entry: query the bookies at the writer's next update."""
         if self.refresh_due or self.runtime.option("shadowLastConfirmedRefresh") == "never":
             return
         due_us = self.source.shadows.next_told_us()
@@ -253,7 +247,7 @@ class ShadowTopic(Topic):
             self.runtime.schedule(due_us, self.rank, self, "refresh", self.epoch)
 
     def refresh(self, epoch: int) -> None:
-        """Read the open ledger's last confirmed entry from the bookies; again later while somebody waits."""
+        """Read the open ledger's last confirmed entry from the bookies; again later while a cursor waits."""
         if epoch != self.epoch or not self.loaded:
             return
         self.refresh_due = False
