@@ -1,16 +1,15 @@
-"""Pulsar's blue-green migration (PIP-188): blue is marked migrated, its topics are terminated, clients are
-redirected as they drain.
+"""Pulsar's blue-green migration (PIP-188): blue's topics are terminated, clients redirected as they drain.
 
-Rules: nothing is copied. The flag stands in blue's cluster policies with green's address, or on a namespace,
-which uses that address. A check of every topic, each clusterMigrationCheckDurationSeconds (0: never), does
-per topic: no flag, nothing; replication backlog left, terminated and no more; else, with auto-creation,
-tenant, namespace, topic and subscriptions at earliest in green,
-then terminated and migrated: producers are redirected at once, consumers whose subscription has no backlog
-too, drained replicators end, subscriptions without backlog and consumers go. Between checks the ack that
-drains a subscription sends its consumers on (`PersistentSubscription.acknowledgeMessage`), and who asks blue
-for a topic that is not there is sent to green instead of creating it
-(`BrokerService.checkTopicAlreadyMigrated`). In green a client is a client: it may create a plain topic that
-is missing.
+Rules: nothing is copied. The migrated flag is set in blue's cluster policies with green's address, or on a
+namespace, which uses that address. Each clusterMigrationCheckDurationSeconds (0: never) every topic is
+checked. Without the flag nothing happens. With replication backlog the topic is terminated and nothing else.
+Otherwise, with auto-creation, tenant, namespace, topic and subscriptions at earliest are created in green,
+then the topic is terminated and migrated: producers are redirected at once, consumers whose subscription has
+no backlog too, drained replicators end, subscriptions without backlog and consumers are deleted. Between
+checks the ack that drains a subscription redirects its consumers
+(`PersistentSubscription.acknowledgeMessage`), and a client that looks up a missing topic in blue is
+redirected to green instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client is
+like any other: it may create a plain topic that is missing.
 """
 
 from __future__ import annotations
@@ -248,8 +247,9 @@ def in_green(topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
 
 
 def sent_on(consumer: ConsumerOfTopic, topic: Topic, cause: int) -> tuple[Topic | None, int]:
-    """Where a consumer that asks for a migrated topic belongs, and the row that says so: the topic itself
-    until its subscription is drained, then green's; None while green does not have it.
+    """The topic to which a consumer of a migrated topic connects, and the row that redirects it.
+
+    It is the topic itself until its subscription is drained, then green's; None while green does not have it.
     """
     if not drained(topic.subscriptions.get(consumer.spec.subscription)):
         return topic, cause

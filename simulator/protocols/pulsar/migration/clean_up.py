@@ -1,9 +1,8 @@
-"""Step 5: everything of the tenant in the source is deleted, once nobody needs it any more.
+"""Step 5: everything of the tenant in the source is deleted, once it is no longer needed.
 
-Rules: no client may be connected there, no entry may be left to copy, and what was acknowledged there must
-have been told. What
-some subscription still needs and the target will never have would be lost with it: refused unless a person
-forces it.
+Rules: no client may be connected there, no entry may be left to copy, and acknowledgements made there must
+have been synced. What some subscription still needs and the target will never have would be lost with it:
+that is refused unless an operator forces it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Request(NamedTuple):
-    """An administrative request on its way; `number` says which: an older one is stale."""
+    """An administrative request in flight; `number` identifies it, and an older one is stale."""
 
     number: int
     resource: resources.Resource

@@ -1,9 +1,8 @@
-"""One migration at work: does what the state machine's effects say, looks every 100 ms how far it is, and
-writes its rows.
+"""One migration at work: runs the state machine's effects, checks progress every 100 ms, writes its rows.
 
-Rules: a step begins by itself up to the step `through`, as soon as its precondition holds; later ones wait
-for a person. What fails stands until a person resumes it or rolls back. Rolling back takes back switch,
-progress, data and metadata in this order, each as soon as nothing would be lost by it.
+Rules: a step begins automatically up to the step `through`, as soon as its precondition holds. Later ones
+wait for an operator. A failed step stays failed until an operator resumes it or rolls back. Rolling back
+undoes switch, progress, data and metadata in this order, each as soon as nothing would be lost by it.
 """
 
 from __future__ import annotations
@@ -76,10 +75,10 @@ class Migration:
         return whereabouts.clients_in(self.runtime, self.bases, cluster)
 
     def followers(self) -> list[str]:
-        """Its clients that live and go where the LookupService says, sorted."""
+        """Its running clients that follow the LookupService, sorted."""
         return whereabouts.followers(self.runtime, self.bases)
 
-    # --- what a person says
+    # --- requests of an operator
 
     def begin(self, cause: int) -> None:
         """It is started: the first step begins at once."""
@@ -102,7 +101,7 @@ class Migration:
             self.later(self, 0 if given in ("roll-back", "undone") else LOOK_EVERY_US, "look", self.life)
 
     def note_forced(self, cause: int) -> int:
-        """The row that says that a person begins clean-up though somebody still needs what is there."""
+        """The row of an operator's clean-up that is forced though subscriptions still need entries there."""
         run = self.run
         return self.runtime.note("migration.changed", cause, run.tenant, run.source, run.target, "forced")
 
@@ -148,7 +147,7 @@ class Migration:
     # --- looking
 
     def later(self, target: Any, after_us: int, method: str, argument: Any = None) -> None:
-        """Ask for a call after a span of time."""
+        """Request a call after a span of time."""
         self.runtime.schedule(self.runtime.now_us + after_us, self.rank, target, method, argument)
 
     def look(self, life: int) -> None:

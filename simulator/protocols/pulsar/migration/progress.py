@@ -1,10 +1,9 @@
-"""Step 3: what is acknowledged in the source is told to the target, and back, by the strategy of the
-migration.
+"""Step 3: acknowledgements are synced between source and target, by the strategy of the migration.
 
-Rules: acknowledgement-state sync is switched on for subscriptions that do not have it; it begins at once and
-goes on each `ackSyncPeriod` in both directions until clean-up or roll-back. Snapshots: the flag of replicated
-subscriptions is set in both clusters. None: nothing is told. The step is through when the target has heard of
-every subscription once.
+Rules: acknowledgement-state sync is switched on for subscriptions that do not have it. It begins at once and
+continues each `ackSyncPeriod` in both directions until clean-up or roll-back. Snapshots: the flag of
+replicated subscriptions is set in both clusters. None: nothing is synced. The step is complete when the
+target has received the state of every subscription once.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 PERIODS_FRESH = 2
-"""What the target was told counts as fresh for so many periods."""
+"""Periods for which a state received by the target counts as fresh."""
 
 
 class Nothing(Work):
     """Strategy none, and blue-green, where nothing is copied either."""
 
     def stale(self) -> list[str]:
-        """Subscriptions of which the target has heard nothing lately, each with the reason in words."""
+        """Subscriptions of which the target received no state lately, each with the reason in words."""
         return []
 
     def untold_back(self) -> list[str]:
-        """Subscriptions of which the source does not know what is acknowledged in the target."""
+        """Subscriptions whose acknowledgements in the target have not reached the source."""
         return []
 
     def untold(self) -> list[str]:
-        """Subscriptions of which the target does not know what is acknowledged in the source."""
+        """Subscriptions whose acknowledgements in the source have not reached the target."""
         return []
 
 
 class _Telling(Nothing):
-    """What both strategies that tell have in common."""
+    """What both strategies that sync acknowledgements share."""
 
     def in_source(self) -> list[Subscription]:
         """The subscriptions of every topic and partition in the source."""
@@ -60,7 +59,7 @@ class _Telling(Nothing):
         return cursor.mark_delete < first and not cursor.acknowledged() and not cursor.partly_acknowledged()
 
     def heard(self, subscription: Subscription) -> bool:
-        """Whether the target has heard of it since the step began, or there is nothing to hear."""
+        """Whether the target has received its state since the step began, or there is none to send."""
         raise TypeError(f"{type(self).__name__} does not say what was heard")
 
     def failure(self) -> str | None:
@@ -122,9 +121,9 @@ class AcknowledgementSync(_Telling):
         )
 
     def _knows_something(self, subscription: Subscription) -> bool:
-        """Whether any state has come to the target.
+        """Whether any state has reached the target.
 
-        It keeps what it was told also when the source loads its topic anew and no longer knows what it sent.
+        It keeps a received state even when the source loads its topic anew and no longer holds what it sent.
         """
         there = self.there(subscription)
         return there is not None and self.run.source in there.filter.said
@@ -166,7 +165,7 @@ class AcknowledgementSync(_Telling):
         )
 
     def untold_back(self) -> list[str]:
-        if self.target.state == "lost":  # nobody can tell any more
+        if self.target.state == "lost":  # no cluster can send it any more
             return []
         found = [one for topic in self.topics_in(self.target) for one in topic.subscriptions.values()]
         return sorted(

@@ -1,9 +1,9 @@
-"""When it is safe to switch, in words with the numbers; and what it would cost to switch now.
+"""When it is safe to switch, in words with the numbers, and what it would cost to switch now.
 
-Rules: looks, never acts. Safe is: the steps before are through, both clusters, the links and the
-LookupService work, nothing waits longer than a second to be copied, and what is acknowledged was told lately.
-The cost is the forecast of a failover of
-each subscription at this instant: what would be counted if the source crashed now.
+Rules: reads, never writes. A switch is safe when the steps before are complete, both clusters, the links and
+the LookupService work, nothing waits longer than a second to be copied, and acknowledgements were synced
+lately. The cost is the forecast of a failover of each subscription at this instant: what would be counted if
+the source crashed now.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
 
 LAG_MAX_US = 1_000_000
-"""What waits longer to be copied says that copying does not keep up."""
+"""A longer wait means that copying does not keep up."""
 
 
 def to_switch(work: Work) -> list[Condition]:
@@ -133,8 +133,9 @@ def only_forced(migration: MigrationOfStep) -> str | None:
 def cost_now(
     migration: MigrationOfStep, forecast: Callable[[str, str], dict[str, dict[str, int]]]
 ) -> dict[str, Any]:
-    """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`;
-    `forecast` tells it of a subscription and the cluster that would fail.
+    """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`.
+
+    `forecast` returns it for a subscription and the cluster that would fail.
     """
     run = migration.run
     by_name = {name: forecast(name, run.source).get(run.target) for name in migration.subscriptions}

@@ -1,10 +1,9 @@
-"""A migration as a state machine without input or output: what state it is in, which moves are legal, what
-is to be done next.
+"""A migration as a state machine without input or output: its state, legal moves and next effects.
 
 Rules: `take` is the only way to change it: one input and the instant in, effects out. The legal moves are the
-two tables; docs and page are drawn from them. Steps go in order; one that a forced switch left behind is
-taken up after it. Once clean-up has begun there is no roll-back. It knows nothing of topics:
-`migration.Migration` does what the effects say.
+two tables, from which docs and page are drawn. Steps go in order. One that a forced switch left behind is
+taken up after it. Once clean-up has begun there is no roll-back. It does not depend on topics:
+`migration.Migration` runs the effects.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ ENDED = (ROLLED_BACK, FINISHED)
 
 
 class IllegalMove(Exception):
-    """An input that the tables do not know in this state."""
+    """An input that is not legal in this state."""
 
 
 class Effect(NamedTuple):
@@ -90,7 +89,7 @@ class Effect(NamedTuple):
 
 @dataclass(slots=True)
 class Step:
-    """One of the five. `error` says why it failed last."""
+    """One of the five steps. `error` is why it failed last."""
 
     name: str
     state: str = WAITING

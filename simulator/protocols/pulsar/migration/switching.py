@@ -1,9 +1,9 @@
-"""Step 4: the map is switched, then the source's topics are unloaded one after the other, so that clients
-look up again.
+"""Step 4: the map is switched, then the source's topics are unloaded one by one so that clients look up
+again.
 
-Rules: for a while clients stand in both clusters. Who was told the old cluster just before, or connected
-there again, is sent off by another unload a second later. The switch opens a window of each subscription, as
-a failover does; its undo is the same the other way round.
+Rules: for a while clients are connected to both clusters. Clients that got the old cluster as answer just
+before, or connected there again, are disconnected by another unload a second later. The switch opens a window
+of each subscription, as a failover does. Its undo works the same way in reverse.
 """
 
 from __future__ import annotations
@@ -82,7 +82,10 @@ class Switching(Work):
         self._go(self.run.target, self.run.source, ROLL_BACK_MODE, cause)
 
     def _go(self, leaving: str, arriving: str, mode: str, cause: int) -> None:
-        """Switch the map, unless it says so already (a resumed step), open the windows, begin to unload."""
+        """Switch the map, open the windows, begin to unload.
+
+        The map is left as it is when it names the target already (a resumed step).
+        """
         lookup, tenant = self.runtime.lookup, self.run.tenant
         self.leaving, self.arriving = leaving, arriving
         self.seq = cause
@@ -102,7 +105,7 @@ class Switching(Work):
         self.number += 1
 
     def unload_next(self, number: int) -> None:
-        """Unload the next topic that has clients who should look up again; come back for the others."""
+        """Unload the next topic with clients that should look up again; return for the others later."""
         if number != self.number:
             return
         for topic in self.topics_in(self.runtime.clusters[self.leaving]):

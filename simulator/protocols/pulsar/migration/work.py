@@ -1,8 +1,8 @@
-"""What the work of a step is to the migration: begin, look how far, know why not, undo.
+"""The work of one step of a migration: begin, progress, reason why it is blocked, undo.
 
-Rules: `begin` and `undo` act and may be called again after a pause or a failure, when they go on with what is
-missing; everything else only looks. Numbers stand in the words, so that whoever reads them need not look
-elsewhere.
+Rules: `begin` and `undo` act and may be called again after a pause or a failure, when they continue with what
+is missing. Everything else only reads. Numbers are part of the sentences, so that they can be understood
+alone.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class MigrationOfStep(Protocol):
         """The tenant's clients that are connected there, sorted."""
 
     def followers(self) -> list[str]:
-        """The tenant's living clients that go where the LookupService says, sorted."""
+        """The tenant's running clients that follow the LookupService, sorted."""
 
     def later(self, target: Any, after_us: int, method: str, argument: Any = None) -> None:
         """Call a method of `target` after a span of time."""
