@@ -64,7 +64,7 @@ class Audience:
         self.latencies_us = np.full(self.size, -1, dtype=np.int64)
         self.delivered = self.repeated = self.lost_to_retention = 0  # messages
         self.reached: np.ndarray | None = None  # the highest marks of all, once cursors have been set back
-        # how long it took to connect everybody, the last time that this came to its end
+        # how long connecting every member took, when it was last completed
         self.connected_all_us: int | None = None
         self.asked_us = 0
 

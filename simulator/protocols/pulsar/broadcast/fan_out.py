@@ -155,8 +155,9 @@ class FanOut:
         return horizon_us
 
     def _first_border_us(self, horizon_us: int) -> int:
-        """Just after the first entry that takes those who get it into another ledger: then the one before
-        may be deleted.
+        """Just after the first entry that moves its receivers into another ledger.
+
+        From then on the ledger before it may be deleted.
         """
         for broker in self.brokers:
             for run in broker.runs:

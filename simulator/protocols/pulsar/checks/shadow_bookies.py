@@ -43,7 +43,7 @@ _COLUMNS = ("type", "cluster", "topic", "reason", "detail", "ledger", "entry", "
 
 
 class ShadowKnowsFromBookies(Check):
-    """Keeps each source's newest ledger: since when, whether confirmed whole, and which ledgers are deleted."""
+    """Keeps each source's newest ledger: since when, whether confirmed whole, and deleted ones."""
 
     claim = (
         "Of an open ledger a shadow topic can read the entries announced by the replicator and "
