@@ -49,9 +49,7 @@ class ShadowReplicator:
         self.stalled = False
         self.reading = False
         self.wire: deque[int] = deque()
-        self.waiting: dict[
-            int, None
-        ] = {}  # at the shadow, whose list does not show their ledger yet; in order
+        self.waiting: dict[int, None] = {}  # at the shadow, whose list lacks their ledger yet; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
         position = topic.log.position(self.cursor.mark_delete)
         runtime.note(

@@ -172,7 +172,7 @@ class ShadowTopic(Topic):
     # --- the last confirmed entry
 
     def add(self, position: tuple[int, int], cause: int, who: Waiting = None) -> str:
-        """An entry is announced: "taken", "queued" until the source's list shows its ledger, or "not-open"."""
+        """An entry is announced: "taken", "queued" until the ledger list shows its ledger, "not-open"."""
         if not self.loaded:
             return "not-open"
         if position[0] > self.log.current.id:
