@@ -63,8 +63,9 @@ def create(
 ) -> int:
     """Create a topic that is missing here; returns the seq of its `topic.created` row.
 
-    `reason` is who asked (client, command, replicator, copied-request, set-replication-clusters), `peer` the
-    cluster that the request came from, `client` who connected.
+    `reason` is the source of the request (client, command, replicator, copied-request,
+    set-replication-clusters), `peer` the cluster that the request came from, `client` the client that
+    connected.
     """
     seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, base, client, partitions, reason)
     if partitions:

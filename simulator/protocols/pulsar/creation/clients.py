@@ -64,8 +64,9 @@ def use_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, 
 
 
 def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> str | None:
-    """Why the topic does not take what the producer sends with this schema, None when it does (or is not
-    there to say).
+    """Why the topic does not accept what the producer sends with this schema.
+
+    None when it does, or when the topic does not exist.
     """
     base = producer.spec.topic
     if not cluster.up or cluster.shape(base) is None:

@@ -85,13 +85,13 @@ class PolicyBook:
 
 
 def follows_namespace(scenario: Scenario, base: str) -> bool:
-    """Whether a topic begins without a list of its own: its namespace is declared, and it says no pairs."""
+    """Whether a topic begins without a list of its own: its namespace is declared, and it names no pairs."""
     topic = scenario.topics[base]
     return topic.namespace in scenario.namespaces and topic.replication is None
 
 
 def declared_pairs(topic: TopicSpec) -> list[tuple[str, str]]:
-    """The ordered pairs that a topic's own keys say."""
+    """The ordered pairs that a topic's own keys name."""
     pairs = (
         topic.replication
         if topic.replication is not None
@@ -136,8 +136,9 @@ def auto_creation(cluster: ClusterOfPolicies, namespace: str) -> tuple[bool, str
 
 
 def namespace_list(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> tuple[str, ...]:
-    """A namespace's replication clusters as one cluster has them; itself alone when nothing is said, ()
-    where it does not exist.
+    """A namespace's replication clusters as one cluster has them.
+
+    The cluster alone when none are set, () where the namespace does not exist.
     """
     policies = of_namespace(runtime, cluster, namespace)
     if policies is None:
@@ -175,7 +176,7 @@ def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
 
 
 def not_here(cluster: ClusterOfPolicies, base: str) -> tuple[str, str] | None:
-    """(status, sentence) why a topic can not be created in a cluster by anybody, None when it can."""
+    """(status, sentence) why a topic can not be created in a cluster at all, None when it can."""
     runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
     if of_namespace(runtime, cluster.name, namespace) is None:
         return "404", "Namespace not found"
@@ -240,10 +241,10 @@ def change_list(
 
 
 def forget_lists(runtime: RuntimeOfPolicies, cluster: str, base: str, cause: int) -> int:
-    """The topic is deleted in a cluster, and its policies there with it, global ones too; returns the seq
-    of the last row.
+    """The topic is deleted in a cluster, with its policies there, global ones too.
 
-    What the scenario's own keys say of a topic that follows no namespace counts again: nobody set it.
+    Returns the seq of the last row. The scenario's own keys for a topic that follows no namespace count
+    again, because no request set them.
     """
     seq, declared = cause, None
     if not follows_namespace(runtime.scenario, base):

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 
 class ReplicatedSchemas:
-    """What one connection of a replicator knows: schemas that the peer took, and whether reading waits for
-    one, since when.
+    """State of one connection of a replicator: schemas that the peer took, and the one reading waits for.
 
-    The message that waits is at the head of the producer's pending sends, taken or refused: the delay in the
-    stats is its age.
+    It includes since when. The message that waits is at the head of the producer's pending sends, accepted or
+    refused: the delay in the stats is its age.
     """
 
     __slots__ = ("known", "waiting", "since_us")
@@ -30,7 +29,7 @@ class ReplicatedSchemas:
         self.reset()
 
     def reset(self) -> None:
-        """A new connection knows nothing."""
+        """A new connection starts with no schemas sent."""
         self.known: dict[str, None] = {}
         self.waiting = False
         self.since_us = 0

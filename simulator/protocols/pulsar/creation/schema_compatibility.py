@@ -1,10 +1,9 @@
-"""Whether a schema may follow those that a topic has: Pulsar's strategies over Avro's rules for readers
-and writers.
+"""Whether a schema may follow those of a topic: Pulsar's strategies over Avro's compatibility rules.
 
-Rules: Avro's own library says whether a reader understands what a writer wrote (`avro.compatibility`); here
-is only which pairs are asked. BACKWARD: the new schema reads the newest; FORWARD: the newest reads the new
-one; FULL: both; with _TRANSITIVE all versions in place of the newest. Schemas of another type never follow,
-except under ALWAYS_COMPATIBLE.
+Rules: Avro's own library decides whether a reader can read what a writer wrote (`avro.compatibility`). Only
+the pairs to compare are chosen here. BACKWARD: the new schema reads the newest. FORWARD: the newest reads the
+new one. FULL: both. With _TRANSITIVE, all versions in place of the newest. Schemas of another type never
+follow, except under ALWAYS_COMPATIBLE.
 """
 
 from __future__ import annotations

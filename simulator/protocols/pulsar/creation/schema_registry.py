@@ -1,9 +1,9 @@
-"""The schemas of each topic in each cluster, with versions, and who may add one (`SchemaRegistryServiceImpl`,
-PIP-433).
+"""The schemas of each topic in each cluster, with versions, and the right to register one.
 
-Rules: partitions share their topic's schemas. A schema that is there already is never refused. A new one
-needs the right to register (clients: isAllowAutoUpdateSchema; replicators: that, or since PIP-433 their own
-flag; a person: always) and must be compatible under the strategy in force.
+Rules (`SchemaRegistryServiceImpl`, PIP-433): partitions share their topic's schemas. A schema that is
+registered already is never refused. A new one needs the right to register (clients: isAllowAutoUpdateSchema;
+replicators: that, or since PIP-433 their own flag; an operator: always) and must be compatible under the
+strategy in force.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def versions(cluster: ClusterOfSchemas, base: str) -> list[SchemaSpec]:
 
 
 def forget(cluster: ClusterOfSchemas, base: str) -> None:
-    """The topic is deleted, and its schemas with it, if it has any of its own."""
+    """The topic is deleted, and the schemas registered for it."""
     if cluster.runtime.schemas is not None and owner(cluster, base) == base:
         cluster.runtime.schemas.versions.pop((cluster.name, base), None)
 
@@ -103,7 +103,7 @@ def _in_force(cluster: ClusterOfSchemas, base: str, policy: str, setting: str):
 
 
 def may_register(cluster: ClusterOfSchemas, base: str, who: str) -> bool:
-    """Whether `who` may add a schema that is not there."""
+    """Whether `who` may register a new schema."""
     if who == PERSON or _in_force(
         cluster, base, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
     ):
@@ -115,7 +115,7 @@ def may_register(cluster: ClusterOfSchemas, base: str, who: str) -> bool:
 
 
 def why_refused(cluster: ClusterOfSchemas, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
-    """(a word, a sentence) why `who` may not bring a schema here; None when it may, or the topic has it."""
+    """(a word, a sentence) why `who` may not register a schema here; None when it may, or the topic has it."""
     present = versions(cluster, base)
     if any(same(new, version) for version in present):
         return None

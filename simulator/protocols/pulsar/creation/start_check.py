@@ -1,8 +1,7 @@
-"""The replicator's start check: may it connect, must the topic be created first, or is it refused (PIP-433,
-#24652)?
+"""The replicator's start check: connect, create the topic first, or refuse (PIP-433, #24652).
 
-Rules: pure functions of what is known of both sides. A shape is a number of partitions, 0 for a plain topic,
-None where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built;
+Rules: pure functions of the state of both sides. A shape is a number of partitions, 0 for a plain topic, None
+where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built.
 `judge_by_producer` is what the internal producer of a single partition met before.
 """
 
@@ -16,7 +15,7 @@ PASSED, ORDERED, CREATED, REFUSED = "passed", "ordered", "created", "refused"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`shape` is what to create; `reason` and `words` say why it is refused."""
+    """`shape` is what to create; `reason` and `words` are why it is refused."""
 
     action: str
     shape: int = 0
@@ -26,13 +25,14 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a start check came to.
+    """The result of a start check.
 
-    `code` is what the remote's admin service answered, None where nobody asks it (before PIP-433); shapes as
-    below.
+    `code` is what the remote's admin service answered, None where it is not queried (before PIP-433); shapes
+    as below.
     """
 
-    # passed; ordered: the remote was told to create the topic and has not answered; created: it did; refused
+    # passed; ordered: the remote was requested to create the topic and has not answered; created: it did;
+    # refused
     outcome: str
     code: str | None
     local: int | None
@@ -45,7 +45,7 @@ Told = tuple[Outcome, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a replicator of `name` (a partition of `base`, or `base` itself) knows when it starts."""
+    """What a replicator of `name` (a partition of `base`, or `base` itself) has at its start."""
 
     base: str
     name: str
@@ -65,8 +65,9 @@ class Sides:
 
 
 def judge_by_admin(sides: Sides) -> Verdict:
-    """PIP-433: both sides must have the same shape; what the remote lacks is created in the local shape,
-    whatever its policies say.
+    """PIP-433: both sides must have the same shape.
+
+    What the remote lacks is created in the local shape, whatever its policies are.
     """
     local, remote = sides.compared
     if remote is None:
