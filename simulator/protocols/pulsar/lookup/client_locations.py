@@ -1,6 +1,6 @@
-"""Where the clients of some topics are connected, and which of them go where the LookupService says.
+"""Where the clients of some topics are connected, and which of them follow the LookupService.
 
-Looks, never acts; names are sorted.
+Reads, never writes. Names are sorted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def followers(runtime: Runtime, bases: Collection[str]) -> list[str]:
 
 
 def asked_in_vain(runtime: Runtime, client: str) -> int:
-    """How many requests of a client without a cluster of its own have failed since it was told where last."""
+    """Failed requests of a client without a cluster of its own since its last answer."""
     producer = runtime.producers.get(client)
     resolver = producer.brokers.resolver if producer is not None else runtime.consumers[client].resolver
     return resolver.in_vain

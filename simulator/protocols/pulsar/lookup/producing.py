@@ -1,8 +1,8 @@
 """Where a producer's messages go, by partition: to its own cluster, or to the one that the lookup named.
 
-Rules: a producer with a cluster of its own stays there; one without asks the LookupService, and asks again
-with backoff (100 ms, doubled up to 60 s) when a broker leaves. Either follows a topic that was migrated
-(PIP-188). What it publishes meanwhile waits, in order.
+Rules: a producer with a cluster of its own stays there. One without queries the LookupService, and again with
+backoff (100 ms, doubled up to 60 s) when a broker leaves. Both follow a topic that was migrated (PIP-188).
+What it publishes meanwhile waits, in order.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ class Brokers:
         return self.runtime.clusters[self.producer.cluster_name].shape(self.base)
 
     def partitions(self, cause: int) -> int:
-        """Over how many partitions messages go, 0 for a plain topic; a producer with a cluster of its own
-        may have the topic created, one that looks up keeps the last answer.
+        """The number of partitions that messages go to, 0 for a plain topic.
+
+        A producer with a cluster of its own may have the topic created, one that looks up keeps the last
+        answer.
         """
         if self.resolver is None:
             cluster = self.runtime.clusters[self.producer.cluster_name]
@@ -142,7 +144,7 @@ class Brokers:
         return there
 
     def redirect(self, topic: Topic, there: Topic, cause: int) -> None:
-        """The broker says that the topic is elsewhere."""
+        """The broker redirects: the topic is in another cluster."""
         seq = self.runtime.note(
             "client.redirected", cause, topic.cluster.number, there.cluster.number, topic.number, self.number
         )
@@ -172,8 +174,9 @@ class Brokers:
         return self.told.get(topic.name) == topic.cluster.name
 
     def left(self, topic: Topic, reason: str, cause: int) -> None:
-        """A topic left its broker: who looked it up looks it up again; who was redirected finds it where
-        it is.
+        """A topic left its broker: a producer that looked it up does so again.
+
+        A redirected producer finds it where it is.
         """
         if self.resolver is None or self.told.get(topic.name) != topic.cluster.name:
             return

@@ -1,9 +1,9 @@
-"""How one client asks the LookupService: partition metadata when its life begins, and the schema if it has
-one; then the lookup, again after every broken connection.
+"""How one client queries the LookupService: partition metadata and schema once, then lookups.
 
-Rules: one request after the other, each `lookupLatency` long. `number` counts what was asked for: an answer
-to something older is stale. The client, told where or told nothing, connects or waits its backoff and asks
-again.
+Rules: metadata is requested when the client's life begins, the schema if it has one, and the lookup again
+after every broken connection. One request follows the other, each takes `lookupLatency`. `number` counts
+requests: an answer to an older one is stale. With an answer the client connects, after a refusal it waits its
+backoff and requests again.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Client(Protocol):
     retries: int
 
     def found(self, cluster: str, cause: int) -> None:
-        """Told where."""
+        """Takes the answer of a lookup."""
 
     def not_found(self) -> None:
         """The request failed."""
 
 
 class Resolver:
-    """The asking side of a client without a cluster of its own."""
+    """The requesting side of a client without a cluster of its own."""
 
     def __init__(self, client: Client, base: str, with_schema: bool) -> None:
         self.client = client
@@ -45,7 +45,7 @@ class Resolver:
 
     @property
     def mapped(self) -> str:
-        """Where the map says it is now."""
+        """The cluster that the map names now."""
         return self.client.runtime.lookup.cluster_of(self.base)
 
     def forget(self) -> None:

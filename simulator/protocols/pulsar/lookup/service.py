@@ -1,9 +1,9 @@
-"""The LookupService: one map from tenants to physical clusters, asked by clients before they connect (the
-vendor's article on tenant migration).
+"""The LookupService: one map from tenants to physical clusters, queried by clients before they connect.
 
-Rules: lookup, partition metadata and schema requests go through it, data does not. Half of `lookupLatency`
-after it was sent a request is answered with the map as it stands then, by the cluster named there; the answer
-takes the other half. Down, it answers nobody; who is connected stays so.
+Rules (the vendor's article on tenant migration): lookup, partition metadata and schema requests go through
+it, data does not. A request is answered half of `lookupLatency` after it was sent, with the map at that
+instant, by the cluster named there. The answer takes the other half. While it is down it answers no requests,
+and connected clients stay connected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ REQUESTS = (PARTITION_METADATA, SCHEMA, LOOKUP)
 
 
 class TopicOfLookups(Protocol):
-    """A topic that a client may ask for (`broker.topic.Topic`)."""
+    """A topic that a client may look up (`broker.topic.Topic`)."""
 
     base: str
 
@@ -47,7 +47,7 @@ class RuntimeOfLookups(Protocol):
 
     @property
     def lookup(self) -> LookupService:
-        """The service itself, for those who ask it."""
+        """The service itself, for the code that queries it."""
 
     @property
     def clusters(self) -> Mapping[str, ClusterOfLookups]:
@@ -84,7 +84,7 @@ class LookupService:
         return self.runtime.scenario.topics[base].tenant
 
     def cluster_of(self, base: str) -> str:
-        """Where the map says a topic is."""
+        """The cluster that the map names for a topic."""
         return self.tenants[self.tenant_of(base)]
 
     def refusal(self, base: str) -> str | None:
