@@ -13,7 +13,7 @@ Whole = list[int] | np.ndarray
 class Agenda:
     """Events by number, in the order of adding.
 
-    `rows` says how many rows each writes; once sorted, `place` which in order it is.
+    `rows` is how many rows each writes. Once sorted, `place` is each event's rank.
     """
 
     def __init__(self, ranks: list[int]) -> None:

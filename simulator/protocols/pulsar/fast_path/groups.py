@@ -1,10 +1,10 @@
-"""The groups of acks that are sent in a quiet stretch, and what each of them does to the cursor.
+"""The groups of acks that are sent in a batched stretch, and what each of them does to the cursor.
 
 Rules: each consumer's acks go in the order in which the application made them: those that waited when the
-stretch began, then those of the stretch. A group is part of a stretch while nothing but rows and a cursor
-follows from it: where a snapshot can be used, a ledger may go, or the cursor is written for the first time,
+stretch began, then those of the stretch. A group is part of a stretch while only rows and a cursor follow
+from it. Where a snapshot can be used, a ledger may be deleted, or the cursor is written for the first time,
 the stretch ends before it. It also ends where an ack is made at the very instant at which a group is sent,
-and the calendar would have to say which comes first.
+because only the calendar decides which is first.
 """
 
 from __future__ import annotations
@@ -49,11 +49,10 @@ class Group(NamedTuple):
 class Groups:
     """Groups in order, `sent`.
 
-    An ack is known by its place: first those that waited (`counts`, by consumer; where a group is sent,
-    `waiting`), then (`acts_from`) those of `work.acts`, then (`arrivals_from`) those of arrivals; `made` are
-    a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is how the cursor
-    stands after the last group, `flush_us` when it is written at the latest, if that is asked for in the
-    stretch.
+    An ack is identified by its place: first those that waited (`counts`, by consumer; where a group is sent,
+    `waiting`), then (`acts_from`) those of `work.acts`, then (`arrivals_from`) those of arrivals. `made` are
+    a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is the cursor after
+    the last group, `flush_us` when it is written at the latest, if that is requested in the stretch.
     """
 
     __slots__ = (
@@ -86,8 +85,9 @@ class Groups:
         self.arrivals_from = self.acts_from + len(work.acts)
 
     def foresee(self, horizon_us: int) -> int:
-        """Find the groups that are sent before `horizon_us`; returns the first instant, at most that, at
-        which more follows than they say.
+        """Find the groups that are sent before `horizon_us`.
+
+        Returns the first instant, at most that, at which more follows from a group than rows and a cursor.
         """
         groups: list[Group] = []
         for turn in range(len(self.work.lane.sessions)):

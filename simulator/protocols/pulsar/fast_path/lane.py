@@ -1,9 +1,9 @@
-"""One producer's traffic: who takes part in it, whether it runs evenly now, and how long at most it will.
+"""One producer's steady-state flow (lane): its participants, whether it is steady now, and for how long.
 
 Rules: a lane is a producer, the log that it publishes to, the consumers of the one subscription that is read
-there, if one is, and the replicators with the logs that they fill. It is quiet when each of its messages
-takes the plain way: published one by one, stored, sent to every peer, read by nobody there, handed out in
-turn and dealt with by whom it was handed to. Whoever is in doubt says no: then the event engine runs.
+there, if one is, and the replicators with the logs that they fill. It is steady when each of its messages
+takes the plain way: published one by one, stored, sent to every peer, read by no consumer there, dispatched
+in turn and acknowledged by the consumer that received it. In every doubtful case the event engine runs.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from more, the next group may be one behind a hole.
 
 
 class Lane:
-    """A quiet lane.
+    """A steady lane.
 
-    `sessions` are those of its consumers, the one whose turn is next first. `foresee` says what comes:
+    `sessions` are those of its consumers, the one whose turn is next first. `foresee` computes what follows:
     instants of the next publishes, the consumers' work on them, and the groups of their acks.
     """
 
@@ -222,7 +222,7 @@ def _stores_only(topic: Topic) -> bool:
 
 
 def _sends_only(replicator: Replicator) -> bool:
-    """Whether it has read everything, and the peer stores what comes for nobody to read at once."""
+    """Whether it has read everything, and the peer stores what arrives with no consumer reading at once."""
     remote = replicator.runtime.clusters[replicator.peer].topics.get(replicator.topic.name)
     if (
         remote is None
@@ -241,9 +241,7 @@ def _sends_only(replicator: Replicator) -> bool:
 
 
 def _hands_out_evenly(subscription: Subscription) -> bool:
-    """Whether everything has been read, and no filter of messages that a peer says are acknowledged looks
-    at what comes.
-    """
+    """Whether everything has been read, and no sync filter of peers' acknowledgements applies to arrivals."""
     dispatcher = subscription.dispatcher
     return (
         not dispatcher.busy

@@ -1,9 +1,8 @@
-"""The order of everything that happens in a quiet stretch, and with it the seq of every row, as the event
-engine would give them.
+"""The order of all events in a batched stretch, and with it every row's seq, as the event engine gives them.
 
 Rules: at one instant a component's events of the calendar come first, in its order, then the end of a group,
-then the end of a work. An event writes its rows in a fixed order, so the seq of each is known before it is
-made, and can be named as another's cause. A message is handed out by the event with which it arrives, or,
+then the end of a work. An event writes its rows in a fixed order, so the seq of each is fixed before it is
+made, and can be named as another's cause. A message is dispatched by the event with which it arrives, or,
 where its consumer is at work then, by the end of that work.
 """
 

@@ -1,11 +1,10 @@
-"""What happens at a peer while a lane is quiet: a marker of the lane's log arrives there, or its snapshot
-controller ticks.
+"""What happens at a peer during a batched stretch: a marker arrives, or its snapshot controller ticks.
 
-Rules: such an event changes nothing in the lane, so a stretch goes on over it. It is left to the event
-engine, which does it at its place, when the peer has all that arrived before; the rows that it writes are put
-aside until those of the stretch are made. What it asks of the calendar ends the
-stretch: where it is known to ask for an answer, the stretch ends with that from the first. It passes only
-where it cannot ask for anything at its own instant, and no ledger can be opened or deleted by it.
+Rules: the marker is of the lane's log. Such an event changes nothing in the lane, so a stretch continues over
+it. It is left to the event engine, which runs it at its place, when the peer has all that arrived before. The
+rows that it writes are set aside until those of the stretch are made. What it schedules ends the stretch:
+where it is certain to request an answer, the stretch ends with that from the first. It is run only where it
+cannot schedule anything at its own instant, and no ledger can be opened or deleted by it.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ _NEVER = 1 << 62
 
 
 class Passing:
-    """An event as it is in the calendar, at the lane's peer `wire`.
+    """An event of the calendar at the lane's peer `wire`.
 
-    `answered_us`: what follows from it is there by then, if that is known. `rows`: what it wrote, with seqs
-    from `seq` on, None before it is done.
+    `answered_us`: what follows from it has arrived by then, if that is determined. `rows`: what it wrote,
+    with seqs from `seq` on, None before it has run.
     """
 
     __slots__ = ("at_us", "rank", "target", "method", "argument", "wire", "answered_us", "seq", "rows")

@@ -1,4 +1,4 @@
-"""What the rows of a quiet stretch say, by column."""
+"""The rows of a batched stretch, by column."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
 
 
 class Consumed:
-    """What was handed out in a stretch, and what became of it.
+    """The messages dispatched in a stretch, and what became of them.
 
-    By arrival: `causes`, the row that sent it; `about`, what its rows say alike; `delivered`, the row that
-    handed it out; `settled`, the one that dealt with it. `acknowledged` are the arrivals that were; `acts`,
-    with their seqs, what else was done.
+    By arrival: `causes`, the row that sent it; `about`, the columns that its rows share; `delivered`, the row
+    that delivered it; `settled`, the row that acknowledged, held or negatively acknowledged it.
+    `acknowledged` are the arrivals that were; `acts`, with their seqs, what else was done.
     """
 
     def __init__(self, stretch: Stretch, seqs: Seqs) -> None:

@@ -33,9 +33,9 @@ ROWS_PER_EVENT = 16
 
 
 class Quiet:
-    """When a producer looks for a quiet stretch again.
+    """When a producer next tries a batched stretch.
 
-    Looking takes the time of a message or two, so who finds none time after time looks less often.
+    A try takes the time of a message or two, so a producer that finds none several times tries less often.
     """
 
     __slots__ = ("from_us", "from_message", "misses")

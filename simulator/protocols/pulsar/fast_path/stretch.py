@@ -1,6 +1,6 @@
-"""A quiet stretch: what happens in it.
+"""A batched stretch: what happens in it.
 
-Rules: everything before the horizon is part of it, nothing after it; in which order is for `order` to say.
+Rules: everything before the horizon is part of it, nothing after it. `order` determines the order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What the calendar holds for a lane: events of its own consumers and replicators, and when anything else
-happens.
+"""The calendar's events for a lane: its own consumers' and replicators', and the next other event.
 
-Rules: an event of a consumer is its own when it does what `work` and `groups` know of; one that the consumer
-ignores by now is nobody's; every other one ends a stretch.
+Rules: an event of a consumer is the lane's own when `work` and `groups` handle it. One that the consumer
+ignores by now is skipped. Every other one ends a stretch.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED = "processed", "flush_timer", "hold_over", "nack_over"
 _OWN = (PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED)
-_STANDING = (PROCESSED, FLUSHED, "arrive")  # what the lane must know of, however late it comes
+_STANDING = (PROCESSED, FLUSHED, "arrive")  # what the lane must include, however late it is due
 
 
 class Own(NamedTuple):
@@ -95,7 +94,7 @@ class Survey:
             elif event.method == FLUSHED:
                 self.timer_us[event.turn] = event.at_us
         own = sorted(event for event in own if event.at_us < self.horizon_us)
-        back: dict[int, int] = {}  # an entry comes back once: the dispatcher does not know the second request
+        back: dict[int, int] = {}  # an entry is redelivered once: the dispatcher ignores the second request
         for event in own:
             if (
                 event.method == RETURNED
@@ -107,8 +106,9 @@ class Survey:
 
 
 def _owned(session: Session, method: str, argument: Any) -> bool | None:
-    """Whether a consumer's event is the lane's: True; False when the consumer ignores it; None when more
-    than a lane knows follows from it.
+    """Whether a consumer's event is the lane's own: True, or False when the consumer ignores it.
+
+    None when more follows from it than a lane handles.
     """
     consumer = session.consumer
     if method == PROCESSED:
@@ -130,7 +130,7 @@ def _held_only(session: Session, key: Key) -> bool:
 
 
 def _given_back(session: Session, key: Key) -> bool:
-    """Whether the dispatcher awaits it from this consumer, and nobody else has it as well."""
+    """Whether the dispatcher awaits it from this consumer, and no other has it as well."""
     subscription, index = session.subscription, key[1]
     consumers = [other.consumer for other in subscription.dispatcher.sessions]
     awaited = (

@@ -31,9 +31,10 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 class Act(NamedTuple):
-    """What a consumer does at an event that is in the calendar (`event`: its place in the survey's) with a
-    message that it has in hand: the row's type, and for how long it is held (NULL: until a person releases
-    it, or not at all).
+    """What a consumer does at a calendar event with a message that it has processed.
+
+    `event` is the event's place in the survey. It holds the row's type, and for how long the message is held
+    (NULL: until an operator releases it, or not at all).
     """
 
     at_us: int
@@ -45,11 +46,12 @@ class Act(NamedTuple):
 
 
 class Work:
-    """Columns over arrivals in order: `arrived_us`, `begun_us`, `done_us`, message numbers, indices,
-    redelivery counts, and `kinds`, the type of row with which it is dealt with (empty where nobody
-    chooses). `fresh` are the places of what is published, `again` those of what comes back. `aside` are
-    the places of those that are not acknowledged at once, `held_us` says for how long, as an act does.
-    `acts` are those of events in the calendar.
+    """Columns over arrivals in order: instants, message numbers, indices and what is done with each.
+
+    `arrived_us`, `begun_us`, `done_us`, message numbers, indices, redelivery counts, and `kinds`, the type of
+    row that ends its processing (empty where no choice is made). `fresh` are the places of what is published,
+    `again` those of redelivered messages. `aside` are the places of those that are not acknowledged at once,
+    `held_us` for how long, as in an act. `acts` are those of events in the calendar.
     """
 
     __slots__ = (
@@ -189,8 +191,9 @@ class Work:
         return later_us
 
     def until_us(self, turn: int, at_us: int, kind: int, held_us: int) -> int:
-        """Until when a message waits that a consumer holds or gives back at an instant; NEVER when nobody
-        knows.
+        """Until when a message waits that a consumer holds or negatively acks at an instant.
+
+        NEVER when that is not determined.
         """
         if kind == NEGATIVE:
             return at_us + self.lane.sessions[turn].consumer.spec.redelivery_delay_us
