@@ -1,10 +1,10 @@
-"""What a consumer does with a message it has processed: acknowledge, hold or give it back (`giving_back`);
-and how acks travel.
+"""What a consumer does with a processed message: acknowledge, hold or negatively ack it; how acks travel.
 
 Rules: acks are grouped for `acknowledgmentGroupTime` on a grid that starts when the client connects (at 1,000
-entries acknowledged one by one at once); acks not yet sent die with the client, and without grouping an ack
-without a connection fails. A cumulative ack is one row per message that it covers; the client itself drops
-what comes again at or below its last one (PersistentAcknowledgmentsGroupingTracker).
+entries acknowledged one by one at once). Acks not yet sent are lost with the client, and without grouping an
+ack without a connection fails. A cumulative ack is one row per message that it covers. The client itself
+drops messages redelivered at or below its last one (PersistentAcknowledgmentsGroupingTracker). `redelivery`
+handles negative acks.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSi
 _WHOLE_ENTRY = 1 << 62  # after every batch index
 
 Handed = tuple["Item", int, Key, About]
-"""A message in the application's hands: (as it lay in the receiver queue, seq of its `message.delivered`
-row, key, what its rows say)
+"""A message held by the application: (as it was in the receiver queue, seq of its `message.delivered` row,
+key, what its rows share)
 """
 
 EVERY_MESSAGE = range(1 << 62)
@@ -59,7 +59,7 @@ class Acknowledger(GivesBack):
         self.batched_waiting = 0  # messages of these in it
         # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}
-        self.dropped: dict[Key, Item] = {}  # what came again below it, and the next one tells the broker of
+        self.dropped: dict[Key, Item] = {}  # redelivered below it; sent with the next ack
         # acks that wait for the rest of their batch
         self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}
         self.flush_due = False
@@ -211,8 +211,9 @@ class Acknowledger(GivesBack):
             self._send_or_wait()
 
     def _note_cumulative(self, handed: Handed) -> None:
-        """What comes again up to here is a duplicate for the client; without batch-index acks of its own,
-        up to the entry before.
+        """A message redelivered up to here is a duplicate for the client.
+
+        Without batch-index acks of its own, up to the entry before.
         """
         place, index, batch_index = handed[2]
         whole = batch_index == NULL or (place, index) not in self.whole_entries
@@ -244,7 +245,7 @@ class Acknowledger(GivesBack):
             self._wait_to_be_sent(key, item[0], (item[1], item[3], seq, item[2], item[0].about(item)))
 
     def forget_cumulative(self, place: Place) -> None:
-        """A seek: what was acknowledged comes again."""
+        """A seek: acknowledged messages are redelivered."""
         self.acknowledged_to.pop(place, None)
         self.forget_dropped(place)
 

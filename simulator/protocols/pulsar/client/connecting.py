@@ -157,8 +157,9 @@ def note_disconnected(session: Session, reason: str, cause: int) -> int:
 
 
 def retry(consumer: Consumer) -> None:
-    """Try to subscribe again after the backoff, to every partition that is missing then; who waits for
-    that already goes on waiting.
+    """Subscribe again after the backoff, to every partition that is missing then.
+
+    A consumer that waits for that already keeps its wait.
     """
     runtime = consumer.runtime
     if consumer.retry_due_in == consumer.epoch:

@@ -205,9 +205,10 @@ class Consumer(Acknowledger):
             self.close(self._note(self.last_seq, "refused-batch"))
 
     def forget(self, session: Session) -> None:
-        """The broker rewinds: queued messages of the session are dropped and their permits granted anew,
-        what has not left the broker stays there. What the application holds will come again, and its later
-        ack still counts.
+        """The broker rewinds: the session's queued messages are dropped and their permits granted anew.
+
+        What has not left the broker stays there. What the application holds will be redelivered, and its
+        later ack still counts.
         """
         session.recall()
         self.forget_dropped(session.topic.place)

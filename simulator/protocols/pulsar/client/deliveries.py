@@ -9,9 +9,9 @@ Key = tuple[Place, int, int]
 """(place, index, batch_index or NULL)"""
 
 About = tuple[int, int, int, int, int, int, int, int, int]
-"""What every row about a delivery says alike: cluster, topic, subscription, client, producer, sequence_id,
+"""The columns of every row about a delivery: cluster, topic, subscription, client, producer, sequence_id,
 ledger, entry, batch_index
 """
 
 Ack = tuple[int, int, int, int, About]
-"""(index, batch_index or NULL, seq of the ack's row, message number, what its rows say)"""
+"""(index, batch_index or NULL, seq of the ack's row, message number, what its rows share)"""

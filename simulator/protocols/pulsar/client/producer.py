@@ -189,7 +189,7 @@ class Producer:
     # --- publishing
 
     def publish(self, cause: int, chosen: str | None = None) -> None:
-        """The application calls send once; `chosen` names the partition, which it otherwise does not say."""
+        """The application calls send once; `chosen` names the partition, which is otherwise not recorded."""
         runtime, spec = self.runtime, self.spec
         sequence_id, now_us = self.next_sequence_id, runtime.now_us
         self.next_sequence_id = sequence_id + 1
@@ -415,7 +415,7 @@ class Producer:
             self._store(topic, first, count, seq)
 
     def send_timed_out(self, first: int) -> None:
-        """The send timeout of an entry: if it still waits, the application is told that it failed."""
+        """The send timeout of an entry: if it still waits, the send fails for the application."""
         for entry in self.pending:
             if entry[0] == first:
                 self.pending.remove(entry)

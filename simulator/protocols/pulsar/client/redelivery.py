@@ -1,11 +1,9 @@
-"""How a consumer gives messages back: negative acks and ack timeouts, and when the broker is asked for
-them again.
+"""How a consumer requests redelivery: negative acks and ack timeouts, and when requests are sent.
 
-Rules: Shared and Key_Shared are asked for single messages, each at its instant. Elsewhere a request is for
-everything unacknowledged, so
-it matters how many there are: the client has rounds, three in a delay, and asks once for all that is due
-(NegativeAcksTracker); and no earlier delivery times out any more (UnAckedMessageTracker.clear), for all of it
-comes again.
+Rules: in Shared and Key_Shared, single messages are requested, each at its instant. Otherwise a request
+covers everything unacknowledged, so the number of requests matters. The client then works in rounds, three in
+a delay, and sends one request for all that is due (NegativeAcksTracker). No earlier delivery times out after
+it, because everything is redelivered (UnAckedMessageTracker.clear).
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ _ONE_BY_ONE = ("Shared", "Key_Shared")
 
 
 class GivesBack:
-    """The part of a Consumer that asks for messages again."""
+    """The part of a Consumer that requests redelivery."""
 
     def init_giving_back(self) -> None:
         """Empty state; called once by the consumer."""
@@ -56,7 +54,7 @@ class GivesBack:
             self.close_if_done()
 
     def negatively_acknowledge(self, handed: Handed, cause: int) -> None:
-        """The application gives it back; the client asks for it again after negativeAckRedeliveryDelay."""
+        """The application negatively acks it; the client requests it after negativeAckRedeliveryDelay."""
         runtime, (item, _delivered_seq, key, about) = self.runtime, handed
         seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
         self.negatively_acknowledged.add(item[2])

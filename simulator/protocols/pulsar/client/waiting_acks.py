@@ -24,7 +24,7 @@ TOGETHER_MIN = 32
 
 
 class AboutColumns(NamedTuple):
-    """What rows say of deliveries alike, `About`, by column."""
+    """The columns that rows about deliveries share, `About`."""
 
     cluster: Column
     topic: Column
@@ -64,8 +64,9 @@ class AboutColumns(NamedTuple):
 
 
 class AckColumns(NamedTuple):
-    """Acks of single messages of one topic, in order: index in the log, seq of the ack's row, message
-    number, and what their rows say.
+    """Acks of single messages of one topic, in order.
+
+    Each has its index in the log, the seq of the ack's row, the message number, and what its rows share.
     """
 
     indices: np.ndarray
