@@ -20,7 +20,7 @@ _SECOND_US = 1_000_000
 class CursorWriter:
     """Writes one subscription's cursor.
 
-    `ledger` is the cursor's own, -1 before its first write; `flush_due` says that the timer runs.
+    `ledger` is that of the cursor, -1 before its first write; `flush_due` is whether the timer runs.
     """
 
     def __init__(self, subscription: SubscriptionOfLog) -> None:

@@ -25,7 +25,7 @@ _COLUMNS = (
 )
 
 _UNSAID = {"batch": 0, "origin": -1}
-"""What a reserved number holds in the columns that are said later."""
+"""What a reserved number holds in the columns that are set later."""
 
 
 class MessageTable:
@@ -51,8 +51,8 @@ class MessageTable:
     def put(self, number: int, values: tuple[int, ...]) -> None:
         """Write message `number`; numbers skipped are reserved (a batch in the making).
 
-        A replay writes the same again, but leaves `batch` and `origin`: what was said of them later holds for
-        a world that goes on from a checkpoint after that.
+        A replay writes the same again, but leaves `batch` and `origin`: values set later hold for a world
+        that continues from a checkpoint after that.
         """
         missing = number - len(self.producer)
         if missing == 0:
@@ -86,9 +86,7 @@ class MessageTable:
                 column[number] = value
 
     def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
-        """`put` for messages `first`…, each an entry of its own: of every column one value each, or one
-        for all.
-        """
+        """`put` for messages `first`…, each a separate entry: of every column one value each, or one for all."""
         missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
         for name in _COLUMNS:
             column, unsaid, values = getattr(self, name), _UNSAID.get(name), columns[name]
@@ -115,12 +113,13 @@ class MessageTable:
         return numbers
 
     def set_batch(self, number: int, count: int) -> None:
-        """Say that the entry that starts with message `number` holds `count` messages."""
+        """Record that the entry that starts with message `number` holds `count` messages."""
         self.batch[number] = count
 
     def set_origin(self, number: int, count: int, cluster: int) -> None:
-        """Say that the entry of these messages was first stored in another cluster than where its producer
-        was when it published.
+        """Record that these messages' entry was first stored in another cluster than its producer's.
+
+        The producer's is the cluster where it was when it published.
         """
         for message in range(number, number + count):
             self.origin[message] = cluster

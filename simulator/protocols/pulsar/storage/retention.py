@@ -1,7 +1,7 @@
-"""What a broker takes out of a topic again: ledgers that nobody needs, messages past their time to live.
+"""What a broker removes from a topic: ledgers that no cursor needs, messages past their time to live.
 
 Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that
-retention lets go (`ManagedLedgerImpl.internalTrimLedgers`); `topic_timers` has the clocks.
+retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `topic_timers` has the clocks.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
 
 
 def subscription_deleted(topic: TopicOfLog, name: str) -> None:
-    """Tell a failover that waits for this subscription's cursor that it covers nothing any more."""
+    """Notify a failover that waits for this subscription's cursor: the cursor covers no message any more."""
     if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
         window.cursor_went_back(topic)
 
 
 def trim(topic: TopicOfLog, cause: int) -> None:
-    """Delete the ledgers that nobody needs any more; a shadow's are its source's to delete."""
+    """Delete the ledgers that no cursor needs any more; a shadow's are its source's to delete."""
     if topic.source is not None:
         topic.trim_shared(cause)
         return
@@ -114,7 +114,7 @@ def _slowest(topic: TopicOfLog) -> int | None:
 
 
 def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None:
-    """Delete the oldest ledgers of a topic, with their messages; those who read them are told."""
+    """Delete the oldest ledgers of a topic, with their messages, and notify those that read them."""
     if not ledgers:
         return
     before_index, seq = ledgers[-1].first_index + ledgers[-1].entries, cause
@@ -130,7 +130,7 @@ def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None
 
 
 def drop_everything(topic: TopicOfLog, cause: int) -> None:
-    """The topic is deleted: all its ledgers go, whoever still needed them; a shadow has none."""
+    """The topic is deleted with all its ledgers, even those still needed; a shadow has none."""
     if topic.source is not None:
         topic.forget(cause)
         return

@@ -1,6 +1,6 @@
 """What storage needs of the topic, subscriptions and replicators that it works for, as protocols by role.
 
-Rules: storage lies below the broker's state. `broker.topic.Topic`, `broker.subscription.Subscription`,
+Rules: storage is a layer below the broker's state. `broker.topic.Topic`, `broker.subscription.Subscription`,
 `replication.replicator.Replicator` and `runtime.Runtime` play these roles.
 """
 

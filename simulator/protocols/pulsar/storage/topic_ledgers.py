@@ -43,9 +43,9 @@ class TopicLedgers:
         self.shadows.ledgers_changed(cause)
 
     def roll_over_if_full(self, cause: int) -> bool:
-        """The entry that reaches a limit is the last of its ledger; the next is opened at once.
+        """Close the ledger when this entry reaches a limit, and open the next at once.
 
-        Says whether it was.
+        Returns whether it was the last of its ledger.
         """
         if self.terminated:
             return False
@@ -59,7 +59,7 @@ class TopicLedgers:
         if not self.log.full(now_us, *self._full):
             return False
         self.open_ledger(cause)
-        # who takes no time for the last entry is first
+        # a consumer that takes no time for the last entry is first
         self.runtime.schedule(now_us, self.rank, self, "ledger_made", (self.epoch, cause))
         return True
 
@@ -104,8 +104,9 @@ class TopicLedgers:
             self.ledger_made((self.epoch, NULL))
 
     def ledger_made(self, argument: tuple[int, int]) -> None:
-        """The ledger after a full one is there: cursors at the end of a closed one move on, and what
-        everybody has passed goes.
+        """The ledger after a full one is open: cursors at the end of a closed one move on.
+
+        What every cursor has passed is deleted.
         """
         epoch, cause = argument
         if epoch == self.epoch and self.loaded:
@@ -113,7 +114,7 @@ class TopicLedgers:
             upkeep.trim(self, cause)
 
     def move_cursors_on(self, cause: int) -> None:
-        """A ledger was opened: whoever stands at the end of a closed one moves to it."""
+        """A ledger was opened: cursors at the end of a closed one move to it."""
         for subscription in self.subscriptions.values():
             subscription.ledger_opened(cause)
         for replicator in self.replicators.values():
