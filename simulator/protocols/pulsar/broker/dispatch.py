@@ -115,7 +115,7 @@ class Dispatcher:
         """
 
     def go_on(self, cause: int) -> None:
-        """The mark-delete was moved so: who was blocked by what he held may be sent more."""
+        """The mark-delete was moved by hand: consumers blocked by their unacked messages may be sent more."""
 
     def dispatch_on(self, cause: int) -> None:
         """Enough has been handed out in this event: the rest follows at this instant, before anything

@@ -1,9 +1,9 @@
 """Dispatch to many consumers: Shared (in turn) and Key_Shared (by key).
 
-Rules: what comes back (consumer gone, negative ack, delay over) waits in `replay`, lowest position first, and
-goes before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit, is not
-sent more, in silence, until a consumer is down to half or asks for something again, a subscription below half
-(Pulsar's Consumer and dispatcher differ there).
+Rules: messages to redeliver (consumer gone, negative ack, delay over) wait in `replay`, lowest position
+first, and go before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit,
+is not sent more, without a row, until a consumer is down to half or requests redelivery, a subscription below
+half (Pulsar's Consumer and dispatcher differ there).
 """
 
 from __future__ import annotations
@@ -289,11 +289,10 @@ class SharedDispatcher(Dispatcher):
 
 
 class KeySharedDispatcher(SharedDispatcher):
-    """A key goes to one consumer (consistent hashing); it changes hands only when nothing of it is
-    outstanding.
+    """A key goes to one consumer (consistent hashing).
 
-    What cannot go yet is read past, up to a number of entries (#23231): with so many waiting nothing new is
-    read, for nobody.
+    It moves to another only when none of its messages is outstanding. What cannot be sent yet is skipped in
+    reading, up to a number of entries (#23231): with that many waiting nothing new is read, for any consumer.
     """
 
     def __init__(self, subscription: Subscription) -> None:
@@ -327,8 +326,9 @@ class KeySharedDispatcher(SharedDispatcher):
         return []  # by key
 
     def _sticky_key(self, index: int) -> int:
-        """The key by which an entry is dealt: that of its first message, or one of its own below NULL
-        (Pulsar: producer and sequence id).
+        """The key by which an entry is assigned: that of its first message.
+
+        Without one it is a separate key below NULL (Pulsar: producer and sequence id).
         """
         record = self.topic.log.records[index]
         key = self.runtime.messages.key[record]

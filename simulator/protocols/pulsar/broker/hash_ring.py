@@ -38,8 +38,9 @@ def _mixed(word: int) -> int:
 
 
 def full_topic_name(namespace: str, name: str) -> str:
-    """The name by which a broker knows a topic or partition: `namespace` is `tenant/namespace`, `name` has
-    the partition's suffix.
+    """The name that a broker uses for a topic or partition.
+
+    `namespace` is `tenant/namespace`, `name` has the partition's suffix.
     """
     return f"persistent://{namespace}/{name}"
 

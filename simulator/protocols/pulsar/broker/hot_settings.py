@@ -1,6 +1,6 @@
-"""The broker settings that the data plane asks for at every message, looked up once per topic.
+"""The broker settings that the data plane reads at every message, looked up once per topic.
 
-Rules: made anew when a topic is loaded and when a setting changes; units are the engine's (microseconds), not
+Rules: made anew when a topic is loaded and when a setting changes. Units are the engine's (microseconds), not
 Pulsar's.
 """
 
@@ -13,13 +13,13 @@ _SECOND_US = 1_000_000
 
 
 class TopicWithPolicies(Protocol):
-    """A topic with policies of its own, which count before its cluster's settings."""
+    """A topic with its own policies, which take precedence over its cluster's settings."""
 
     policies: dict[str, Any]
 
 
 class ClusterOfSettings(Protocol):
-    """A cluster that knows its brokers' settings."""
+    """A cluster that holds its brokers' settings."""
 
     def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
         """A broker setting in force."""
@@ -35,7 +35,7 @@ class TopicOfSettings(TopicWithPolicies, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HotSettings:
-    """Settings in force for one topic in one cluster; 0 is off where Pulsar says so."""
+    """Settings in force for one topic in one cluster; 0 is off where it is off in Pulsar."""
 
     ttl_us: int
     deduplicates: bool

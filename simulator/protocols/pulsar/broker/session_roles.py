@@ -72,7 +72,7 @@ class DispatcherOfSession(Protocol):
         """A consumer left."""
 
     def redeliver(self, session: Any, indices: list[int], cause: int) -> None:
-        """A consumer asks for entries again."""
+        """A consumer requests redelivery of entries."""
 
 
 class SubscriptionOfSession(Protocol):

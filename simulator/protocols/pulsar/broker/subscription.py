@@ -103,10 +103,10 @@ class Subscription:
             self.writer.write(cause)
 
     def recover(self, cause: int) -> None:
-        """The topic was loaded: the cursor stands where it was persisted, but never ahead of the last
-        entry that the topic knows of.
+        """The topic was loaded: the cursor is where it was persisted, but never ahead of the log's last
+        entry.
 
-        Only a shadow can know of fewer than before: what was acknowledged beyond is delivered again.
+        Only a shadow can have fewer entries than before: what was acknowledged beyond is delivered again.
         """
         topic, before = self.topic, self.cursor.mark_delete
         stood = self.border.position(before)
@@ -309,8 +309,9 @@ class Subscription:
 
 
 def note_owed(topic: TopicOfSubscription, name: str, mark_delete: int) -> None:
-    """What lies at or below the opening mark-delete was never promised to the subscription here; the
-    earliest opening counts.
+    """Messages at or below the opening mark-delete were never owed to the subscription here.
+
+    The earliest opening counts.
     """
     below = topic.present.copy()
     for record in topic.log.records.view(

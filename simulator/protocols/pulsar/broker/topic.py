@@ -1,7 +1,7 @@
 """A topic (or one partition of it) in one cluster: its log and everything that reads or writes it.
 
-Rules: positions inside are indices (ordinals in the log); `ledger:entry` is made at the border. An append
-tells the replicators, then the subscriptions. A load opens a new ledger; an unload that is not clean forgets
+Rules: positions inside are indices (ordinals in the log). `ledger:entry` is made at the border. An append
+notifies the replicators, then the subscriptions. A load opens a new ledger. An unload that is not clean loses
 what was not persisted.
 """
 
@@ -376,8 +376,9 @@ class Topic(TopicLedgers, TopicTimers):
         self.wake_dispatchers(cause)
 
     def wake_dispatchers(self, cause: int) -> None:
-        """A message of another cluster was appended: nothing for the geo-replicators, who pass over it
-        when they read next.
+        """A message of another cluster was appended.
+
+        The geo-replicators are not notified: they skip it when they read next.
         """
         if self.shadows.replicators:
             self.shadows.appended()
