@@ -1,7 +1,7 @@
-"""Causes 0 to 6 of replicated subscriptions: what the logs, the cursors and the configuration say.
+"""Causes 0 to 6 of replicated subscriptions, from the logs, the cursors and the configuration.
 
 Rules: B is the target, X the cluster of the latest acknowledgement, p the delivered entry's position in B,
-"X's end" is min(failover, crash of X). Each function answers for a whole batch; the order is
+"X's end" is min(failover, crash of X). Each function answers for a whole batch. The order is
 `replicated_causes.CAUSES`.
 """
 
@@ -50,7 +50,7 @@ def subscription_missing(batch: Batch) -> Verdict:
 
 
 def not_replicated(batch: Batch) -> Verdict:
-    """2. Not flagged at X, the feature off, or fewer than two clusters: X could never have told B."""
+    """2. Not flagged at X, the feature off, or fewer than two clusters: X never sends an Update to B."""
     facts, window, end = batch.facts, batch.window, batch.end
     if batch.x == window.target:
         return nothing(batch)

@@ -1,9 +1,7 @@
-"""What counting knows about a run: its rows, its scenario, and the logs and cursors made from them, each
-made once.
+"""The data that counting uses: a run's rows and scenario, and logs and cursors, each made once.
 
-Rules: names are numbers of the trace's name table; -1 is a name that no row used. The scenario gives what
-rows do not
-say: configured latencies, replication lists and settings from before the run.
+Rules: names are numbers of the trace's name table. -1 is a name that no row used. The scenario has what rows
+do not record: configured latencies, replication lists and settings from before the run.
 """
 
 from __future__ import annotations
@@ -101,7 +99,7 @@ class Facts:
 
     @cached_property
     def receipted_seq(self) -> np.ndarray:
-        """By message the seq at which its producer was first told that it is stored."""
+        """By message the seq at which it was first acknowledged to its producer."""
         return self.first("message.receipted")
 
     def first(self, event: str, **equal: int) -> np.ndarray:

@@ -1,9 +1,8 @@
-"""Every message of a failover followed from its publish to what became of it at the target: what a picture
-of the failover draws.
+"""Every message of a failover, followed from publish to its result at the target, for the drawing.
 
-Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`); instants are
+Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`). Instants are
 those of the rows that made something so. "Known" is when the target's broker first had it from elsewhere that
-a message is acknowledged: its cursor covered the entry, or a peer had said so.
+a message is acknowledged: its cursor covered the entry, or a peer had reported it.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
 
 
 def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray) -> None:
-    """What the peer's requests said, from the instants at which they were applied."""
+    """Acknowledgements in the peer's requests, from the instants at which they were applied."""
     where = {"topic": topic, "subscription": window.subscription}
     applied = facts.history.table("acknowledgements.applied", cluster=window.target, peer=peer, **where)
     if not len(applied):

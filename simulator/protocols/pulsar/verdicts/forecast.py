@@ -84,11 +84,11 @@ def forecast(
     entry: np.ndarray | None = None,
     earliest: bool = False,
 ) -> Forecast:
-    """Foretell one failover.
+    """Forecast one failover.
 
-    `log` holds the first message of each entry of B's log from index `log_from` on (negative: a marker); it
+    `log` holds the first message of each entry of B's log from index `log_from` on (negative: a marker). It
     must reach from the mark-delete, or from `first_kept` when there is no cursor. When entries hold batches,
-    `log` has an element for each message and `entry` (same length) says its index. `cursor` None: the
+    `log` has an element for each message and `entry` (same length) is its index. `cursor` None: the
     subscription does not exist at B and consumers open it at `first_kept` (`earliest`) or behind the last
     entry.
     """

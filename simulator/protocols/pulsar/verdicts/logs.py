@@ -1,7 +1,8 @@
-"""One topic's log in one cluster as the trace tells it: which copies of messages it held, and when they went.
+"""One topic's log in one cluster, from the trace: its copies of messages, and when they were removed.
 
-Rules: a copy is one stored message (an entry holds a copy of each message of its batch), numbered by its row;
-a resend stored twice is two copies. A copy is gone when its ledger was deleted or its cluster lost for good.
+Rules: a copy is one stored message (an entry holds a copy of each message of its batch), numbered by its row.
+A resend stored a second time is another copy. A copy is gone when its ledger was deleted or its cluster lost
+for good.
 """
 
 from __future__ import annotations

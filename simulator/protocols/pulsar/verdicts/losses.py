@@ -1,9 +1,9 @@
 """Stranded, lost, expired and skipped messages of a failover, and when the target had caught up.
 
-Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what was
-not yet below the place where a consumer or a person opened its cursor, in some cluster; an Update that opens
-a cursor promises nothing of its own. Of the copies in the target the one that went last decides the cause of
-a loss.
+Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. Owed to a
+subscription is what was not yet below the place where a consumer or an operator opened its cursor, in some
+cluster. An Update that opens a cursor owes no messages. Of the copies in the target the one removed last
+decides the cause of a loss.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
     """
     stored = facts.history.table("message.stored", topic=topic)
     mask = np.zeros(facts.history.message_count, dtype=bool)
-    # opened by what another cluster said
+    # opened by an Update of another cluster
     told = [facts.history.number(reason) for reason in ("update", "acknowledgement-sync", "migration")]
     for cluster in facts.clusters:
         created = facts.cursor(window.subscription, cluster, topic).created.upto(window.closed_seq - 1)

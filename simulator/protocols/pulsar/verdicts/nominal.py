@@ -19,7 +19,7 @@ from simulator.protocols.pulsar.verdicts.lookup import first_reaching
 from simulator.trace.registry import NULL
 
 _REFUSED = ("pending", "replicator-disconnected")
-"""Ticks refused by rules 2 and 4 of the controller; no new data (rule 3) asks for nothing that could help."""
+"""Ticks refused by rules 2 and 4 of the controller; without new data (rule 3) no snapshot could help."""
 
 
 @dataclass(frozen=True, slots=True)

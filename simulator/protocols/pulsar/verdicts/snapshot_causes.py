@@ -1,8 +1,7 @@
-"""Causes 7, 8 and 10 of replicated subscriptions: what Updates and completed snapshots of X could have
-said to B.
+"""Causes 7, 8 and 10 of replicated subscriptions: what X's Updates and snapshots could have covered at B.
 
-Rules: only what stood by X's end counts. Of several that cover p the first (the least that reaches p) is the
-evidence.
+Rules: only Updates and completed snapshots by X's end count. Of several that cover p the first (the least
+that reaches p) is the evidence.
 """
 
 from __future__ import annotations
@@ -69,8 +68,9 @@ def update_in_flight(batch: Batch) -> Verdict:
 def _covered_by_updates(
     batch: Batch, named: Table, written: dict[int, int], place_of: Callable[[int], tuple[str, int]]
 ) -> Verdict:
-    """Verdict for p's that one of the `update.position` rows covers; `place_of` tells where a marker was,
-    by which row.
+    """Verdict for p's that one of the `update.position` rows covers.
+
+    `place_of` is where a marker was, by which row.
     """
     chosen = first_reaching(named.to_position, batch.position)
     if not (chosen >= 0).any():

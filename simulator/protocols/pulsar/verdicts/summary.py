@@ -1,6 +1,4 @@
-"""Counted values as the JSON of the contract: every key present, also at nought, nothing that the contract
-does not name.
-"""
+"""Counted values as the JSON of the contract: exactly its keys, each present even at 0."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ _PLAIN = (
 def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None = None) -> dict[str, Any]:
     """One entry of `failovers[]`.
 
-    `forecast` is what the world foretold at the failover's instant, None when it did not.
+    `forecast` is the world's forecast at the failover's instant, None when it made none.
     """
     foretold = forecast or {}
     return {

@@ -1,9 +1,9 @@
-"""Causes of duplicates under acknowledgement-state sync: what X said to B, and when.
+"""Causes of duplicates under acknowledgement-state sync: what X's requests to B contained, and when.
 
-Rules: they hold only for subscriptions that synchronise, and then explain everything that lines 0 to 5 leave.
-A request carries the whole state of X's cursor, so it says whatever that covered when it was sent; what X
-said stands until a person resets X's cursor, or deletes it, and X has told so. Docs: docs/counting.md, lines
-6 and 7.
+Rules: they hold only for synced subscriptions, and then explain everything that lines 0 to 5 leave. A request
+carries the whole state of X's cursor, so it contains whatever that covered when it was sent. That state holds
+until an operator resets X's cursor, or deletes it, and X has sent that. Docs: docs/counting.md, lines 6 and
+7.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def _sent(batch: Batch) -> np.ndarray:
 
 
 def _tellings(batch: Batch, sent: np.ndarray) -> np.ndarray:
-    """The newest request, and the last one before each time that X's cursor forgot: what any request said,
-    one of these says.
+    """The newest request, and the last one before each time that X's cursor lost acks.
+
+    Together they contain what any request contained.
     """
     ends = np.append(batch.cursor_of_x.forgetting_seqs, NEVER)
     places = np.searchsorted(sent, ends) - 1
@@ -54,9 +55,7 @@ def _tellings(batch: Batch, sent: np.ndarray) -> np.ndarray:
 
 
 def sync_in_flight(batch: Batch) -> Verdict:
-    """A request that says it was sent at X by its end; B had not applied it when the message was
-    dispatched, or it was lost.
-    """
+    """A request with it was sent at X by its end, but lost or not applied at B before the dispatch."""
     if not synchronises(batch) or not len(sent := _sent(batch)):
         return nothing(batch)
     cursor = batch.cursor_of_x
