@@ -49,7 +49,7 @@ class Failover:
         self.deadline_us = 0
 
     def begin(self, cause: int) -> None:
-        """Open the window and do what the mode says."""
+        """Open the window and run the mode."""
         runtime = self.runtime
         self.window = FailoverWindow(runtime, self.subscription, self.source, self.target)
         self.seq = runtime.note(
@@ -113,7 +113,7 @@ class Failover:
             self._close_all()
 
     def _close_all(self) -> None:
-        # also who waits to reconnect
+        # also those that wait to reconnect
         consumers = [
             consumer for consumer in self._consumers() if consumer.sessions or consumer.state in ALIVE
         ]
@@ -143,7 +143,7 @@ class Failover:
     def _move_producer(self, producer: Producer, cause: int) -> None:
         """An orderly move sends what waits in a batch; the others lose it.
 
-        Who was paused or stopped by a person stays so.
+        A client that an operator paused or stopped stays so.
         """
         before, stopped_by_us = producer.state, producer.name in self.stopped
         if self.moves_producers:

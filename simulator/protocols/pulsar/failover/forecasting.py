@@ -1,9 +1,8 @@
-"""What a failover at this very instant would bring: gathers the present state for the pure function
-`counting.forecast`.
+"""What a failover at this instant would cost: collects the state for the pure function `counting.forecast`.
 
 Rules: reads, never writes. A subscription is forecast from the cluster where its consumers are to every other
-cluster of its topic; partitions add up. Cost: what lies above the remote's mark-delete, and set operations on
-bitmaps.
+cluster of its topic. Partitions add up. Cost: the entries above the remote's mark-delete, and set operations
+on bitmaps.
 """
 
 from __future__ import annotations
@@ -140,8 +139,9 @@ def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:
 
 
 def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: BitMap) -> BitMap:
-    """Those of `messages` that the subscription in the cluster may still deliver and nobody has
-    acknowledged, expired or skipped.
+    """Those of `messages` that the subscription in the cluster may still deliver.
+
+    None of them was acknowledged, expired or skipped in any cluster.
     """
     base = runtime.subscriptions[subscription].topic
     waiting = BitMap()
@@ -161,8 +161,9 @@ def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: B
 
 
 def lost_now(runtime: Runtime, subscription: str, target: str) -> int:
-    """Messages that the subscription in the target cannot deliver any more, and that nobody acknowledged,
-    expired or skipped.
+    """Messages that the subscription in the target cannot deliver any more.
+
+    None of them was acknowledged, expired or skipped in any cluster.
     """
     base, lost = runtime.subscriptions[subscription].topic, 0
     for there in (topic for topic in runtime.clusters[target].topics.values() if topic.base == base):
@@ -332,8 +333,9 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
 
 
 def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
-    """Those of the origin's own messages that no peer says are acknowledged: the target's filter takes the
-    others.
+    """Those of the origin's own messages that no peer reported as acknowledged.
+
+    The target's filter skips the others.
     """
     if subscription is None or not subscription.filter.said:
         return messages

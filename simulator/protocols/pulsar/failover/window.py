@@ -1,9 +1,8 @@
-"""What a failover has brought so far, counted while messages are delivered, so that a page need not read
-the rows.
+"""A failover's result so far, counted while messages are delivered, so that a page need not read the rows.
 
 Rules: the definitions are docs/counting.md's, and `counting` finds the same figures in the rows (a test
-compares them). The window of a failover runs to the next failover of its subscription; only the latest one is
-told of what happens.
+compares them). The window of a failover runs to the next failover of its subscription. Only the latest one is
+notified of what happens.
 """
 
 from __future__ import annotations
@@ -83,9 +82,7 @@ class FailoverWindow:
             self.redeliveries += 1
 
     def settled(self, message: int) -> None:
-        """A message was acknowledged, anywhere, or will not be delivered at the target because a peer says
-        so.
-        """
+        """A message was acknowledged in any cluster, or the target skips it because a peer reported it acked."""
         if self.caught_up_us is None and self.lost is None:
             self.unsettled.discard(message)
             self._note_caught_up()
