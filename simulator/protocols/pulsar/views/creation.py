@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 POINTS_MAX = 240
 """Points of the curve: one for three or four pixels of a wide page."""
 STARTS_MAX = 500
-"""Refusals told one by one, the newest: six hours of them."""
+"""Refusals shown one by one, the newest: six hours of them."""
 CURVE_ROWS_MAX = 1_000_000
 """Above this many rows the curve of waiting messages is left out: reading them would take longer than a
 page waits.

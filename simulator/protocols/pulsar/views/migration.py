@@ -79,8 +79,9 @@ def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
 
 
 def _clients(runtime: Runtime, tenant: str) -> dict[str, Any]:
-    """By cluster who is connected there; and who lives and is nowhere, looking up or waiting its backoff,
-    with how often it has asked in vain.
+    """By cluster the clients connected there, and running clients that are connected nowhere.
+
+    Those are looking up or waiting their backoff, with how many requests failed.
     """
     bases = whereabouts.bases_of(runtime, tenant)
     connected = {cluster: whereabouts.clients_in(runtime, bases, cluster) for cluster in runtime.clusters}

@@ -1,9 +1,8 @@
-"""Why no snapshot is asked for now: the questions of the controller's tick in the broker's order, each
-answered in words.
+"""Why no snapshot is requested now: the controller tick's questions in the broker's order, in words.
 
 Rules: those of `ReplicatedSubscriptionsController.startNewSnapshot`, and the condition for a controller
-(`PersistentTopic.checkReplicatedSubscriptionControllerState`); reads, never writes. The first question that
-is answered no is the one that stops the tick, and `until` says what would let it go on.
+(`PersistentTopic.checkReplicatedSubscriptionControllerState`). Reads, never writes. The first question that
+is answered no is the one that stops the tick, and `until` is what would let it continue.
 """
 
 from __future__ import annotations

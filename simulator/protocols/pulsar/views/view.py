@@ -31,9 +31,7 @@ RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """What one frame may carry of lists that grow."""
 
 SAID_WITHIN = 2_000
-"""Entries beyond a mark-delete that are asked whether another cluster said they are acknowledged: a
-millisecond or two.
-"""
+"""Entries beyond a mark-delete that are compared with other clusters' reported acks: a millisecond or two."""
 
 PENDING_MAX = 64
 """Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave
@@ -201,8 +199,9 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
 
 
 def _told(subscription: Subscription) -> dict[str, Any] | None:
-    """What acknowledgement-state sync has told each peer, in entries, as the peer has kept it; None where
-    the subscription tells nothing.
+    """What acknowledgement-state sync has sent each peer, in entries, as the peer holds it.
+
+    None where the subscription is not synced.
     """
     sender, cursor = subscription.sender, subscription.cursor
     if sender is None:
@@ -220,7 +219,7 @@ def _told(subscription: Subscription) -> dict[str, Any] | None:
 
 
 def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
-    """How many of the entries that are acknowledged here a peer knows of, and since when."""
+    """How many of the entries that are acknowledged here a peer holds as acknowledged, and since when."""
     topic, cursor = subscription.topic, subscription.cursor
     there = topic.runtime.clusters[peer].topics.get(topic.name)
     found = there.subscriptions.get(subscription.name) if there is not None else None
@@ -236,8 +235,9 @@ def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
 
 
 def _said(subscription: Subscription) -> list[list[int]]:
-    """Entries beyond the mark-delete that other clusters say are acknowledged whole: the filter stage will
-    not send them.
+    """Entries beyond the mark-delete that other clusters report as acknowledged whole.
+
+    The filter stage will not send them.
     """
     ranges: list[list[int]] = []
     log, cursor = subscription.topic.log, subscription.cursor
