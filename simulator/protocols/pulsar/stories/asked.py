@@ -1,4 +1,4 @@
-"""The stories of failovers, as the page asks for them."""
+"""The stories of failovers, as the page requests them."""
 
 from __future__ import annotations
 

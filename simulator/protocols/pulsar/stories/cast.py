@@ -1,8 +1,7 @@
-"""Whose stories there are: the messages of a counted failover by kind and cause, page by page, and the
-rows of each.
+"""The messages of a counted failover by kind and cause, page by page, and the rows of each.
 
-Rules: lists stay columns until a page of them is asked for, so a million duplicates cost nothing; nothing is
-left out without a number that says so. Reads the trace up to where it was counted.
+Rules: lists stay columns until a page of them is requested, so a million duplicates cost nothing. What is
+left out is counted and shown. Reads the trace up to where it was counted.
 """
 
 from __future__ import annotations
@@ -31,8 +30,9 @@ _CHUNK_ROWS = 4 * 65_536
 
 
 def groups(failover: CountedFailover) -> list[dict[str, Any]]:
-    """By kind, and within duplicates and losses by cause in the order of counting: {"kind", "cause",
-    "count", "heading", "says"}.
+    """By kind, and within duplicates and losses by cause in the order of counting.
+
+    Each is {"kind", "cause", "count", "heading", "says"}.
     """
     found = []
     for kind, (heading, says) in KINDS.items():

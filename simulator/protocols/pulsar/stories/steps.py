@@ -1,8 +1,8 @@
-"""The story of one message as beats: each an instant, the row that it is told from, and one sentence.
+"""The story of one message as steps: each an instant, the row behind it, and one sentence.
 
-Rules: a pure function of rows; what a row does not say is not told. A case names what became of the message
-and rests on the evidence that counting gave (role -> row). Beats stand in the order of the rows, so stepping
-through them goes forward in time; the sentence that says why stands where the chance was gone.
+Rules: a pure function of rows. What no row records is not in the story. A case names what became of the
+message and rests on the evidence that counting gave (role -> row). Steps are in the order of the rows, so
+stepping through them goes forward in time. The sentence with the reason is where the chance was gone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Case:
     """One message of one failover.
 
     `kind` is duplicates, redeliveries, stranded or lost; `x` where it was last acknowledged ("" when
-    nowhere), `cause` and `why` as counting says ("" where there is none), `again_seq` the judged delivery
-    (-1: none).
+    nowhere), `cause` and `why` as in counting ("" where there is none), `again_seq` the judged delivery (-1:
+    none).
     """
 
     kind: str

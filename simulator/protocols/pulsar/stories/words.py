@@ -1,8 +1,8 @@
 """The words of stories: what each kind and cause is called, and why each case came about.
 
-Rules: one sentence each, present facts in plain words, no term that the page does not show; `{x}` is the
+Rules: one sentence each, present facts in plain words, no term that the page does not show. `{x}` is the
 region where the message was last acknowledged, `{to}` the one that delivered it, `{subscription}` the
-subscription. A test asks for words for every cause and every "why" that counting can give.
+subscription. A test demands words for every cause and every "why" that counting can give.
 """
 
 from __future__ import annotations
