@@ -1,5 +1,5 @@
-"""What a person may do to a simulated Pulsar.
+"""What an operator may do to a simulated Pulsar.
 
-`declared` says which commands there are, `effects` what they do. Both are divided by subject, and a subject's
-two modules have the same name.
+`declared` lists the commands, `effects` implements them. Both are divided by subject, and a subject's two
+modules have the same name.
 """

@@ -215,7 +215,7 @@ def release(runtime, arguments, begin) -> None:
 
 
 def negatively_acknowledge(runtime, arguments, begin) -> None:
-    """consumer.negative-acknowledge: of messages in hand."""
+    """consumer.negative-acknowledge: of messages that are delivered, not acked."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = frozenset(parse_message(text) for text in arguments["messages"])
     chosen = [

@@ -42,7 +42,7 @@ def create(runtime, arguments, begin) -> None:
 
 
 def set_namespace_clusters(runtime, arguments, begin) -> None:
-    """namespace.set-clusters: checked as PIP-433 says, then replicators follow."""
+    """namespace.set-clusters: checked as in PIP-433, then replicators follow."""
     cluster = _present(runtime, arguments)
     set_clusters.validate(
         cluster, arguments["namespace"], tuple(arguments["clusters"]), arguments["compareTopicPartitions"]

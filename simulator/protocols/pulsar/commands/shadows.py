@@ -66,7 +66,7 @@ def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
 
 
 def _permitted(runtime: Runtime, arguments: dict, source: str) -> None:
-    """Raises 403 unless who asks may write the policy SHADOW_TOPIC of the source."""
+    """Raises 403 unless the request's role may write the policy SHADOW_TOPIC of the source."""
     if arguments.get("role") is None:
         return
     why = refusal(runtime.scenario, arguments["role"], SHADOW_TOPIC, source)
@@ -139,8 +139,9 @@ def get_list(runtime, arguments, begin) -> None:
 
 
 def create(runtime, arguments, begin) -> None:
-    """shadow.create: a topic with the property PULSAR.SHADOW_SOURCE, with as many partitions as the source
-    has now; nobody feeds it yet.
+    """shadow.create: a topic with the property PULSAR.SHADOW_SOURCE, not fed yet.
+
+    It has as many partitions as the source has now.
     """
     cluster = cluster_up(runtime, arguments["cluster"])
     shadow, source = _named(arguments["topic"]), _named(arguments["source"])
@@ -168,7 +169,7 @@ def create(runtime, arguments, begin) -> None:
 def delete(runtime, arguments, begin) -> None:
     """shadow.delete: the topic with its subscriptions; the ledgers are the source's.
 
-    It is refused while somebody uses it, unless forced.
+    It is refused while the topic is in use, unless forced.
     """
     cluster = cluster_up(runtime, arguments["cluster"])
     shadow = _named(arguments["topic"])

@@ -32,7 +32,7 @@ def _reset(subscriptions: list[Subscription], targets: list[int], cause: int) ->
 
 
 def _reset_target(subscription: Subscription, arguments: dict) -> int:
-    """The mark-delete index that a reset asks for."""
+    """The mark-delete index that a reset requests."""
     log = subscription.topic.log
     if "time_us" in arguments:
         index = log.first_kept
