@@ -1,7 +1,6 @@
 """User-visible text has none of the old private wording; the list with replacements is `tests/plain_words.py`.
 
-Rules: a file joins by its place (scenarios, templates, documents). A file that is not rewritten yet is in `NOT_YET` with
-the number of old phrases that it has: it may have fewer, never more.
+Rules: a file joins by its place (scenarios, templates, page modules, stories, documents).
 """
 
 from __future__ import annotations
@@ -35,17 +34,6 @@ READERS: dict[str, Callable[[str], str]] = {
 }
 """Where user-visible text is, and how it is read."""
 
-NOT_YET = {
-    "static/js/protocols/emqx/model/consequences.js": 8,
-    "static/js/protocols/emqx/transport/fault_menus.js": 1,
-    "static/js/protocols/pulsar/model/commands.js": 1,
-    "static/js/protocols/pulsar/model/consequences.js": 22,
-    "static/js/protocols/pulsar/model/consequences_creation.js": 1,
-    "static/js/protocols/pulsar/transport/fault_menus.js": 1,
-}
-"""Files whose wording is not rewritten yet, and how many of the old phrases they still have."""
-
-
 def files() -> list[tuple[str, Callable[[str], str]]]:
     return [
         (str(path.relative_to(ROOT)), reader)
@@ -58,7 +46,7 @@ def files() -> list[tuple[str, Callable[[str], str]]]:
 def test_text_uses_plain_words(name: str, reader: Callable[[str], str]):
     found = banned_in(reader((ROOT / name).read_text()))
     words = "\n".join(f"{name}:{line}: {phrase!r}: {instead}" for line, phrase, instead in found)
-    assert len(found) <= NOT_YET.get(name, 0), words
+    assert not found, words
 
 
 def test_old_wording_is_noticed_with_its_line():

@@ -13,8 +13,8 @@ REFUSALS: dict[str, str] = {
 }
 
 LINKS: tuple[Command, ...] = (
-    Command("link.cut", "let nothing pass a link", (_LINK,), refusals=("already-cut",)),
-    Command("link.heal", "let a cut or slowed link work as declared", (_LINK,), refusals=("not-broken",)),
+    Command("link.cut", "cut a link: nothing passes", (_LINK,), refusals=("already-cut",)),
+    Command("link.heal", "heal a cut or slowed link", (_LINK,), refusals=("not-broken",)),
     Command(
         "link.slow",
         "change a link's latency",

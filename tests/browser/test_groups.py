@@ -77,10 +77,10 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     page.keyboard.press("Escape")
     page.get_by_role("button", name="node n1, up").click()
     for item, words in (
-        ("Stop it in order", "n1's connections close without a message to leaders elsewhere"),
+        ("Stop it gracefully", "n1's connections close without a message to leaders elsewhere"),
         (
             "Evacuate and stop it",
-            "n1's clients are disconnected in order first: leaders receive their progress.",
+            "n1's clients are disconnected gracefully first: leaders receive their progress.",
         ),
         (
             "Cut it off from the leaders' store for 90 s",
@@ -92,7 +92,7 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     page.get_by_role("menuitem", name="Cut it off from the leaders' store for 90 s").click()
     lab.until("state.view.store.cut_until_us.n1 === 95000000")
     page.get_by_role("button", name="node n2, up").click()
-    page.get_by_role("menuitem", name="Stop it in order").click()
+    page.get_by_role("menuitem", name="Stop it gracefully").click()
     lab.until("state.view.clusters.n2.state === 'down' && state.view.sessions.ben.state === 'offline'")
     page.get_by_role("button", name=re.compile("^leader")).first.click()
     page.get_by_role("menuitem", name="Change a timer…").click()
@@ -113,7 +113,7 @@ def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
     page.get_by_role("button", name="client ben").click()
     page.get_by_role("menuitem", name="Kill its session").hover()
     expect(page.locator(".menu-says")).to_contain_text(
-        "At this instant: 10 messages would come again, 5 of them acknowledged."
+        "At this instant: 10 messages would be redelivered, 5 of them acked."
     )
     page.get_by_role("menuitem", name="Kill its session").click()
     lab.until("state.view.sessions.ben.state === 'offline'")

@@ -83,8 +83,7 @@ DECLARED: tuple[Command, ...] = (
     *LINKS,
     _command(
         "session.connect",
-        "let a client connect; its session goes on where it was; a connection that it has is closed "
-        "(takeover)",
+        "connect a client; its session resumes; an open connection is closed (takeover)",
         (
             _SESSION,
             Key("node", "node", "to this node; without it where it was last"),
@@ -99,7 +98,7 @@ DECLARED: tuple[Command, ...] = (
     ),
     _command(
         "session.disconnect",
-        "end a client's connection, or lose it; its session reports its progress to the leaders",
+        "disconnect a client; its session reports its progress to the leaders",
         (_SESSION,),
         refusals=("not-connected",),
     ),
@@ -111,32 +110,32 @@ DECLARED: tuple[Command, ...] = (
     ),
     _command(
         "session.subscribe",
-        "let a client subscribe",
+        "subscribe a client",
         (_SESSION, _TOPIC),
         refusals=("bad-topic", "not-connected", "not-durable"),
     ),
     _command(
         "session.unsubscribe",
-        "let a client unsubscribe",
+        "unsubscribe a client",
         (_SESSION, _TOPIC),
         refusals=("bad-topic", "not-connected", "not-subscribed"),
     ),
     _command(
         "session.pause-acks",
-        "let a client acknowledge nothing for now",
+        "pause a client's acks",
         (_SESSION,),
         refusals=("already-paused",),
     ),
-    _command("session.resume-acks", "let it go on", (_SESSION,), refusals=("not-paused",)),
+    _command("session.resume-acks", "resume a client's acks", (_SESSION,), refusals=("not-paused",)),
     _command(
         "leader.crash",
-        "let a group's leader die hard: nothing is committed, its claim stays",
+        "crash a group's leader: nothing is committed, its claim stays",
         (_GROUP,),
         refusals=("no-leader", "unknown-name"),
     ),
     _command(
         "leader.stop",
-        "let a group's leader end in order: it commits and releases its claim",
+        "stop a group's leader gracefully: it commits and releases its claim",
         (_GROUP,),
         refusals=("no-leader", "unknown-name"),
     ),
@@ -153,14 +152,14 @@ DECLARED: tuple[Command, ...] = (
     ),
     _command(
         "group.destroy",
-        "destroy a group with its progress; nothing is kept for it any more",
+        "destroy a group with its progress; nothing is stored for it any more",
         (_GROUP,),
         refusals=("not-declared", "unknown-name"),
     ),
-    _command("node.crash", "let every process of a node die hard", (_NODE,), refusals=("not-up",)),
+    _command("node.crash", "crash a node with all its processes", (_NODE,), refusals=("not-up",)),
     _command(
         "node.stop",
-        "stop a node in order: its leaders commit and release their claims, its connections close",
+        "stop a node gracefully: its leaders commit and release their claims, its connections close",
         (
             _NODE,
             Key(
@@ -173,10 +172,10 @@ DECLARED: tuple[Command, ...] = (
         refusals=("not-up",),
     ),
     _command("node.restart", "start a crashed or stopped node, empty", (_NODE,), refusals=("not-down",)),
-    _command("storage.close-generation", "close the streams of all shards and begin a generation", ()),
+    _command("storage.close-generation", "close the streams of all shards and start a new generation", ()),
     _command(
         "storage.add-shards",
-        "deal clients over more shards from now on",
+        "spread clients over more shards from now on",
         (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),),
         refusals=("too-many",),
     ),
@@ -225,9 +224,9 @@ DECLARED: tuple[Command, ...] = (
     ),
     _command(
         "publisher.pause",
-        "let a publisher publish nothing for now",
+        "pause a publisher",
         (_PUBLISHER,),
         refusals=("already-paused",),
     ),
-    _command("publisher.resume", "let a paused publisher go on", (_PUBLISHER,), refusals=("not-paused",)),
+    _command("publisher.resume", "resume a publisher", (_PUBLISHER,), refusals=("not-paused",)),
 )

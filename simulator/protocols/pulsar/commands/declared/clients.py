@@ -36,10 +36,8 @@ CLIENTS: tuple[Command, ...] = (
         (PRODUCER,),
         refusals=("wrong-state",),
     ),
-    command(
-        "producer.pause", "let a producer publish nothing for now", (PRODUCER,), refusals=("wrong-state",)
-    ),
-    command("producer.resume", "let a paused producer go on", (PRODUCER,), refusals=("wrong-state",)),
+    command("producer.pause", "pause a producer", (PRODUCER,), refusals=("wrong-state",)),
+    command("producer.resume", "resume a producer", (PRODUCER,), refusals=("wrong-state",)),
     command(
         "producer.slow",
         "change a producer's interval",
@@ -48,35 +46,35 @@ CLIENTS: tuple[Command, ...] = (
             Key("every", "duration", "one message each", required=True, minimum=1, maximum=LONGEST_MEAN_US),
         ),
     ),
-    command("consumer.start", "let a consumer subscribe", (CONSUMER,), refusals=("wrong-state",)),
+    command("consumer.start", "subscribe a consumer", (CONSUMER,), refusals=("wrong-state",)),
     command(
         "consumer.stop",
-        "let a consumer finish what it holds, send its acks and close",
+        "close a consumer after it has processed and acked what it has received",
         (CONSUMER,),
         refusals=("wrong-state",),
     ),
     command(
         "consumer.pause",
-        "let a consumer take nothing for now; it stays connected",
+        "pause a consumer; it stays connected",
         (CONSUMER,),
         refusals=("wrong-state",),
     ),
-    command("consumer.resume", "let a paused consumer go on", (CONSUMER,), refusals=("wrong-state",)),
+    command("consumer.resume", "resume a consumer", (CONSUMER,), refusals=("wrong-state",)),
     command(
         "consumer.slow",
-        "change how long a consumer takes for a message",
+        "change a consumer's processing time",
         (CONSUMER, Key("processing", "distribution", "from delivery to acknowledgement", required=True)),
     ),
     command(
         "client.kill",
-        "kill a producer or consumer: what it has not sent is gone",
+        "kill a producer or consumer: what it has not sent is lost",
         (CLIENT,),
         refusals=("wrong-state",),
     ),
     command("client.close", "close a producer or consumer cleanly", (CLIENT,), refusals=("wrong-state",)),
     command(
         "consumer.hold",
-        "keep messages unacknowledged that a consumer gets from now on",
+        "hold acks of messages that a consumer receives from now on",
         (
             CONSUMER,
             Key("messages", "messages", "these very messages"),
@@ -87,7 +85,7 @@ CLIENTS: tuple[Command, ...] = (
     ),
     command(
         "consumer.release",
-        "acknowledge what a consumer holds",
+        "ack the messages that a consumer holds",
         (CONSUMER, Key("messages", "messages", "only these; without it all")),
         refusals=("not-held",),
     ),
@@ -124,7 +122,7 @@ SEND: tuple[Command, ...] = (
 USE_SCHEMA: tuple[Command, ...] = (
     command(
         "producer.use-schema",
-        "let a producer's messages carry another schema from now on",
+        "change a producer's schema from now on",
         (
             Key("producer", "producer", "which producer", required=True),
             Key("schema", "schema", "which declared schema; without it none"),

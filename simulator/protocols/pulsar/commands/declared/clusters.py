@@ -15,7 +15,7 @@ _MARKER = Key("type", "choice", "type of the marker", required=True, choices=MAR
 LIVES: tuple[Command, ...] = (
     command(
         "cluster.crash",
-        "let all brokers of a cluster die; what was not persisted is gone",
+        "crash all brokers of a cluster; what was not persisted is lost",
         (
             CLUSTER,
             Key(
@@ -38,10 +38,10 @@ LIVES: tuple[Command, ...] = (
 MARKERS: tuple[Command, ...] = (
     command(
         "marker.delay",
-        "delay the next marker of a type on the wire",
+        "delay the next marker of a type",
         (CLUSTER, _PEER, _MARKER, Key("by", "duration", "by how much", required=True)),
     ),
-    command("marker.drop", "remove the next marker of a type from the wire", (CLUSTER, _PEER, _MARKER)),
+    command("marker.drop", "drop the next marker of a type", (CLUSTER, _PEER, _MARKER)),
 )
 SETTINGS: tuple[Command, ...] = (
     command(

@@ -55,37 +55,37 @@ _MIGRATE = (
 MIGRATIONS: tuple[Command, ...] = (
     command(
         "migration.start",
-        "begin to move a tenant to another cluster",
+        "start migrating a tenant to another cluster",
         _MIGRATE,
         refusals=("bad-value", "cluster-down", "same-cluster", "shadow-topics", "third-cluster", "under-way"),
     ),
     command(
         "migration.pause",
-        "let a migration rest where it is",
+        "pause a migration",
         (_TENANT,),
         refusals=("ended", "no-migration", "wrong-state"),
     ),
     command(
         "migration.resume",
-        "let a paused or failed migration go on",
+        "resume a paused or failed migration",
         (_TENANT,),
         refusals=("ended", "no-migration", "wrong-state"),
     ),
     command(
         "migration.advance",
-        "begin the next step of a migration",
+        "start the next step of a migration",
         (_TENANT,),
         refusals=("ended", "no-migration", "not-ready", "wrong-state"),
     ),
     command(
         "migration.switch",
-        "begin step 4: send the tenant's clients to the new cluster",
+        "start step 4: switch the tenant's clients to the new cluster",
         (_TENANT, Key("force", "boolean", "also when it is not safe yet", default=False)),
         refusals=("ended", "no-migration", "not-ready", "nothing-there", "wrong-state"),
     ),
     command(
         "migration.clean-up",
-        "begin step 5: delete the tenant's resources in the old cluster",
+        "start step 5: delete the tenant's resources in the old cluster",
         (
             _TENANT,
             Key("force", "boolean", "even if messages or acknowledgements are only there", default=False),
@@ -94,12 +94,12 @@ MIGRATIONS: tuple[Command, ...] = (
     ),
     command(
         "migration.roll-back",
-        "take a migration back: clients return to the old cluster, the new one is cleaned",
+        "roll a migration back: clients return to the old cluster, the new one is cleaned up",
         (_TENANT,),
         refusals=("ended", "no-migration", "no-way-back", "wrong-state"),
     ),
     command("lookup.stop", "stop the LookupService: no request is answered", (), refusals=("not-up",)),
-    command("lookup.start", "let the LookupService answer again", (), refusals=("not-down",)),
+    command("lookup.start", "start the LookupService again", (), refusals=("not-down",)),
     command(
         "cluster.migrate",
         "mark a cluster as migrated, or not (PIP-188)",

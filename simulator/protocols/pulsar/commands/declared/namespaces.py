@@ -62,13 +62,13 @@ NAMESPACES: tuple[Command, ...] = (
     ),
     command(
         "namespace.remove-auto-topic-creation",
-        "let the broker's settings count again",
+        "remove the override: the broker's settings apply",
         (ADMIN_CLUSTER, _NAMESPACE),
         refusals=("404", "cluster-down"),
     ),
     command(
         "namespace.set-schema-compatibility-strategy",
-        "set what a new schema must be to those before",
+        "set a namespace's schema compatibility strategy",
         (
             ADMIN_CLUSTER,
             _NAMESPACE,
@@ -78,7 +78,7 @@ NAMESPACES: tuple[Command, ...] = (
     ),
     command(
         "namespace.set-is-allow-auto-update-schema",
-        "let clients register schemas, or not",
+        "allow or forbid schema updates by clients",
         (
             ADMIN_CLUSTER,
             _NAMESPACE,

@@ -11,13 +11,13 @@ _LISTED = Key("clusters", "names", "the whole new list", required=True)
 CLUSTERS: tuple[Command, ...] = (
     command(
         "replication.remove-cluster",
-        "take a cluster off a topic's replication list; the cursors towards it go with it",
+        "remove a cluster from a topic's replication list; the replication cursors to it are deleted",
         (TOPIC, CLUSTER),
         refusals=("namespace-replication", "not-listed"),
     ),
     command(
         "replication.add-cluster",
-        "put a cluster on a topic's replication list; cursors towards it begin at replicationStartAt",
+        "add a cluster to a topic's replication list; replication cursors to it start at replicationStartAt",
         (TOPIC, CLUSTER),
         refusals=("listed", "namespace-replication", "no-topic"),
     ),
@@ -25,7 +25,7 @@ CLUSTERS: tuple[Command, ...] = (
 LISTS: tuple[Command, ...] = (
     command(
         "topic.set-replication-clusters",
-        "give a topic a replication list of its own in one cluster",
+        "set a topic's own replication list in one cluster",
         (
             ADMIN_CLUSTER,
             TOPIC,
@@ -41,7 +41,7 @@ LISTS: tuple[Command, ...] = (
     ),
     command(
         "topic.remove-replication-clusters",
-        "let the namespace's list count again",
+        "remove a topic's own replication list: the namespace's applies",
         (ADMIN_CLUSTER, TOPIC, Key("global", "boolean", "the global policy, in all clusters", default=False)),
         refusals=("404", "cluster-down"),
     ),

@@ -9,7 +9,7 @@ from simulator.scenarios.key import Key
 READ: tuple[Command, ...] = (
     command(
         "schema.get",
-        "ask for a topic's schema (getSchema); a shadow topic answers with its source's",
+        "get a topic's schema (getSchema); for a shadow topic its source's",
         (
             CLUSTER,
             TOPIC,
@@ -19,13 +19,13 @@ READ: tuple[Command, ...] = (
     ),
     command(
         "schema.list",
-        "ask for all schemas of a topic (getAllSchemas)",
+        "list a topic's schemas (getAllSchemas)",
         (CLUSTER, TOPIC),
         refusals=("404", "cluster-down"),
     ),
     command(
         "schema.version",
-        "ask which version a schema has in a topic (getVersionBySchema)",
+        "get the version of a schema in a topic (getVersionBySchema)",
         (CLUSTER, TOPIC, Key("schema", "schema", "which declared schema", required=True)),
         refusals=("404", "cluster-down"),
     ),
@@ -33,7 +33,7 @@ READ: tuple[Command, ...] = (
 WRITE: tuple[Command, ...] = (
     command(
         "schema.upload",
-        "register a schema as a person, whatever clients may",
+        "register a schema as an administrator, whether or not clients may",
         (ADMIN_CLUSTER, TOPIC, Key("schema", "schema", "which declared schema", required=True)),
         refusals=("404", "409", "NotAllowed", "cluster-down"),
     ),

@@ -11,7 +11,7 @@ _SHADOW_SOURCE = Key("topic", "address", "the source topic", required=True)
 SHADOWS: tuple[Command, ...] = (
     command(
         "shadow.create",
-        "create a declared shadow topic; that its source feeds it is a step of its own",
+        "create a declared shadow topic; its source's list is set separately",
         (
             CLUSTER,
             Key("topic", "address", "the shadow topic", required=True),
@@ -33,25 +33,25 @@ SHADOWS: tuple[Command, ...] = (
     ),
     command(
         "shadow.source",
-        "ask which topic a shadow topic reads",
+        "get a shadow topic's source",
         (CLUSTER, Key("topic", "address", "the shadow topic", required=True)),
         refusals=("403", "404", "cluster-down"),
     ),
     command(
         "shadow.set",
-        "set a topic's list of shadow topics, which feeds those that are on it (PUT …/shadowTopics)",
+        "set a topic's shadow topics, which it notifies of new entries (PUT …/shadowTopics)",
         (CLUSTER, _SHADOW_SOURCE, Key("shadows", "addresses", "the shadow topics", required=True), ROLE),
         refusals=("403", "404", "405", "409", "412", "cluster-down"),
     ),
     command(
         "shadow.list",
-        "ask for a topic's list of shadow topics (GET …/shadowTopics)",
+        "list a topic's shadow topics (GET …/shadowTopics)",
         (CLUSTER, _SHADOW_SOURCE, ROLE),
         refusals=("403", "404", "405", "412", "cluster-down"),
     ),
     command(
         "shadow.remove",
-        "remove a topic's list of shadow topics (DELETE …/shadowTopics)",
+        "remove a topic's shadow topics (DELETE …/shadowTopics)",
         (CLUSTER, _SHADOW_SOURCE, ROLE),
         refusals=("403", "404", "405", "409", "412", "cluster-down"),
     ),

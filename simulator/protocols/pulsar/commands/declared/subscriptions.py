@@ -46,7 +46,7 @@ _FAIL_OVER = (
 CURSORS: tuple[Command, ...] = (
     command(
         "subscription.reset",
-        "put a cursor to a position or an instant of publishing",
+        "reset a cursor to a position or a publish time",
         (
             SUBSCRIPTION,
             CLUSTER,
@@ -103,7 +103,7 @@ CURSORS: tuple[Command, ...] = (
     ),
     command(
         "subscription.replicate",
-        "switch a subscription's replication on or off in one cluster",
+        "turn a subscription's replication on or off in one cluster",
         (
             SUBSCRIPTION,
             CLUSTER,

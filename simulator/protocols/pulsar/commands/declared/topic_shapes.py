@@ -27,8 +27,8 @@ GROW: tuple[Command, ...] = (
 SHAPES: tuple[Command, ...] = (
     command(
         "topic.create",
-        "create a topic in one cluster; a partitioned one's request is copied to the clusters that it "
-        "replicates to",
+        "create a topic in one cluster; for a partitioned one the request is forwarded to the clusters "
+        "that it replicates to",
         (
             ADMIN_CLUSTER,
             TOPIC,
@@ -54,7 +54,7 @@ SHAPES: tuple[Command, ...] = (
     ),
     command(
         "topic.update-partitions",
-        "give a partitioned topic more partitions in one cluster, and in those that it replicates to",
+        "add partitions to a topic in one cluster, and in those that it replicates to",
         (ADMIN_CLUSTER, TOPIC, _PARTITIONS),
         refusals=("404", "409", "412", "422", "cluster-down"),
     ),

@@ -28,13 +28,13 @@ UNLOAD: tuple[Command, ...] = (
 STORAGE: tuple[Command, ...] = (
     command(
         "topic.crash",
-        "let the broker that holds a topic die; another takes the topic, with what was persisted",
+        "crash the broker that serves a topic; another broker loads the topic with what was persisted",
         (CLUSTER, PARTITION, Key("downtime", "duration", "until the other broker has it", default="0s")),
         refusals=("cluster-down", "no-topic", "not-loaded"),
     ),
     command(
         "topic.terminate",
-        "let a topic take no more messages, permanently",
+        "terminate a topic: it accepts no more messages",
         (CLUSTER, PARTITION),
         refusals=("NotAllowed", "cluster-down", "no-topic", "not-loaded", "replicates", "terminated"),
     ),
@@ -58,7 +58,7 @@ STORAGE: tuple[Command, ...] = (
 FINISH_SNAPSHOT: tuple[Command, ...] = (
     command(
         "snapshot.finish-partial",
-        "UNSAFE: finish the pending snapshots of a topic with the answers at hand",
+        "UNSAFE: complete the pending snapshots of a topic with the responses so far",
         (CLUSTER, PARTITION),
         refusals=("cluster-down", "no-topic", "nothing-pending"),
     ),

@@ -15,7 +15,7 @@ export function nodeMenu(state, node) {
   const away = Object.entries(state.view.sessions).filter(([, one]) => one.node === node && one.state === "offline");
   const more = up
     ? [
-        { says: "Stop it in order", key: "S", command: { do: "node.stop", node } },
+        { says: "Stop it gracefully", key: "S", command: { do: "node.stop", node } },
         { says: "Evacuate and stop it", key: "E", command: { do: "node.stop", node, evacuate: true } },
         { says: "Cut it off from the leaders' store for 90 s", harm: true, command: { do: "store.fail", for: "90s", node } },
       ]
@@ -29,16 +29,16 @@ export function nodeMenu(state, node) {
 /** @returns {{title: string, items: Item[]}[]} */
 export function leaderMenu(state, { group }) {
   const leading = leaderOf(state.view.groups[group]);
-  const look = { says: "Look inside", key: "L", look: { kind: "leader" }, words: "Whom it knows until when, what it believes of each stream, when it commits." };
+  const look = { says: "Inspect", key: "L", look: { kind: "leader" }, words: "Its borrowers with their deadlines, the state of each stream, and its next commit." };
   const life = leading
     ? [
         { says: "Crash it", key: "C", harm: true, command: { do: "leader.crash", group } },
-        { says: "Stop it in order", key: "S", command: { do: "leader.stop", group } },
+        { says: "Stop it gracefully", key: "S", command: { do: "leader.stop", group } },
       ]
     : [];
   return [
     { title: leading ? `leader ${leading.number} of ${group}` : `no leader of ${group}`, items: [look, ...life] },
-    { title: "its store and storage", items: [{ says: "Change a timer…", form: { name: "config.update", preset: {} } }, { says: "Let the leaders' store fail for 5 s", harm: true, command: { do: "store.fail", for: "5s" } }, { says: "Close the generation", key: "G", command: { do: "storage.close-generation" } }, { says: "Add shards…", form: { name: "storage.add-shards", preset: {} } }] },
+    { title: "its store and storage", items: [{ says: "Change a timer…", form: { name: "config.update", preset: {} } }, { says: "Make the leaders' store fail for 5 s", harm: true, command: { do: "store.fail", for: "5s" } }, { says: "Close the generation", key: "G", command: { do: "storage.close-generation" } }, { says: "Add shards…", form: { name: "storage.add-shards", preset: {} } }] },
     { title: group, items: [{ says: "Destroy the group", harm: true, command: { do: "group.destroy", group } }] },
   ];
 }
@@ -46,7 +46,7 @@ export function leaderMenu(state, { group }) {
 /** @returns {{title: string, items: Item[]}[]} */
 export function clientMenu(state, { group }, client) {
   const one = state.view.sessions[client];
-  const look = { says: "Look inside", key: "L", look: { kind: "client", client }, words: "Its borrowers, their timers, what they hold and what of it is in hand." };
+  const look = { says: "Inspect", key: "L", look: { kind: "client", client }, words: "Its borrowers, their timers, their streams and unacked messages." };
   if (one.state === "offline") return [{ title: client, items: [look, { says: "Connect", key: "N", command: session("connect", client) }] }];
   const others = Object.keys(state.view.clusters).filter((node) => node !== one.node && state.view.clusters[node].state === "up");
   const text = state.view.groups[group].text;
@@ -54,9 +54,9 @@ export function clientMenu(state, { group }, client) {
   const items = [
     look,
     { says: "Kill its session", key: "K", harm: true, command: session("kill", client) },
-    { says: "Disconnect in order", key: "D", command: session("disconnect", client) },
+    { says: "Disconnect", key: "D", command: session("disconnect", client) },
     ...others.slice(0, 4).map((node) => ({ says: `Connect it to ${node} (takeover)`, command: { ...session("connect", client), node } })),
-    one.acks_paused ? { says: "Let it acknowledge again", key: "A", command: session("resume-acks", client) } : { says: "Pause its acknowledgements", key: "A", harm: true, command: session("pause-acks", client) },
+    one.acks_paused ? { says: "Resume its acks", key: "A", command: session("resume-acks", client) } : { says: "Pause its acks", key: "A", harm: true, command: session("pause-acks", client) },
     shares ? { says: `Unsubscribe from ${text}`, key: "U", command: { ...session("unsubscribe", client), topic: text } } : { says: `Subscribe to ${text}`, key: "U", command: { ...session("subscribe", client), topic: text } },
   ];
   return [{ title: client, items }];
@@ -70,10 +70,10 @@ export function saidMenu(flight) {
     {
       title: `${flight.what} of ${flight.borrower}${flight.stream ? ` about ${flight.stream}` : ""}, ${flight.from} → ${flight.to}`,
       items: [
-        { says: "Look inside", key: "L", look: { kind: "flight", flight }, words: "What it says, when it left, when it arrives." },
+        { says: "Inspect", key: "L", look: { kind: "flight", flight }, words: "Its content, when it was sent, and when it arrives." },
         { says: "Lose it", key: "X", harm: true, command: { do: "protocol.lose", ...next }, before_us },
         { says: "Delay it by 1 s", key: "D", command: { do: "protocol.delay", ...next, by: "1s" }, before_us },
-        { says: "Double it", key: "2", command: { do: "protocol.duplicate", ...next, by: "500ms" }, before_us },
+        { says: "Duplicate it", key: "2", command: { do: "protocol.duplicate", ...next, by: "500ms" }, before_us },
         { says: `Cut ${flight.from} → ${flight.to} under it`, key: "C", harm: true, command: { do: "link.cut", link: `${flight.from} -> ${flight.to}` } },
       ],
     },
@@ -102,8 +102,8 @@ export function groupBreakMenu(state, watched) {
         return { says: `${cut ? "Heal" : "Cut"} ${a} ↔ ${b}`, harm: !cut, command: { do: cut ? "link.heal" : "link.cut", link: `${a} <-> ${b}` } };
       }),
     },
-    { title: "on the wire", items: state.flights.slice(0, SAID_LISTED).map((flight) => ({ ...saidMenu(flight)[0].items[1], says: `Lose the ${flight.what} of ${flight.client}`, key: undefined })) },
-    { title: "anything", items: [{ says: "Close the generation", command: { do: "storage.close-generation" } }, { says: "Any command…", key: "A", act: "anyCommand" }] },
+    { title: "in flight", items: state.flights.slice(0, SAID_LISTED).map((flight) => ({ ...saidMenu(flight)[0].items[1], says: `Lose the ${flight.what} of ${flight.client}`, key: undefined })) },
+    { title: "more", items: [{ says: "Close the generation", command: { do: "storage.close-generation" } }, { says: "Any command…", key: "A", act: "anyCommand" }] },
   ];
 }
 

@@ -73,6 +73,6 @@ export function makePulsarView(tools) {
     forgetBranch: tiles.clear,
     failOver: failover.show,
     look: ({ marker }) => looks.showMarker(marker),
-    actsOfRow: (row) => (row.marker === undefined ? [] : [{ says: "Look inside the marker", act: () => looks.showMarker(row.marker) }]),
+    actsOfRow: (row) => (row.marker === undefined ? [] : [{ says: "Inspect the marker", act: () => looks.showMarker(row.marker) }]),
   };
 }

@@ -11,16 +11,16 @@ export function clusterMenu(state, watched, cluster) {
   const life = up
     ? [
         { says: "Crash now", key: "C", harm: true, command: { do: "cluster.crash", cluster } },
-        { says: "Lose it for good", harm: true, command: { do: "cluster.lose", cluster } },
+        { says: "Lose it permanently", harm: true, command: { do: "cluster.lose", cluster } },
       ]
     : [{ says: "Restart", key: "R", command: { do: "cluster.restart", cluster } }];
   const more = [];
   if (up && topic) more.push({ says: `Unload ${watched.topic}`, key: "U", command: { do: "topic.unload", cluster, topic: watched.topic } });
-  if (topic?.controller?.pending?.length) more.push({ says: "Finish the snapshot with the answers at hand (unsafe)", command: { do: "snapshot.finish-partial", cluster, topic: watched.topic } });
+  if (topic?.controller?.pending?.length) more.push({ says: "Complete the snapshot with the responses so far (unsafe)", command: { do: "snapshot.finish-partial", cluster, topic: watched.topic } });
   for (const [name, producer] of Object.entries(state.view.producers ?? {})) {
     if (producer.cluster !== cluster) continue;
     const paused = producer.state === "paused";
-    more.push({ says: paused ? `Let producer ${name} go on` : `Pause producer ${name}`, command: { do: paused ? "producer.resume" : "producer.pause", producer: name } });
+    more.push({ says: paused ? `Resume producer ${name}` : `Pause producer ${name}`, command: { do: paused ? "producer.resume" : "producer.pause", producer: name } });
     more.push({ says: `Publish with ${name}…`, form: { name: "producer.publish", preset: { producer: name } } });
   }
   const alone = watched.clusters.length < 2;
@@ -34,7 +34,7 @@ function subscriptionItems(watched, cluster, cursor, alone) {
   const preset = { subscription: watched.subscription, cluster };
   const items = [];
   if (cluster === watched.subject && watched.target !== null) items.push({ says: "Fail over…", key: "O", harm: true, act: "failOver" });
-  if (!alone) items.push({ says: cursor.replicated ? "Switch replication off" : "Switch replication on", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
+  if (!alone) items.push({ says: cursor.replicated ? "Disable replication" : "Enable replication", command: { do: "subscription.replicate", ...preset, enabled: !cursor.replicated } });
   items.push({ says: "Reset…", form: { name: "subscription.reset", preset } }, { says: "Skip messages…", form: { name: "subscription.skip", preset } });
   items.push({ says: "Clear the backlog", command: { do: "subscription.clear", ...preset } });
   return items;
@@ -48,35 +48,35 @@ export function consumerMenu(state, watched, cluster) {
     items: [
       { says: "Kill", key: "K", harm: true, command: { do: "client.kill", client: name } },
       { says: "Close cleanly", command: { do: "client.close", client: name } },
-      consumer.state === "paused" ? { says: "Let it go on", command: { do: "consumer.resume", consumer: name } } : { says: "Pause", key: "P", command: { do: "consumer.pause", consumer: name } },
+      consumer.state === "paused" ? { says: "Resume", command: { do: "consumer.resume", consumer: name } } : { says: "Pause", key: "P", command: { do: "consumer.pause", consumer: name } },
       { says: "Hold acknowledgements…", key: "H", form: { name: "consumer.hold", preset: { consumer: name, share: "100%" } } },
-      { says: "Acknowledge what is held", command: { do: "consumer.release", consumer: name } },
+      { says: "Ack held messages", command: { do: "consumer.release", consumer: name } },
       { says: "Slow down…", key: "S", form: { name: "consumer.slow", preset: { consumer: name } } },
     ],
   }));
   const idle = (state.welcome?.names?.consumers ?? []).filter((name) => !(name in consumers));
-  if (idle.length) groups.push({ title: "elsewhere or not started", items: idle.slice(0, 6).map((name) => ({ says: `Start ${name}`, command: { do: "consumer.start", consumer: name } })) });
+  if (idle.length) groups.push({ title: "not connected here", items: idle.slice(0, 6).map((name) => ({ says: `Start ${name}`, command: { do: "consumer.start", consumer: name } })) });
   return groups;
 }
 
 const WHAT = { message: "message", snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
-/** Things on the wire that the menu without a pointer lists. */
+/** Things in flight that the keyboard menu lists. */
 const FLIGHTS_LISTED = 6;
 
-/** @returns {{title: string, items: Item[]}[]} of a marker or message on the wire */
+/** @returns {{title: string, items: Item[]}[]} of a marker or message in flight */
 export function flightMenu(flight) {
   const title = flight.what === "message" ? `${flight.producer}/${flight.number}` : `${WHAT[flight.what]}, marker ${flight.number}`;
   const heading = `${title}, ${flight.from} → ${flight.to}`;
   if (flight.what === "message") {
     const cut = { do: "link.cut", link: `${flight.from} -> ${flight.to}` };
-    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} under it`, key: "X", harm: true, command: cut }, { says: `Kill ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
+    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} under it`, key: "X", harm: true, command: cut }, { says: `Crash ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
   }
   const fault = { cluster: flight.from, peer: flight.to, type: flight.what };
   return [
     {
       title: heading,
       items: [
-        { says: "Look inside", key: "L", look: { marker: flight.number }, words: "Its JSON as PIP-33 prints it, its bytes, where it has been." },
+        { says: "Inspect", key: "L", look: { marker: flight.number }, words: "Its JSON as in PIP-33, its bytes, and its path." },
         { says: "Drop it", key: "X", harm: true, command: { do: "marker.drop", ...fault }, before_us: flight.sent_us },
         { says: "Delay it by 500 ms", key: "D", command: { do: "marker.delay", ...fault, by: "500ms" }, before_us: flight.sent_us },
       ],
@@ -104,12 +104,12 @@ export function breakMenu(state, watched) {
       }),
     },
     {
-      title: "on the wire",
+      title: "in flight",
       items: state.flights
         .filter((flight) => flight.what !== "message" && flight.topic === watched.topic)
         .slice(0, FLIGHTS_LISTED)
         .map((flight) => ({ ...flightMenu(flight)[0].items[1], says: `Drop the ${WHAT[flight.what]} ${flight.from} → ${flight.to}`, key: undefined })),
     },
-    { title: "anything", items: [...over, { says: "Any command…", key: "A", act: "anyCommand" }] },
+    { title: "more", items: [...over, { says: "Any command…", key: "A", act: "anyCommand" }] },
   ];
 }
