@@ -70,7 +70,7 @@ def test_one_clock_steers_all_columns_and_they_count_up(opened):
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "If billing moved from blue to green now: 39, 29 or 10 duplicates."
     )
-    assert figures(page) == [f"{number} duplicates if it moved now" for number in (39, 29, 10)]
+    assert figures(page) == [f"{number} forecast duplicates" for number in (39, 29, 10)]
     seek(page, 8_000_000)
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "Since the move to green at 5.9 s: 58, 48 or 9 duplicates of billing."

@@ -30,7 +30,7 @@ export function makeColumn({ root }, column, { most, open }) {
       const now = standing(column, given.at_us);
       const twice = figureOf(now);
       setText(number, whole(twice));
-      setText(unit, now.moved ? "duplicates" : "duplicates if it moved now");
+      setText(unit, now.moved ? "duplicates" : "forecast duplicates");
       figure.className = `figure ${twice === 0 ? "" : now.moved ? "has" : "would"}`;
       const width = section.clientWidth;
       paintLanes(lanes, column, { ...given, width, most, clusters });

@@ -13,7 +13,7 @@ export function makeNumbers({ document, root }, columns) {
   const rows = [
     row("acknowledged", "", (now) => now.acknowledged),
     row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.told),
-    row("duplicates if it moved now", "", (now) => (now.moved ? null : now.untold)),
+    row("forecast duplicates of a move now", "", (now) => (now.moved ? null : now.untold)),
     row("duplicates", "harm", (now) => (now.moved ? now.twice : null)),
     ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
     row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
