@@ -34,6 +34,7 @@ READERS: dict[str, Callable[[str], str]] = {
 }
 """Where user-visible text is, and how it is read."""
 
+
 def files() -> list[tuple[str, Callable[[str], str]]]:
     return [
         (str(path.relative_to(ROOT)), reader)
