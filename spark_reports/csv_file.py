@@ -16,7 +16,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(path: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """A file with a line of column names and one line a row; what a row has not is left empty."""
+    """A file with a line of column names and one line a row; missing values are empty."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([safe_cell(name) for name in names])

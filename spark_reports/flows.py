@@ -1,4 +1,4 @@
-"""What piles up over time: bins of a run for Spark, and the curve of what came and has not left.
+"""Pending things over time: bins of a run for Spark, and the curve of what arrived and has not left.
 
 Rules: plain values in and out; a bin is numbered from the run's beginning, and holds (came, left).
 """

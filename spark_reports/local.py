@@ -1,8 +1,8 @@
 """Small frames held by the driver.
 
-Rules: they go in and come out as Arrow tables, which Spark plans as a local table of known size; a frame made
-from a list is an opaque RDD that takes ten times as long and cannot be sized, and a frame with its whole plan
-is planned again by every reader.
+Rules: they go in and come out as Arrow tables, which Spark plans as a local table of known size. A frame made
+from a list is an opaque RDD that takes ten times as long and has no known size. A frame that keeps its whole
+plan is planned again by every reader.
 """
 
 from __future__ import annotations

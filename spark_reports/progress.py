@@ -1,8 +1,8 @@
 """Progress of a report and its end before time: step n of m by name, tasks done of the running stage.
 
-Rules: a classic session is asked through its status tracker, a Connect session calls a progress handler while
-a query runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled` then ends
-the report between two steps.
+Rules: a classic session is polled through its status tracker, a Connect session calls a progress handler
+while a query runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled`
+then ends the report between two steps.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""What a report leaves in its folder: report.html, report.json, figures.csv, and the judged deliveries as
-Parquet.
+"""The files of a report: report.html, report.json, figures.csv, and the judged deliveries as Parquet.
 
 Rules: the small files are written whole by the driver; `deliveries.parquet` is written by Spark as one row a
 delivery, so it may be as large as the trace. On a cluster the folder must be one that the executors see.

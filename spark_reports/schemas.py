@@ -1,5 +1,4 @@
-"""Schemas, declared once: trace rows from the registry, and the small frames that say what a scenario
-configured.
+"""Schemas, declared once: trace rows from the registry, and small frames of a scenario's configuration.
 
 Rules: every integer is a long, every name a string; units are in the names. `run` numbers the traces of one
 job from 0.

@@ -1,8 +1,7 @@
-"""The Spark session of a report: found, warmed and checked for Java, on whatever master is asked for.
+"""The Spark session of a report: found, warmed and checked for Java, on the requested master.
 
-Rules: no session at import. A session that is already there is used as it is (a warm worker, spark-submit);
-one made here is small, quiet and in UTC. `SPARK_REMOTE` asks for Spark Connect, `SPARK_MASTER` or --master
-for a classic master.
+Rules: no session at import. An existing session is used as it is (a warm worker, spark-submit); one made here
+is small, quiet and in UTC. `SPARK_REMOTE` selects Spark Connect, `SPARK_MASTER` or --master a classic master.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def open_session(
     builder = SparkSession.builder.appName(name).config("spark.sql.session.timeZone", "UTC")
     if remote:
         return builder.remote(remote).getOrCreate()
-    # Under spark-submit the launcher has chosen the master already and says so in the environment.
+    # Under spark-submit the launcher has chosen the master already and sets it in the environment.
     chosen = (
         master or os.environ.get("SPARK_MASTER") or (None if "SPARK_ENV_LOADED" in os.environ else "local[*]")
     )

@@ -6,7 +6,7 @@
 import sys
 from pathlib import Path
 
-# A script's own folder comes first on the path, where this package's `html` would stand before Python's.
+# A script's own folder is first on the path, so this package's `html` would shadow Python's.
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != Path(__file__).resolve().parent]
 
 from spark_reports.cli import main  # noqa: E402

@@ -1,8 +1,8 @@
 """What would have helped, in a report: every variant of the run (`simulator.what_if`), run here and compared.
 
-Rules: in the driver, in slices between which the wish to cancel is checked; only runs up to `ROWS_MOST` rows,
-since every variant is a whole run. The unchanged run must give the trace's digest, which makes the others
-comparable.
+Rules: it runs in the driver, in slices between which cancellation is checked, and only for runs up to
+`ROWS_MOST` rows, since every variant is a whole run. The unchanged run must have the trace's digest, which
+makes the others comparable.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ SLICE_EVENTS = 20_000
 
 
 def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """({"same_bytes", "note", "columns", "variants": as `simulator.what_if.beside` gives them}, the cases
-    of the run as it was); a note that says why where nothing is compared.
+    """({"same_bytes", "note", "columns", "variants"}, the cases of the run as it was).
+
+    Columns and variants are those of `simulator.what_if.beside`. The note says why nothing is compared.
 
     `go_on` is called between slices and raises to stop.
     """

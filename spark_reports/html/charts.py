@@ -44,7 +44,7 @@ def region_colour(cluster: str | None, clusters: list[str]) -> str:
 
 
 def hues_of(clusters: list[str]) -> list[int]:
-    """The hue of each region number: the number itself, but a name that speaks of a colour gets that one."""
+    """The hue of each region number: the number itself, or the colour that the region's name contains."""
     wanted = [_hue_in(cluster) for cluster in [*clusters[:ORIGINS], *[""] * (ORIGINS - len(clusters))]]
     claimed = [
         hue if hue is not None and wanted.index(hue) == number else None for number, hue in enumerate(wanted)

@@ -16,7 +16,7 @@ def message(
 ) -> dict[str, Any]:
     """One message for `messages`.
 
-    `told` has producer, sequence_id, seq (of the duplicate) and perhaps key; `clause` words a row.
+    `told` is the message: producer, sequence_id, seq (of the duplicate), optional key. `clause` words a row.
     """
     key = told.get("key")
     return {
@@ -28,7 +28,7 @@ def message(
 
 
 def messages(says: str, chosen: list[dict[str, Any]]) -> Markup:
-    """The section; "" without any message. `says` is plain."""
+    """The section; "" without any message. `says` is plain text."""
     return render("html/templates/messages.html", says=says, messages=chosen) if chosen else Markup("")
 
 

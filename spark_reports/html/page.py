@@ -1,7 +1,7 @@
 """The report page: one self-contained HTML text from the report's plain values.
 
-Rules: every value is escaped; styles, Plotly and the figures are inlined, so the page opens offline and asks
-for nothing; without scripts all text and tables are still there.
+Rules: every value is escaped. Styles, Plotly and the figures are inlined, so the page opens offline and makes
+no request. Without scripts all text and tables are still there.
 """
 
 from __future__ import annotations

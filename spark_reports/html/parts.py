@@ -15,7 +15,7 @@ NOTHING = Markup("")
 
 
 def section(title: str, says: str, body: Markup = NOTHING) -> Markup:
-    """A heading, a sentence and what stands below."""
+    """A heading, a sentence and the content below."""
     return render("html/templates/section.html", title=title, says=says, body=body)
 
 
@@ -26,10 +26,9 @@ def table(
     words: int = 1,
     kind: str = "",
 ) -> Markup:
-    """A table in a frame of its own, which scrolls where the table is wide.
+    """A table in its own frame, which scrolls where the table is wide.
 
-    `classes` mark rows; the first `words` columns are words and begin at the left; `kind` is a class of the
-    whole.
+    `classes` mark rows. The first `words` columns are text and left-aligned. `kind` is a class of the table.
     """
     marked = list(zip(classes or [""] * len(rows), rows, strict=True))
     return render("html/templates/table.html", head=head, rows=marked, words=words, kind=kind)

@@ -8,7 +8,7 @@ from spark_reports.html.charts import region_colour, region_number
 from spark_reports.html.templates import render
 
 SQUARES_MOST = 400
-"""Squares drawn for one cause: beyond it one square stands for several messages, and the text says so."""
+"""Squares drawn for one cause: beyond it one square is several messages, and the text says so."""
 
 CELLS = (
     "M{x} {y}h17v20h-17z",

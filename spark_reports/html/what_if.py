@@ -1,8 +1,8 @@
-"""“What would have helped”: the run and its changed reruns as a table, in the order in which the lab's
-page shows them.
+"""“What would have helped”: the run and its changed reruns as a table, in the order of the lab's page.
 
-Rules: what happened comes first, then what helped most, then what made no difference, then what assumes a
-plan that there was not; figures, words and order come ready (`simulator.what_if`).
+Rules: the run itself comes first, then the changes that helped, most helpful first, then those without
+effect, then those that assume a plan that did not exist. Figures, texts and order come from
+`simulator.what_if`.
 """
 
 from __future__ import annotations

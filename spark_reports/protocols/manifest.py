@@ -1,4 +1,4 @@
-"""What a protocol declares to the report: how its runs are counted, and what the page and downloads say.
+"""What a protocol declares to the report: how its runs are counted, and the texts of page and downloads.
 
 Rules: each protocol has one `MANIFEST` in `spark_reports/protocols/<name>/manifest.py`, listed in
 `spark_reports/protocols/table.py`. Every other module takes the manifest of a run's protocol and names no

@@ -1,6 +1,6 @@
-"""The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md: frames
-made in order, figures as plain values.
+"""The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md.
 
+Frames are made in order, figures are plain values.
 Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
 the control plane (a stream, a lease, a hand-over a row) are made local once, so that later plans are short;
 frames of one row a message stay in Spark.
@@ -28,7 +28,7 @@ OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
 class GroupCounting(Steps):
     """One counting over the rows of any number of runs; `scenarios` by run.
 
-    Call the steps in the order in which they stand here.
+    Call the steps in the order in which they are defined.
     """
 
     def __init__(self, spark: SparkSession, rows: DataFrame, scenarios: dict[int, Any]) -> None:
@@ -38,7 +38,7 @@ class GroupCounting(Steps):
     # --- steps
 
     def find_streams(self) -> None:
-        """Groups, their streams, and who read them when."""
+        """Groups, their streams, and the readers of each stream over time."""
         self.control = self.keep(control_rows(self.rows))
         declared = self.local(leases.declared(self.control))
         self.filters = {(row.run, row.group): filter_of(row.asked) for row in declared.collect()}

@@ -71,7 +71,7 @@ def _cause(row: Any) -> dict[str, Any]:
 
 
 def add_readers(spark: SparkSession, told: Told, counting: GroupCounting) -> None:
-    """Who read which stream when, two at once, and how many each had over time."""
+    """The readers of each stream over time, spans with two readers, and streams per session over time."""
     chosen = {
         (run["run"], group["name"]): _streams(counting, run["run"], group["name"]) for run, group in told
     }
@@ -108,15 +108,13 @@ def add_readers(spark: SparkSession, told: Told, counting: GroupCounting) -> Non
 
 
 def leases_us(settings: dict[str, Any]) -> dict[str, int]:
-    """How long a leader waits for a reader's ping, and how long a reader without an answer from its
-    leader goes on.
-    """
+    """How long a leader waits for a reader's ping, and how long a reader reads on without an answer."""
     leader, interval, timeout = (settings.get(name, SETTINGS[name].default) for name in LEASES)
     return {"leader": leader, "reader": interval + timeout}
 
 
 def _streams(counting: GroupCounting, run: int, name: str) -> list[Any]:
-    """The streams told: the longest troubled, then the most often handed over."""
+    """The streams described in full: the longest troubled, then the most often handed over."""
     mine = [row for row in counting.stream_figures if (row.run, row.group) == (run, name)]
     return sorted(mine, key=lambda row: (-(row.unowned_us + row.two_readers_us), -row.handovers, row.stream))[
         :STREAMS_MOST

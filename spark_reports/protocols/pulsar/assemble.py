@@ -146,9 +146,7 @@ def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
 
 
 def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
-    """The messages whose stories are told, (run, producer, sequence_id), and the single rows that examples
-    rest on, (run, seq).
-    """
+    """The messages with a story, (run, producer, sequence_id), and the rows of examples, (run, seq)."""
     messages, seqs = set(), set()
     for run, failover in told:
         for entry in failover["worst_keys"][:STORIES_MOST]:

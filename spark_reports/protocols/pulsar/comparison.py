@@ -24,9 +24,7 @@ FOLDER = "strategies"
 
 
 def wanted(inputs: list[TraceInput], scenarios: list[Any], asked: bool) -> bool:
-    """Whether the report compares: one trace, short enough, whose scenario has a comparison of its own or
-    whose reader asks for one.
-    """
+    """Whether the report compares: one short trace with a comparison in its scenario or on request."""
     return len(inputs) == 1 and inputs[0].meta["rows"] <= ROWS_MOST and (asked or bool(scenarios[0].compare))
 
 

@@ -1,6 +1,6 @@
-"""The counting of failovers in Spark, by the definitions that docs/reports.md repeats: frames made in
-order, figures as plain values.
+"""The counting of failovers in Spark, by the definitions that docs/reports.md repeats.
 
+Frames are made in order, figures are plain values.
 Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
 one row a failover or party are made local once, so that later plans are short; frames of one row a message
 stay in Spark and are kept on disk when memory is short.
@@ -46,7 +46,7 @@ PLAIN = (
 class Counting(Steps):
     """One counting over the rows of any number of runs, of at most `longest_run` rows each.
 
-    Call the steps in the order in which they stand here.
+    Call the steps in the order in which they are defined.
     """
 
     def __init__(self, spark: SparkSession, rows: DataFrame, facts: Facts, longest_run: int) -> None:
@@ -124,7 +124,7 @@ class Counting(Steps):
     def settle_messages(self) -> None:
         """What became of every message."""
         unsettled = self.keep(fates.unsettled(self.rows, self.scopes))
-        # once it is made its size is known, and the next step needs no shuffle of all rows to meet a few
+        # its size is known once it is made, and the next step joins a few rows without a shuffle of all
         unsettled.count()
         of_failovers = self.keep(
             fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)), unsettled)
@@ -146,7 +146,7 @@ class Counting(Steps):
             )
         )
         held = self.keep(draining.held(self.rows, stretches, self.local(fates.lost_clusters(self.control))))
-        held.count()  # its size is known then, and it is broadcast to the acknowledgements where it is small
+        held.count()  # its size is then known, and a small frame is broadcast to the acknowledgements
         taken = draining.taken(
             self.rows, held, stretches, forgotten, self.local(sync.limits(self.rows, forgotten))
         )

@@ -1,8 +1,7 @@
-"""`creation` of a report's run: its replicators' starts, what waited, and what was created or refused;
-plain values for `report.json`.
+"""`creation` of a report's run, for `report.json`: replicators' starts, waiting messages, created topics.
 
-Rules: only small rows come to the driver: one a replicator, bin and refusal told. A run whose replicators all
-began at once and that created nothing has no such part (None).
+Rules: only small rows come to the driver: one a replicator, bin and reported refusal. A run whose replicators
+all started at once and that created nothing has no such part (None).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ ENDS = {
     "replicator.stopped": "connected, but stopped",
     "replicator.removed": "taken off the list",
 }
-"""What a replicator is at the end, by its last row; else it is `NOT_CONNECTED`."""
+"""The state of a replicator at the end, by its last row; otherwise it is `NOT_CONNECTED`."""
 NOT_CONNECTED, DOWN = "not connected", "down with its region"
 
 

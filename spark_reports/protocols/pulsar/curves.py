@@ -38,10 +38,8 @@ def ledger_starts(log_rows: list[Any]) -> dict[tuple[str, str], dict[int, int]]:
 
 
 def ordinal(place: int, starts: dict[int, int]) -> int:
-    """How many entries lie at or below a place; beyond every ledger with entries it is a number past the
-    log's end.
-    """
-    ledger, entries = divmod(place + 1, LEDGER_STEP)  # entry -1 stands for none of its ledger
+    """How many entries are at or below a place; past the last ledger, a number past the log's end."""
+    ledger, entries = divmod(place + 1, LEDGER_STEP)  # entry -1 is before the first of its ledger
     if ledger in starts:
         return starts[ledger] + entries
     later = [start for number, start in starts.items() if number > ledger]

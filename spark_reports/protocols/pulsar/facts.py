@@ -1,6 +1,6 @@
 """What a scenario configured, as small frames: replication lists, latencies, each subscription's topic.
 
-Rules: the trace decides what happened; only what rows do not say comes from here, through the simulator's
+Rules: the trace decides what happened; only what rows do not contain comes from here, through the simulator's
 front door.
 """
 
@@ -20,8 +20,9 @@ from spark_reports.read import TraceInput
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The frames of schemas RUNS, SITES, LINKS and SUBSCRIPTIONS, and by run the family, which decides the
-    causes that are told.
+    """The frames of schemas RUNS, SITES, LINKS and SUBSCRIPTIONS, and the family by run.
+
+    The family decides which causes the report names.
     """
 
     runs: DataFrame

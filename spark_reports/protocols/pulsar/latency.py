@@ -1,10 +1,8 @@
-"""`latency` of a report's run: its declared brokers and the latency of their readers; plain values for
-`report.json`.
+"""`latency` of a report's run, for `report.json`: its declared brokers and the latency of their readers.
 
 Rules: only one row a broker and reader comes to the driver. A run without declared brokers has no such part
-(None). Rows of audiences
-belong here alone: an audience's name stands for many subscriptions, so what counts by subscription reads
-`without_audiences`.
+(None). Rows of audiences are used only here: an audience's name represents many subscriptions, so transforms
+that count by subscription read `without_audiences`.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from spark_reports.protocols.pulsar.transforms import latency
 
 
 def without_audiences(rows: DataFrame, scenarios: dict[int, Any]) -> DataFrame:
-    """The rows that are of no audience; `scenarios` by run."""
+    """The rows that do not belong to an audience; `scenarios` by run."""
     named = [(run, sorted(scenario.audiences)) for run, scenario in scenarios.items() if scenario.audiences]
     if not named:
         return rows

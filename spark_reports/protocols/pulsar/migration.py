@@ -1,8 +1,7 @@
-"""`migrations` of a report's run: each tenant's move with its steps, what crossed the link, when clients
-came; plain values for `report.json`.
+"""`migrations` of a report's run, for `report.json`: steps, traffic and client moves of each tenant.
 
-Rules: only small rows come to the driver: one a step's change, cluster and client. A run in which no tenant
-moves has an empty list.
+Rules: only small rows come to the driver: one a step's change, cluster and client. A run without a migration
+has an empty list.
 """
 
 from __future__ import annotations

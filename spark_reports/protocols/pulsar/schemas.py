@@ -1,4 +1,4 @@
-"""Schemas of the small frames about Pulsar: what a scenario configured, and what is asked for.
+"""Schemas of the small frames about Pulsar: what a scenario configured, and what is looked up.
 
 Rules: as `spark_reports.schemas`.
 """
@@ -49,9 +49,7 @@ SUBSCRIPTIONS = StructType(
         StructField("tenant", StringType(), False),
     ]
 )
-"""A subscription, its topic and tenant, as the scenario names them, and whether clusters tell each other
-its acknowledgements.
-"""
+"""A subscription, its topic and tenant by the scenario's names, and whether clusters sync its acks."""
 
 MESSAGES = StructType(
     [

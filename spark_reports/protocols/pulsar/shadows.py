@@ -1,9 +1,7 @@
-"""`shadows` of a report's run: what each shadow topic saw and how late, what it saved, what its
-subscriptions lost; plain values for `report.json`.
+"""`shadows` of a report's run, for `report.json`: delay, saved bytes and losses of each shadow topic.
 
 Rules: one small row a shadow, bin and subscription comes to the driver. A run without shadow topics has no
-such part (None). Where reads were
-served is not in the rows: the lab's page and `simulate --json` say it.
+such part (None). Where reads were served is not in the rows: the lab's page and `simulate --json` show it.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
 
 
 def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """Every group, a line each; nothing when the page is about one alone."""
+    """Every group, a line each; "" when the page is about a single one."""
     pairs = _pairs(runs)
     return [] if alone and pairs else [_overview(pairs)]
 

@@ -67,8 +67,9 @@ def deciding(duplicates: DataFrame) -> DataFrame:
 
 
 def known(rows: DataFrame, deciding: DataFrame) -> DataFrame:
-    """What was known of their streams before each decision: LEASE, decided_seq, leader, type, seq, client,
-    who (leader), position.
+    """Progress recorded before each decision: LEASE, decided_seq, leader, type, seq, client, who, position.
+
+    `who` is the leader.
     """
     steps = of_group(rows, "progress.told", "progress.saved", "progress.persisted", "stream.found")
     said = steps.select(*STREAM, "type", "seq", "client", F.col("count").alias("who"), "position")
@@ -89,8 +90,9 @@ def furthest(known: DataFrame) -> DataFrame:
 
 
 def after_acknowledgement(duplicates: DataFrame, known: DataFrame) -> DataFrame:
-    """run, seq of a duplicate, told and saved: the furthest position that its acknowledging session told,
-    and that a leader took, between A and G.
+    """run, seq of a duplicate, told and saved, between A and G.
+
+    `told` is the furthest position that its acknowledging session reported, `saved` that a leader took.
     """
     asked = duplicates.filter(F.col("ack_seq") < F.col("decided_seq"))
     parties = asked.select(*PARTY).distinct()
@@ -121,8 +123,9 @@ def after_acknowledgement(duplicates: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def rewinds(known: DataFrame) -> DataFrame:
-    """Where a leader took a position below one that was known: LEASE, low, high: messages from low to high
-    (excluded) were passed, and not passed after.
+    """Where a leader took a position below an earlier one: LEASE, low, high.
+
+    Messages from low to high (excluded) were passed before, and not after.
     """
     kept = known.filter(F.col("type") != "progress.told")
     before = F.max("position").over(
@@ -190,12 +193,11 @@ _TURNS = (
     "borrower.dropped",
     "group.destroyed",
 )
-"""What may stand between an acknowledgement and the same message's next delivery."""
+"""Types of rows that may be between an acknowledgement and the same message's next delivery."""
 
 
 def stories(rows: DataFrame, told: DataFrame) -> DataFrame:
-    """Rows of single messages, and what happened to their group and readers meanwhile: `number` of `told`,
-    and the row's columns.
+    """Rows of single messages, their group and readers: `number` of `told`, and the row's columns.
 
     `told`: run, number, of_group, of_producer, of_sequence_id, from_seq (the acknowledgement), to_seq (the
     delivery), reader, other, decided_seq.

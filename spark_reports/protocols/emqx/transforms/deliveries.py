@@ -19,9 +19,10 @@ _STORED, _DELIVERED, _ACKNOWLEDGED = "message.stored", "message.delivered", "mes
 
 
 def histories(rows: DataFrame, streams: DataFrame) -> DataFrame:
-    """What was stored, delivered and acknowledged of each group's messages: PLACE, producer, sequence_id,
-    type, seq, at_us, client, node, generation, chunk_seq; of what was stored also whether it is the
-    group's (kept) and that of its latest life (current).
+    """Rows of each group's messages stored, delivered and acknowledged.
+
+    Columns: PLACE, producer, sequence_id, type, seq, at_us, client, node, generation, chunk_seq. Stored rows
+    also have kept (it belongs to the group) and current (to the group's latest life).
     """
     told = rows.filter(is_type(_STORED, _DELIVERED, _ACKNOWLEDGED)).select(
         "run",

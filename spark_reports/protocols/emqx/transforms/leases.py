@@ -130,9 +130,9 @@ def leases(control: DataFrame) -> DataFrame:
 
 
 def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFrame:
-    """Each stream that storage has, as its group had it: STREAM, found_us (null: never), done_us, position
-    (as the latest leader knows it), run_end_us.
+    """Each stream of a group: STREAM, found_us (null: never), done_us, position, run_end_us.
 
+    `position` is the one in the latest leader's memory.
     `known`: STREAM of `streams`; `run_ends`: run, run_end_us.
     """
     rows = of_group(control, "stream.found", "progress.loaded", "progress.saved")

@@ -1,6 +1,4 @@
-"""“Under three strategies”: the same run with other ways to replicate acks, one column each; figures come
-ready from Spark.
-"""
+"""“Under three strategies”: the run with other ways to replicate acks, one column each, counted by Spark."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ STILL = ("does not start", "connected, but stopped", NOT_CONNECTED)
 
 
 def sentence(run: dict[str, Any]) -> Markup | None:
-    """The sentence about a run without a failover that is about replicators; None otherwise."""
+    """The sentence for a run without a failover that is about replicators; None otherwise."""
     told = run.get("creation")
     if told is None:
         return None

@@ -32,7 +32,7 @@ def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
 
 
 def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """Every failover and every run without one, a line each; nothing when the page is about one subject."""
+    """Every failover and every run without one, a line each; "" when the page is about one subject."""
     return [] if alone else [html for html in (_overview(_pairs(runs)), quiet_runs.overview(runs)) if html]
 
 

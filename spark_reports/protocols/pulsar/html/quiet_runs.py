@@ -1,7 +1,7 @@
 """Runs without a failover: each has a sentence about its main result, and its tables; a job over several
 lists them first.
 
-Rules: the sentence is the first that a system of the run gives; a run about none of them states the cost of
+Rules: the sentence is the first that a system of the run returns. If none does, it states the cost of
 markers.
 """
 
@@ -36,9 +36,7 @@ def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
 
 
 def overview(runs: list[dict[str, Any]]) -> Markup:
-    """One line each, and the headline where none of them has a failover; "" without such
-    runs.
-    """
+    """One line each, and the headline where none of them has a failover; "" without such runs."""
     told = quiet(runs)
     if not told:
         return NOTHING

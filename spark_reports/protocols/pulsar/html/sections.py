@@ -1,7 +1,6 @@
 """The parts of a failover's report: each a heading, a sentence, and a table or a row of squares.
 
-Rules: a section without anything to say is left out; numbers come ready from the report's values, nothing is
-counted here.
+Rules: an empty section is left out. Numbers come from the report's values, nothing is counted here.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ def forecast(failover: dict[str, Any]) -> Markup:
 
 
 def snapshots(failover: dict[str, Any]) -> Markup:
-    """The last ones that the source asked for before the move."""
+    """The last snapshots that the source requested before the failover."""
     told = failover.get("snapshots") or []
     if not told:
         return section(

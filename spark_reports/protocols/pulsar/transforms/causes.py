@@ -42,7 +42,7 @@ def causes_of(family: str) -> tuple[str, ...]:
 
 
 def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
-    """The duplicates, with what their causes are decided by; ended_seq is the end of X's part."""
+    """The duplicates with the columns that decide their causes; ended_seq is the end of X's part."""
     at_end = F.broadcast(ends.select(*FAILOVER, "topic", F.col("cluster").alias("ack_cluster"), "ended_seq"))
     return (
         judged.filter(F.col("verdict") == "duplicate")
@@ -179,8 +179,7 @@ def went_back(duplicates: DataFrame, backward_steps: DataFrame) -> DataFrame:
 def explained(
     duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, said: DataFrame, parties: DataFrame
 ) -> DataFrame:
-    """Each duplicate with `cause`, and `evidence_seq`, the row (beside delivery and acknowledgement) that
-    the cause rests on.
+    """Each duplicate with `cause` and `evidence_seq`: the deciding row beside delivery and acknowledgement.
 
     `said` is of `transforms.sync`; `parties` holds every threshold of `transforms.parties` and what
     `sync.told` adds.

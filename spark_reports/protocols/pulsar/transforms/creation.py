@@ -1,8 +1,7 @@
-"""How replicators began and what was created: each replicator's starts and refusals, messages that waited,
-topics, policies, schemas.
+"""Replicators' starts and refusals, messages that waited, and created topics, policies and schemas.
 
-Rules: a replicator is one log of one cluster towards one other; what it is at the end is its last row. A
-message waits when it was stored in the cluster since the replicator's cursor opened and is in no log of the
+Rules: a replicator is one log of one cluster towards one other; its state at the end is its last row. A
+message waits if it was stored in the cluster since the replicator's cursor opened and is in no log of the
 same name at the peer.
 """
 
@@ -27,7 +26,7 @@ HAPPENED = (
     "schema.deleted",
     "command.refused",
 )
-"""Rows that say what came into being, changed, or was refused."""
+"""Types of rows about what was created, changed or refused."""
 
 
 def starts(control: DataFrame) -> DataFrame:
@@ -83,11 +82,10 @@ def happened(control: DataFrame) -> DataFrame:
 
 
 def waiting(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
-    """Of replicators that were ever refused (`troubled`: run, cluster, peer, topic, base, created_seq):
-    messages that came and left, by bin.
+    """Messages that came and left, by bin, of replicators that were ever refused.
 
-    `bins`: run, bin_us. Gives run, cluster, peer, base, bin, came, left; what waits at the end of a bin is
-    the sum of both up to it.
+    `troubled`: run, cluster, peer, topic, base, created_seq. `bins`: run, bin_us. Returns run, cluster, peer,
+    base, bin, came, left; the messages waiting at the end of a bin are the sum of both up to it.
     """
     stored = rows.filter(is_type("message.stored")).select(
         "run",
@@ -118,12 +116,11 @@ def waiting(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
 
 
 def delays(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
-    """The age of each log's oldest pending send at the end of each bin: run, cluster, peer, base, bin,
-    delay_us; without a row it is 0.
+    """The age of each log's oldest pending send at the end of each bin; without a row it is 0.
 
-    Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not arrived when
-    it breaks is pending no more, nor is a message that its schema held back until then. `bins`: run, bin_us,
-    until_us.
+    Columns: run, cluster, peer, base, bin, delay_us. A connection keeps the order, so the n-th message sent
+    is the n-th to arrive. When it breaks, what has not arrived is no longer pending, nor is a message that
+    its schema held back until then. `bins`: run, bin_us, until_us.
     """
     pending = _pending(rows, troubled).join(F.broadcast(bins), "run", "inner")
     last = F.floor(F.col("until_us") / F.col("bin_us")) + 1

@@ -1,6 +1,6 @@
 """Mark-deletes over time: every row that set one, its value at an instant, and where one went back.
 
-Rules: a deleted subscription stands at `ABSENT`, below every position; before its first row a cursor does not
+Rules: a deleted subscription is at `ABSENT`, below every position; before its first row a cursor does not
 exist.
 """
 
@@ -29,10 +29,10 @@ def marks(rows: DataFrame) -> DataFrame:
 
 
 def mark_at(marks: DataFrame, moments: DataFrame, keys: list[str], upto: str, name: str) -> DataFrame:
-    """`moments` (small; has cluster, topic, subscription, `upto`) with `name`, the mark in force, and
-    `name`_seq, the row that set it.
+    """`moments` with `name`, the mark in force, and `name`_seq, the row that set it.
 
-    `keys` identify a moment. Both are null where the cursor had no row by then.
+    `moments` is small and has cluster, topic, subscription and `upto`; `keys` identify a moment. Both new
+    columns are null where the cursor had no row by then.
     """
     before = marks.join(
         F.broadcast(moments.select(*dict.fromkeys([*keys, *CURSOR, upto]))), list(CURSOR), "inner"

@@ -1,11 +1,10 @@
-"""The dedup window: how many recent ids, and what span, an idempotent consumer must remember so that no
-duplicate gets through.
+"""The dedup window: how many recent ids, and what span, an idempotent consumer must keep.
 
-Rules: an id is remembered when it is acknowledged, wherever; again makes it recent again. So the ids that
-count between a duplicate's acknowledgement and its delivery are the acknowledgements in between less those
-repeated in between. Both are
-counted by blocks of seq: no task sorts a whole trace, only blocks that hold a duplicate's end are looked
-into, and no join meets every pair of an acknowledgement and its repeat with every duplicate.
+Rules: an id is stored when it is acknowledged in any cluster; a repeated acknowledgement makes it recent
+again. So the ids that count between a duplicate's acknowledgement and its delivery are the acknowledgements
+in between minus those repeated in between. Both are counted by blocks of seq: no task sorts a whole trace,
+only blocks that contain a duplicate's end are searched, and no join compares every repeated acknowledgement
+with every duplicate.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Every delivery to an application, judged: first, duplicate, redelivery, extra, or a repeat outside any
-window.
+"""The verdict on every delivery: first, duplicate, redelivery, extra, or a repeat outside any window.
 
 Rules: what happened before a delivery is what has a smaller seq. A delivery belongs to a failover when it is
 at the target inside the window; each message is judged once, at its first delivery there. Duplicate:
@@ -40,9 +39,9 @@ _JUDGED = (
 
 
 def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Deliveries, and acknowledgements of what was acknowledged before (verdict "acknowledged"), each with
-    the latest acknowledgement before it.
+    """Deliveries and repeated acknowledgements, each with the latest acknowledgement before it.
 
+    A repeated acknowledgement has the verdict "acknowledged".
     Columns `_JUDGED`; `failover_seq` is null outside a window; verdict: first, duplicate, redelivery, extra,
     plain, repeated.
     """
@@ -106,7 +105,7 @@ def _placed(rows: DataFrame, failovers: DataFrame) -> DataFrame:
 
 
 def _before(is_delivery: Column) -> dict[str, Column]:
-    """What came before a row, of its message and subscription.
+    """Columns about the earlier rows of the same message and subscription.
 
     Windows of a subscription never overlap, so the newest failover before tells whether this is the first in
     its own.

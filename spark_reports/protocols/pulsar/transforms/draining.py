@@ -1,7 +1,6 @@
-"""When the backlog of a failover was drained: the target's cursor covered every message that the target's
-log held at the failover.
+"""When the target's cursor covered every message that the target's log held at the failover.
 
-Rules: a window is cut into stretches at each row with which the target's cursor forgets acknowledgements or
+Rules: a window is cut into stretches at each row with which the target's cursor loses acknowledgements or
 goes back; within one, coverage only grows. A message that is removed while it is not covered never will be.
 The first instant at which all partitions are covered together counts.
 """

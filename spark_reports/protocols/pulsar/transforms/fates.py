@@ -1,10 +1,9 @@
-"""Each message of a failover: not replicated (stranded), lost and why, expired or skipped, and when the
-target's cursor had covered it.
+"""Each message of a failover: not replicated, lost and why, expired or skipped, and when it was covered.
 
-Rules: stranded is judged at the failover, lost at the end of the window. Owed to a subscription is what was
-not yet there when a consumer or a person opened its cursor in some cluster; an Update that opens one promises
-nothing. Of several
-copies in the target the highest decides: it is the last to be covered or removed.
+Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. A subscription
+should receive every message stored after a consumer or a person opened its cursor in some cluster; a cursor
+opened by an Update does not count. Of several copies in the target the highest decides: it is the last to be
+covered or removed.
 """
 
 from __future__ import annotations
@@ -54,15 +53,14 @@ def scopes(failovers: DataFrame, failover_topics: DataFrame, ends: DataFrame) ->
 
 
 TOLD = ("update", "acknowledgement-sync", "migration")
-"""Reasons for which a cursor is opened by what another cluster said: it promises nothing of its own."""
+"""Reasons for which another cluster's state opens a cursor here; such a cursor does not count."""
 
 
 def opened(marks: DataFrame, scopes: DataFrame) -> DataFrame:
-    """Where consumers or operators opened the subscription's cursors by the window's end: FAILOVER, topic,
-    cluster, opened_mark, opened_bit.
+    """The subscription's cursors that consumers or operators opened by the window's end.
 
-    Each such cluster has a bit of its own within its failover and topic, so that sets of clusters are
-    integers.
+    Columns: FAILOVER, topic, cluster, opened_mark, opened_bit. Each such cluster has its own bit within its
+    failover and topic, so that sets of clusters are integers.
     """
     created = marks.filter((F.col("type") == "subscription.created") & ~F.col("reason").isin(*TOLD))
     met = created.join(

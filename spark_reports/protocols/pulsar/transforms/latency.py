@@ -1,4 +1,4 @@
-"""What declared brokers did and how long messages waited for it: from the rows that tell what left a broker.
+"""The dispatch of declared brokers and its latency, from the rows about messages that left a broker.
 
 Rules: latency is from publishing to leaving the broker, one a message and reader, repeats included; an
 audience is one reader. Percentiles are by nearest rank, so they are latencies that occurred. A broker's

@@ -1,5 +1,4 @@
-"""Tenant migrations: each migration's rows, messages and ack state sent each way, and when clients left and
-came.
+"""Tenant migrations: rows, messages and ack state sent each way, and when clients moved.
 
 Rules: a migration begins with `migration.started` and ends with the tenant's next one, else with the trace;
 what belongs to it is of the tenant's topics, between the two.

@@ -1,4 +1,4 @@
-"""What is known of X at X's end: thresholds that decide the causes of duplicates.
+"""Thresholds about cluster X at X's end, which decide the causes of duplicates.
 
 Rules: a party is one failover, one topic (partition) and one cluster X in which a duplicate was last
 acknowledged. Places in a log only grow, so "some Update, snapshot or attempt covers p" is "p is at or below
@@ -91,7 +91,7 @@ def remotes(rows: DataFrame, parties: DataFrame, sites: DataFrame) -> DataFrame:
 def replication(
     rows: DataFrame, parties: DataFrame, sites: DataFrame, remotes: DataFrame, links: DataFrame
 ) -> DataFrame:
-    """Could X tell the target: PARTY, replicated, reach_us (X to target), nominal_us (a whole snapshot)."""
+    """Whether X could update the target: PARTY, replicated, reach_us (X to target), nominal_us (snapshot)."""
     flags = (
         _of_x(
             rows,
@@ -252,7 +252,7 @@ def attempts(rows: DataFrame, control: DataFrame, parties: DataFrame, replicatio
     """The latest snapshot attempt of X that would have been usable in its nominal time: PARTY, attempt_us,
     attempt_seq.
 
-    An attempt is a first round asked for that did not finish in nominal time, or a tick refused by rule 2 or
+    An attempt is a requested first round that did not finish in nominal time, or a tick refused by rule 2 or
     4. Usable: nominally complete by X's end, before anything was appended to X's log past X's mark-delete.
     """
     entries = _of_x(

@@ -80,9 +80,7 @@ def snapshot_totals(snapshots: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame, most: int) -> DataFrame:
-    """The last `most` snapshots that the source asked for before each failover, with what the subscription
-    and the target made of them.
-    """
+    """The last `most` snapshots requested by the source before each failover, and their later use."""
     windows = failovers.select(
         *FAILOVER, "failover_us", "subscription", F.col("source").alias("cluster"), "target"
     )

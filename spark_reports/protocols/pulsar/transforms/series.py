@@ -1,7 +1,7 @@
-"""What a report draws over time: deliveries around a failover, positions, and how far the target lags behind.
+"""A report's curves over time: deliveries around a failover, positions, and the target's lag.
 
 Rules: time is cut into bins in Spark, so a series has at most `SAMPLES` points however long the run; a sample
-stands for the end of its bin. `clock` frames say for each run its bin's width.
+is the value at the end of its bin. `clock` frames have the width of a bin for each run.
 """
 
 from __future__ import annotations
@@ -74,14 +74,12 @@ def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
 
 
 def coverage(rows: DataFrame, targets: DataFrame, steps: DataFrame) -> DataFrame:
-    """Messages in the target's log by when they were stored, known there and acknowledged, and covered by
-    its mark-delete.
+    """Messages in the target's log by when they were stored, acknowledged, and covered by its mark-delete.
 
     `targets`: run, of_failover, topic, subscription, cluster (the target), bin_us. `steps`: run, of_failover,
-    topic, low, high,
-    covered_bin: the places above `low` up to `high` are first covered in that bin (the number of bins:
-    never). Gives failover_seq, stored_bin, risky_bin (stored and acknowledged; null: never), covered_bin,
-    messages, oldest_us. What a curve is drawn from has one row a combination, not a message.
+    topic, low, high, covered_bin: the places above `low` up to `high` are first covered in that bin (the
+    number of bins: never). Returns failover_seq, stored_bin, risky_bin (stored and acknowledged; null:
+    never), covered_bin, messages, oldest_us. The result has one row a combination, not a message.
     """
     of_message = ["run", "of_failover", "topic", "producer", "sequence_id"]
     wanted = rows.filter(is_type("message.stored", "message.acknowledged")).select(

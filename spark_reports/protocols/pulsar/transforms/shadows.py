@@ -1,5 +1,4 @@
-"""Shadow topics: when each entry of a source came into sight, what a shadow's subscriptions lost, and what
-a copy would have stored.
+"""Shadow topics: when each source entry became visible, messages lost, and bytes that a copy would store.
 
 Rules: an entry is its source's; a shadow sees it from the first row on at which the shadow's last confirmed
 entry is at or beyond it. Lost is a `message.lost` whose message the subscription's application never
@@ -28,8 +27,9 @@ def shadows(control: DataFrame) -> DataFrame:
 
 
 def steps(control: DataFrame) -> DataFrame:
-    """Every move of a last confirmed entry: run, cluster, topic, seq, at_us, place, told (1 where a
-    replicator announced it).
+    """Every move of a last confirmed entry: run, cluster, topic, seq, at_us, place, told.
+
+    `told` is 1 where a replicator announced the entry.
     """
     added = F.col("type") == "shadow.added"
     return control.filter(is_type("shadow.added", "shadow.confirmed")).select(
@@ -138,7 +138,8 @@ def figures(sights: DataFrame, moves: DataFrame, control: DataFrame, known: Data
 
 
 def unseen_flow(sights: DataFrame, bins: DataFrame) -> DataFrame:
-    """Entries that were stored and that came into sight, by bin: run, cluster, topic, bin, came, left;
+    """Entries stored (came) and visible (left) by bin: run, cluster, topic, bin, came, left.
+
     `bins`: run, bin_us.
     """
     return by_bin(sights, SHADOW, "stored_us", "seen_us", bins)

@@ -35,8 +35,9 @@ def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Each consumer at the source before the failover: delivered, acknowledged, in hand, slowest
-    acknowledgement, were delivered as duplicates.
+    """Each consumer at the source before the failover: its numbers of messages and slowest acknowledgement.
+
+    Messages delivered, acknowledged, delivered but not acked, and later delivered as duplicates.
     """
     windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
     handled = rows.filter(is_type("message.delivered", "message.acknowledged"))

@@ -1,8 +1,8 @@
 """Acknowledgement-state sync: which acks X had sent to the target of each duplicate by X's end.
 
-Rules: a request says whatever X's cursor covered when it was sent, so of all requests only a few decide, the
-tellings: the newest, and the last before each time that X's cursor forgot. What was said stands until an
-operator resets X's cursor, or deletes it, and X has sent that: requests from before that do not count.
+Rules: a request contains all acks that X's cursor covered when it was sent. So only a few requests decide,
+the `tellings`: the newest, and the last before each time that X's cursor lost acks. Synced acks remain valid
+until an operator resets or deletes X's cursor and X has sent that; earlier requests do not count.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFram
 
 
 def told(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """PARTY, synchronises, told_mark (the furthest mark-delete that X told), newest_request_seq."""
+    """PARTY, synchronises, told_mark (the furthest mark-delete that X sent), newest_request_seq."""
     of_tenant = (
         rows.filter(is_type("migration.started") & (F.col("reason") == "acknowledgement-sync"))
         .groupBy("run", "tenant")
@@ -158,9 +158,7 @@ def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame
 def said(
     rows: DataFrame, duplicates: DataFrame, tellings: DataFrame, forgettings: DataFrame, limits: DataFrame
 ) -> DataFrame:
-    """Duplicates whose single acknowledgement a request told: DUPLICATE, said_seq (the first such
-    telling).
-    """
+    """Duplicates whose individual ack was in a request: DUPLICATE, said_seq (the first such request)."""
     cursor = ["run", "x", "topic", "subscription"]
     wanted = duplicates.select(
         *DUPLICATE, "topic", "subscription", F.col("ack_cluster").alias("x"), "ack_place"
