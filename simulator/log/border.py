@@ -1,11 +1,10 @@
-"""Where a cursor stands at the border of two ledgers: after the last entry of one and before the first of
-the next, `L:-1`.
+"""A cursor's position at the border of two ledgers: after the last entry of one, or `L:-1` of the next.
 
 Rules: both are one place, and one mark-delete index. A cursor that has all of a closed ledger moves to the
 next one's `L:-1` when that is opened (Pulsar's
 `maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087), and so does one that stood before an empty ledger
-which a load dropped. One that is put, or pushed by trimming, before the first entry kept stands at that
-ledger's `L:-1`, too. It holds until the mark-delete moves.
+which a load dropped. One that is set, or moved by trimming, before the first entry kept is at that ledger's
+`L:-1`, too. This holds until the mark-delete moves.
 """
 
 from __future__ import annotations
@@ -14,9 +13,7 @@ from simulator.log.ledgers import BEFORE_FIRST, TopicLog
 
 
 class Border:
-    """The ledger before whose first entry one cursor stands, while its mark-delete has the index that it
-    had then.
-    """
+    """The ledger at whose `L:-1` a cursor is, as long as its mark-delete index does not change."""
 
     __slots__ = ("_log", "_mark_delete", "_ledger", "_persisted")
 
@@ -40,10 +37,9 @@ class Border:
         self.put_before_first(mark_delete)
 
     def put_before_first(self, mark_delete: int) -> None:
-        """If no entry kept lies before this mark-delete, it stands before the first of them, not in a
-        ledger that was trimmed.
+        """If no kept entry is before this mark-delete, put the cursor before the first kept entry.
 
-        Where none is kept it stands at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition,
+        Where none is kept it is at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition,
         getLastPosition).
         """
         log = self._log
@@ -55,13 +51,11 @@ class Border:
             self.move(mark_delete, log.ledgers[0].id)
 
     def move(self, mark_delete: int, ledger: int) -> None:
-        """The cursor, at this mark-delete, stands before the first entry of that ledger."""
+        """Record that the cursor, at this mark-delete, is before the first entry of that ledger."""
         self._mark_delete, self._ledger = mark_delete, ledger
 
     def next_ledger(self, mark_delete: int) -> int | None:
-        """A ledger was opened: the one before which a cursor at this mark-delete is to stand now, None
-        when it stays where it is.
-        """
+        """The ledger to whose `L:-1` a cursor at this mark-delete moves when one is opened, or None."""
         stands = mark_delete == self._mark_delete
         ledger = self._log.ledger_after(mark_delete)
         if ledger is None and stands:

@@ -2,7 +2,7 @@
 
 Rules: worlds at different instants of one branch hold the same column and each its own length; what an
 earlier world writes again in a replay must equal what is there. A branch that departs takes its own `prefix`.
-Nobody reads past its own length.
+No world reads past its own length.
 """
 
 from __future__ import annotations

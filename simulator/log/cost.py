@@ -1,7 +1,6 @@
-"""What an ack costs on a cursor with a million holes, beside the same ack on one with none: a measurement,
-no part of a run.
+"""Measures the cost of an ack on a cursor with a million holes and on one with none; no part of a run.
 
-Rules: the clock is handed in, since nothing in `simulator` reads one; figures are nanoseconds per ack and
+Rules: the clock is an argument, since nothing in `simulator` reads one. Figures are nanoseconds per ack and
 depend on the machine. `cost_of_acknowledging` is for the benchmark script.
 """
 

@@ -1,5 +1,4 @@
-"""A subscription's cursor on one log: what is acknowledged, what of it would survive a crash, and how
-Pulsar prints it.
+"""A subscription's cursor on one log: its acks, those that survive a crash, and Pulsar's print of them.
 
 Rules: everything counts in log indices. `mark_delete` is the last index up to which all is acknowledged, -1
 for none; entries acknowledged above it are a compressed bitmap, never a list of ranges, so that an ack costs
@@ -36,7 +35,7 @@ def _copied_on_write(entries: BitMap) -> BitMap:
 
 
 class Cursor:
-    """`dirty` says that the persisted side is behind; `last_persist_us` when it last was not."""
+    """`dirty`: the persisted side is behind; `last_persist_us`: when it was last up to date."""
 
     __slots__ = (
         "mark_delete",
@@ -268,8 +267,7 @@ class Cursor:
     # --- surviving a crash
 
     def persist(self, now_us: int, max_ranges: int | None = None, log: TopicLog | None = None) -> int:
-        """Makes the persisted side equal to the present one, within limits; returns the acks that it
-        leaves out.
+        """Persists the present state, within limits; returns the number of acks that it leaves out.
 
         `max_ranges` is `managedLedgerMaxUnackedRangesToPersist`. Given the log, the limit works as Pulsar's
         bitmaps do (the default): ledger by ledger, one is left out when those included before it already hold

@@ -1,9 +1,9 @@
 """One cluster's log of one topic partition: entries in ledgers, with rollover and trimming.
 
-Rules: inside the lab an entry is known by its index, an ordinal from 0 that is never reused; `ledger:entry`
-is for people and for the wire. Entries are never changed. Trimming moves the first-kept mark and forgets
-ledgers, but their names stay, because a cursor may still stand on a trimmed entry. Records and ledger names
-are shared columns: a checkpoint holds lengths and marks, never the records.
+Rules: inside the lab an entry is identified by its index, an ordinal from 0 that is never reused;
+`ledger:entry` is for people and for the wire. Entries are never changed. Trimming moves the first-kept mark
+and drops ledgers, but their names stay, because a cursor may still be at a trimmed entry. Records and ledger
+names are shared columns: a checkpoint holds lengths and marks, never the records.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from simulator.log.columns import SharedColumn
 
 BEFORE_FIRST = -1
-"""The entry number that stands before a ledger's first entry."""
+"""The entry number before a ledger's first entry."""
 
-_NOWHERE = 1 << 62  # no index reaches it: stands for "there is no such ledger yet"
+_NOWHERE = 1 << 62  # no index reaches it: means "there is no such ledger yet"
 
 
 class Ledger:
@@ -82,7 +82,7 @@ class TopicLog:
         self._named_ids = SharedColumn()
         self._named_firsts = SharedColumn()
         self._named = 0
-        # The named ledger that was asked for last; _near_end is where it ends, or nowhere while it is the
+        # The named ledger that was looked up last; _near_end is where it ends, or nowhere while it is the
         # last one.
         self._near_id = BEFORE_FIRST
         self._near_first = _NOWHERE
@@ -173,9 +173,7 @@ class TopicLog:
         return not min_age_us or age_us > min_age_us or age_us == min_age_us == max_age_us
 
     def trim(self, before_index: int, keep_last: bool = False) -> list[Ledger]:
-        """Forgets closed ledgers that lie wholly below `before_index`, perhaps not the last one; returns
-        them, oldest first.
-        """
+        """Drops closed ledgers below `before_index`, optionally not the last; returns them, oldest first."""
         count = 0
         for ledger in self.ledgers[:-1] if keep_last else self.ledgers:
             if ledger.closed_us is None or ledger.first_index + ledger.entries > before_index:
@@ -208,7 +206,7 @@ class TopicLog:
         """(ledger, its first index, index after its last entry) of the ledger that holds entry `index`,
         from 0.
 
-        What lies past the end counts to the last ledger with entries.
+        An index past the end belongs to the last ledger with entries.
         """
         firsts = self._named_firsts.values
         place = bisect_right(firsts, index, 0, self._named) - 1
@@ -244,7 +242,7 @@ class TopicLog:
 
     def index_of(self, ledger_id: int, entry: int) -> int:
         """The index at a position, or the last one before it: `L:-1`, unknown ledgers and entries past a
-        ledger's end give the entry below. -1 when nothing lies below.
+        ledger's end give the entry below. -1 when there is none below.
         """
         place = bisect_right(self._named_ids.values, ledger_id, 0, self._named) - 1
         if place < 0:

@@ -1,8 +1,8 @@
 """Runs of indices in a bitmap, and how Pulsar prints them, `[(1:5..1:6],(1:8..1:9]]`.
 
 Rules: a run is (first, last), both in it. Nothing here walks entries one by one: runs are found by searching
-the bitmap or by whole-array operations, so a million holes cost what is asked for. Printed ranges are
-open-closed and never cross a ledger (`ManagedCursorImpl.getIndividuallyDeletedMessages`).
+the bitmap or by whole-array operations, so with a million holes only the requested part costs. Printed ranges
+are open-closed and never cross a ledger (`ManagedCursorImpl.getIndividuallyDeletedMessages`).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _all_runs(entries: BitMap) -> list[tuple[int, int]]:
 
 def split_at_ledgers(found: Iterable[tuple[int, int]], log: TopicLog) -> Iterator[tuple[int, int, int]]:
     """(ledger, first entry, last entry) of the runs, split at ledger borders."""
-    start = end = ledger_id = 0  # no ledger yet: no index lies in 0..0
+    start = end = ledger_id = 0  # no ledger yet: no index is in 0..0
     for first, last in found:
         while first <= last:
             if not start <= first < end:
