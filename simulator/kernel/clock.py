@@ -48,7 +48,7 @@ class Clock:
         self._order = 0
 
     def schedule(self, at_us: int, rank: int, target: Any, method: str, argument: Any = None) -> None:
-        """Ask for `target.method(argument)` at `at_us` (not before now)."""
+        """Schedule `target.method(argument)` at `at_us` (not before now)."""
         assert at_us >= self.now_us, f"event for {method} at {at_us} us lies before now, {self.now_us} us"
         self._order += 1
         heappush(self._queue, (at_us, rank, self._order, target, method, argument))
@@ -65,7 +65,7 @@ class Clock:
 
     @property
     def asked(self) -> int:
-        """How many events have been asked for; each has its number in that order."""
+        """How many events have been scheduled; events are numbered in that order."""
         return self._order
 
     def events(self) -> Iterable[tuple[int, int, int, Any, str, Any]]:
@@ -73,8 +73,9 @@ class Clock:
         return self._queue
 
     def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Any, str, Any]]) -> None:
-        """All that was due before `horizon_us` has been done, the last of it at `now_us`; `events`
-        `(at_us, rank, target, method, argument)` are asked for anew, in this order.
+        """Drop the events before `horizon_us`, which are done, the last of them at `now_us`.
+
+        `events` `(at_us, rank, target, method, argument)` are scheduled again, in this order.
         """
         first = self._order + 1
         asked = [(at_us, rank, order, *rest) for order, (at_us, rank, *rest) in enumerate(events, first)]
@@ -92,8 +93,8 @@ class Clock:
         """Do long work of this instant in portions, the first now, each next one as an event of its own
         before everything else.
 
-        Each portion yields how many queue events it stands for. What follows in the caller must not depend on
-        the rest.
+        Each portion yields the number of queue events that it replaces. What follows in the caller must not
+        depend on the rest.
         """
         events = next(portions, None)
         if events is None:
@@ -109,13 +110,13 @@ class Clock:
         rows_max: int = 0,
         pause: Callable[[], bool] | None = None,
     ) -> bool:
-        """Run up to and including `until_us`, stopping after about `events` events, or as soon as there
-        are more `rows` than `rows_max`.
+        """Run up to and including `until_us`, or until `events` or `rows_max` is reached.
 
-        `pause` is asked before each further instant and stops the run there. It may stop within an instant:
-        then `whole` is false. A method that did the work of many events returns how many; it may move the
-        clock on, up to `limit_us` and before the next event. Returns True while events at or before
-        `until_us` are left; otherwise the clock stands at `until_us`.
+        It stops after about `events` events, or as soon as there are more `rows` than `rows_max`. `pause` is
+        called before each further instant and can stop the run there. If the run stops within an instant,
+        `whole` is false. A method that did the work of many events returns how many; it may advance the
+        clock, up to `limit_us` and before the next event. Returns True while events at or before `until_us`
+        are left; otherwise the clock is at `until_us`.
         """
         queue = self._queue
         self.limit_us = until_us

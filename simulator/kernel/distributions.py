@@ -204,7 +204,7 @@ class Sampler:
         return spans_us
 
     def _turn_to(self, number: int) -> list[int]:
-        """Makes block `number` the present one, from those kept or anew."""
+        """Makes block `number` the present one, from the cache or newly computed."""
         block = self._blocks.get(number)
         if block is None:
             if len(self._blocks) >= BLOCKS_KEPT:

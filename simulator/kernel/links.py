@@ -1,7 +1,7 @@
 """One directed link between two clusters: bandwidth first, then latency.
 
-Rules: a link knows nothing of what it carries. Whether it is `up` is for the caller to ask before sending;
-FIFO holds per connection, so the caller keeps the latest arrival of each connection and takes the maximum.
+Rules: a link does not depend on what it carries. The caller checks whether it is `up` before sending. FIFO
+holds per connection, so the caller keeps the latest arrival of each connection and takes the maximum.
 `restore` sets the fields of the existing object, so references to a link stay good over a seek.
 """
 
@@ -51,7 +51,7 @@ class Link:
 
     @property
     def slow_us(self) -> int | None:
-        """The latency that somebody has set."""
+        """The latency set by a command, None when the configured one applies."""
         return self._slow_us
 
     @slow_us.setter
@@ -88,7 +88,7 @@ class Link:
         return now_us + self.latency_us(draw_index)
 
     def cut(self) -> None:
-        """Nothing may be sent any more; what was not out yet never will be."""
+        """Take the link down: nothing can be sent, and what has not left the source is lost."""
         self.up = False
         self.drop_waiting()
 

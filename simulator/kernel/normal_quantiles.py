@@ -18,7 +18,7 @@ from base64 import b85decode
 from struct import unpack
 
 CELLS = 4096
-"""Equal cells of probability; a quantile stands at each one's middle."""
+"""Equal cells of probability; a quantile is at each one's middle."""
 
 SCALE = 1_000_000_000
 """Quantiles are whole multiples of 1 / SCALE standard deviations."""

@@ -1,7 +1,7 @@
 """Chance: named streams of 64-bit draws, each a pure function of (seed, stream name, index).
 
 Rules: a draw belongs to the thing it decides (message 4711's latency on a link), never to the order of
-asking, so nothing here keeps a state. Integers only. The scalar and the vectorised function give the same
+calls, so nothing here keeps a state. Integers only. The scalar and the vectorised function give the same
 values; the test vectors are pinned, because changing one bit changes every saved lab.
 """
 
@@ -23,9 +23,7 @@ SHARE_BLOCK_BITS = 10
 """Draws that `Shares` makes at once: about 20 us for 1,024, so that asking costs a look-up."""
 
 SHARE_BLOCKS_KEPT = 256
-"""Blocks of all shares kept, 1 KiB each: whoever asks about the same stream shares them, and what comes
-again is not drawn again.
-"""
+"""Blocks of all shares kept, 1 KiB each: callers with the same stream share them and draw nothing twice."""
 
 # SplitMix64 (Steele, Lea, Flood 2014): a counter in steps of the golden ratio, then a finaliser.
 _STEP = 0x9E3779B97F4A7C15
