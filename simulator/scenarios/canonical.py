@@ -1,8 +1,8 @@
-"""The canonical text of a scenario: YAML that says everything that decides the run, always in the same way.
+"""The canonical text of a scenario: YAML with everything that decides the run, always in the same form.
 
-Rules: defaults of sections are written out, so that a later default does not change a saved lab; one object a
-line; loading the text gives an equal scenario. Written here, not by the YAML library, so that no version of
-it changes a byte.
+Rules: defaults of sections are written out, so that a later default does not change a saved lab. Each object
+is one line. Loading the text gives an equal scenario. Written here, not by the YAML library, so that no
+version of it changes a byte.
 """
 
 from __future__ import annotations

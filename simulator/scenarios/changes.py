@@ -1,5 +1,4 @@
-"""Inputs of a run taken apart, for changing one thing in them ("what would have helped"): settings,
-options, commands.
+"""Changes to one setting, option or command of a run's inputs, for "what would have helped".
 
 Rules: a change takes a scenario and a command log and gives (key, words, scenario, command log), or None
 where it makes no sense; it reads inputs, never an outcome. Each protocol lists its own; what they make is

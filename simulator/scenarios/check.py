@@ -1,4 +1,4 @@
-"""What a protocol's rules about a whole scenario are given: the scenario, and where each value stands."""
+"""The input of a protocol's rules about a whole scenario: the scenario and the place of each value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulator.scenarios.tree import Node
 
 
 class Check:
-    """The scenario with the tree it was read from, so that a problem knows its place."""
+    """The scenario with the tree it was read from, so that a problem has its place."""
 
     def __init__(self, scenario: Scenario, root: Node, reader: Reading) -> None:
         self.scenario, self.root, self.reader = scenario, root, reader

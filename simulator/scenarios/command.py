@@ -25,7 +25,7 @@ class Objection(NamedTuple):
 class Command:
     """`one_of` are arguments of which exactly one must be given.
 
-    `check` is asked when every argument is right by itself. `refusals` are the codes with which a running
+    `check` is called when every argument is valid by itself. `refusals` are the codes with which a running
     system can refuse the command; `simulator.protocols.declared` has their meaning.
     """
 

@@ -92,7 +92,7 @@ def read_command(node: Node, path: str, reader: Reader, from_log: bool = False) 
 
 
 def write_arguments(do: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Normalised arguments as they stand in a scenario file."""
+    """Normalised arguments as they are written in a scenario file."""
     written: dict[str, Any] = {}
     for key in COMMANDS[do].arguments:
         kind = KINDS[key.kind]
@@ -124,7 +124,7 @@ def _units_written(command: Command, members: dict[str, Node]) -> dict[str, Node
 
 
 def _agree(command: Command, values: dict[str, Any], node: Node, path: str, reader: Reader) -> bool:
-    """What one argument demands of another; False after a problem was noted."""
+    """Check what one argument requires of another; False after a problem was reported."""
     before = len(reader.problems)
     if command.one_of:
         given = [name for name in command.one_of if name in values]

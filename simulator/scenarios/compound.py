@@ -102,7 +102,7 @@ def _possible(made: Distribution) -> Distribution:
 
 
 def _normalised_distribution(node: Node) -> Distribution:
-    """From a command log, where the model's own fields stand."""
+    """From a command log, which has the model's own fields."""
     plain = node.plain()
     fields = asdict(Distribution())
     numbers = [value for name, value in plain.items() if name != "kind"]

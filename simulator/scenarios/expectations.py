@@ -1,4 +1,4 @@
-"""The `expect` block: paths into the summary and what must stand there.
+"""The `expect` block: paths into the summary and their expected values.
 
 Rules: a value is equal, or, for a number, inside a range [low, high] with both ends; a list that is not two
 numbers is equal as a list. A path that leads nowhere is a broken expectation, never a passed one.
@@ -85,7 +85,7 @@ def meets(seen: Any, wanted: Any) -> bool:
 
 
 def value_at(summary: Mapping[str, Any], path: str) -> Any:
-    """What stands at a path. Raises LookupError with a sentence when nothing does."""
+    """The value at a path. Raises LookupError with a sentence when there is none."""
     value: Any = summary
     walked = ""
     for part in path.split("."):

@@ -1,7 +1,7 @@
 """The families of scenarios, and the protocol that each one shows.
 
-A family brings its own causes of a duplicate; a test compares. Keys, sections, settings and commands that
-belong to one protocol say so; those that say nothing belong to all.
+A family has its own causes of a duplicate; a test compares them. Keys, sections, settings and commands of one
+protocol name it; those that name none belong to all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`docs/scenario.schema.json`, for editors: `python -m simulator.scenarios.json_schema >
 docs/scenario.schema.json`.
 
-Rules: made from the same tables as the loader; it accepts whatever the loader accepts. References between
-sections (does this cluster exist?) are beyond a schema and are the loader's alone.
+Rules: made from the same tables as the loader; it accepts everything that the loader accepts. References
+between sections (does this cluster exist?) are beyond a schema: only the loader checks them.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _settings(table: dict[str, Setting]) -> dict[str, Any]:
 
 
 def _command() -> dict[str, Any]:
-    """One branch for each command, chosen by `do`, so that an editor tells about the one that is meant."""
+    """One branch for each command, chosen by `do`, so that an editor reports errors of that command."""
     branches = [
         {
             "if": {"properties": {"do": {"const": command.name}}, "required": ["do"]},

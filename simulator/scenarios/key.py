@@ -1,7 +1,7 @@
 """What a key and a section of a scenario file are: the vocabulary in which protocols declare theirs.
 
 Rules: `kind` names an entry of the table of kinds (`simulator.scenarios.compound.KINDS`). Defaults of
-sections stand in their models only; `attribute` is the field of the model when its name differs.
+sections are in their models only; `attribute` is the field of the model when its name differs.
 """
 
 from __future__ import annotations
@@ -63,7 +63,5 @@ def default_of(section_model: type, key: Key) -> Any:
 
 
 def belongs(protocol: str, to: str) -> bool:
-    """Whether what is declared for `protocol` ("" is all) is there in a scenario of `to` ("" is not known
-    yet).
-    """
+    """Whether a declaration for `protocol` ("" is all) applies to a scenario of `to` ("" is unknown)."""
     return not protocol or not to or protocol == to

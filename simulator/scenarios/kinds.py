@@ -1,8 +1,7 @@
-"""The kinds of value in scenario files and commands: how each is read, written, described and put in a
-JSON Schema.
+"""The kinds of value in scenario files and commands: reading, writing, description and JSON Schema.
 
 Rules: `read` takes a node and gives the model's value, or raises `Wrong`, or reports several problems to the
-reader and gives `BAD`; `write` gives the value as it stands in a file; `plain` gives the JSON-able value of a
+reader and gives `BAD`; `write` gives the value as written in a file; `plain` gives the JSON-able value of a
 command log. Kinds made of several keys are in `compound.py`.
 """
 
@@ -36,7 +35,7 @@ class Names(Protocol):
 
 
 class Reading(Protocol):
-    """What a kind may ask of the reading under way (`simulator.scenarios.reader.Reader`)."""
+    """The part of the reader that a kind may use (`simulator.scenarios.reader.Reader`)."""
 
     @property
     def names(self) -> Names: ...
@@ -188,7 +187,7 @@ def _read_message(node: Node, key: Key, path: str, reader: Reading) -> tuple[str
 
 
 def checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reading], str]:
-    """A text that `check` takes (it raises Wrong), as it stands."""
+    """A text that `check` accepts (it raises Wrong), unchanged."""
 
     def read(node: Node, key: Key, path: str, reader: Reading) -> str:
         text = read_text(node, key, path, reader)

@@ -30,7 +30,7 @@ LARGEST_INTEGER = 2**53
 """Whole numbers stay exact in JSON readers."""
 
 LARGEST_COUNT = 1_000_000
-"""Largest count where nothing smaller is said: a fifth of the rows that a lab may hold."""
+"""Largest count where no smaller bound is declared: a fifth of the rows that a lab may hold."""
 
 PUBLISHED_AT_ONCE_MAX = 100_000
 """Messages that one command publishes: about a million rows, a fifth of what a lab may hold."""
@@ -39,9 +39,7 @@ LISTED_MAX = 1_000
 """Items of a list in a scenario or command: a person reads them."""
 
 INSTANTS_MAX = 10_000
-"""Instants that a client's `at` lists: as many entries as one list of a file may have; reading them takes
-half a second.
-"""
+"""Instants in a client's `at`: as many as one list of a file may have; reading them takes half a second."""
 
 BATCH_SETTING_MAX = 10_000
 """Entries or messages that a broker setting lets through in one go: ten times the largest default of a

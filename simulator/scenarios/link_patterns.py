@@ -1,8 +1,8 @@
 """The `links` section: patterns in the file, one link for every ordered pair in the model.
 
 Rules: `default` holds for every pair, `a <-> b` for two, `a -> b` for one; the more specific wins key by key,
-and of two equally specific ones the later. A pair about which nothing is said has `DEFAULT_LATENCY_US` and no
-bound.
+and of two equally specific ones the later. A pair without a pattern has `DEFAULT_LATENCY_US` and unlimited
+bandwidth.
 """
 
 from __future__ import annotations

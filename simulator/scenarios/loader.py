@@ -1,6 +1,6 @@
-"""From text to `Scenario`: reads every section, checks what one says about another, fills in defaults.
+"""From text to `Scenario`: reads every section, checks references between them, fills in defaults.
 
-Rules: every problem is reported at once, in the order of the file; nothing is returned unless all is well.
+Rules: every problem is reported at once, in the order of the file; a scenario is returned only without any.
 The scenario carries its own canonical text, from which an equal scenario loads.
 """
 
@@ -161,7 +161,7 @@ def _oversized(root: Node) -> Iterator[Problem]:
 
 
 def _in_order(problems: Problems) -> Problems:
-    """By place in the file; what has no place comes first. Each problem once."""
+    """Problems by place in the file, those without a place first. Each problem once."""
     ordered = Problems(
         sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
     )
@@ -170,7 +170,7 @@ def _in_order(problems: Problems) -> Problems:
 
 
 _UNREADABLE_HEAD = {"name": "", "title": "", "family": "", "until_us": 1}
-"""Stands in while the rest is checked; a scenario with it is never returned."""
+"""Placeholder while the rest is checked; a scenario with it is never returned."""
 
 
 def _read(root: Node, reader: Reader, declared: Declared) -> Scenario:

@@ -48,7 +48,7 @@ class LinkSpec:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which messages something befalls, and for how long.
+    """Which messages a fault affects, and for how long.
 
     `messages` are "producer/number"; `share_millionths` draws each message by its own identity; `for_us` None
     is until released.
@@ -101,7 +101,7 @@ class Scenario:
         _SECTION_NAMES.update(dict.fromkeys(name for name in cls.__annotations__ if name != "protocol"))
 
     def __getattr__(self, name: str) -> dict[str, Any]:
-        """A section of another protocol, which is empty here; AttributeError for what is no section."""
+        """A section of another protocol, which is empty here; AttributeError for any other name."""
         if name in _SECTION_NAMES:
             return {}
         raise AttributeError(f"a scenario has no {name}")

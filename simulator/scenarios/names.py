@@ -1,4 +1,4 @@
-"""Names in scenarios: what they may look like, which are declared, and the small texts made of them.
+"""Names in scenarios: their syntax, which are declared, and the small texts made of them.
 
 Rules: names match `[a-z0-9][a-z0-9-]*`; a message is `producer/number` (from 0); a link is `a -> b` or, both
 ways, `a <-> b`; a partition of topic t is `t-partition-n`; a namespace is `tenant/namespace`, two names.
@@ -64,7 +64,7 @@ def format_link(pairs: tuple[tuple[str, str], ...]) -> str:
 
 
 def check_namespace(text: object) -> str:
-    """`tenant/namespace` as it stands, once both parts are names."""
+    """`tenant/namespace` unchanged, if both parts are names."""
     tenant, slash, rest = text.partition("/") if isinstance(text, str) else ("", "", "")
     if not slash:
         raise Wrong(f'"{text}" is not a namespace', "write tenant/namespace, such as public/default")

@@ -1,9 +1,8 @@
 """What is wrong with a scenario: every problem at once, each with its place and what would be right.
 
-Rules: reading never stops at the first problem; a problem says what is wrong and, after it, what would be
-right. The first `MOST_PROBLEMS` are kept with their words, the others are counted: a problem that is only
-counted costs next to nothing, so a text that is wrong everywhere is answered as quickly, and as briefly, as
-another.
+Rules: reading never stops at the first problem; a problem states what is wrong and, after it, what would be
+right. The first `MOST_PROBLEMS` are kept with their texts, the others are counted. Counting costs next to
+nothing, so the answer for a text that is wrong everywhere is as fast and as short as any other.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ LISTED_CHOICES = 40
 """Names printed in "one of …"; with more, only the closest is suggested."""
 
 MOST_PROBLEMS = 100
-"""Problems that are listed: more than anybody fixes at once."""
+"""Problems that are listed: more than a person fixes at once."""
 
 LONGEST_WHAT, LONGEST_RIGHT = 300, 1_200
 """Characters of each text of a problem; what would be right may list forty names.
@@ -123,7 +122,7 @@ class ScenarioError(ValueError):
 
 
 class Wrong(Exception):
-    """Raised inside the reader for one value; whoever knows the value's place turns it into a Problem."""
+    """Raised inside the reader for one value; the caller that has its place turns it into a Problem."""
 
     def __init__(self, what: str, right: str | Suggestion, code: str = "bad-value") -> None:
         super().__init__(what)

@@ -1,4 +1,4 @@
-"""The keys that say when a client publishes and how much, in whatever protocol."""
+"""The keys for when a client publishes and how much, in any protocol."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Reader:
         code: str = "bad-value",
         at_key: bool = False,
     ) -> None:
-        """Note a problem at a node; when enough are noted, only count it."""
+        """Report a problem at a node; when enough are listed, only count it."""
         if self.problems.full:
             self.problems.more += 1
             return

@@ -1,5 +1,7 @@
-"""What a scenario says that has no effect: no problem, since a person may still make it come true while it
-runs, but seldom meant. Each protocol declares its own remarks.
+"""Remarks about parts of a scenario that have no effect.
+
+They are not problems, since a command may give them an effect while the scenario runs, but they are seldom
+intended. Each protocol declares its own remarks.
 """
 
 from __future__ import annotations

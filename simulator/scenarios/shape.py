@@ -1,6 +1,6 @@
 """The shape of a scenario file: every key, joined from what is common and what each protocol declares.
 
-Rules: loader, canonical text, JSON Schema and `docs/scenarios.md` come from these tables; defaults stand in
+Rules: loader, canonical text, JSON Schema and `docs/scenarios.md` come from these tables; defaults are in
 the models only. They are functions, so that they follow the table of protocols.
 """
 
@@ -15,7 +15,7 @@ MOST_COMMANDS = 2_000
 """Commands of a scenario: reading so many takes a second. A lab's own commands are not counted here."""
 MOST_LINK_PATTERNS = 1000
 DEFAULT_LATENCY_US = 40_000
-"""Latency of a link that the scenario says nothing about."""
+"""Latency of a link that the scenario does not configure."""
 
 
 def head() -> tuple[Key, ...]:

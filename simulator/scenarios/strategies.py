@@ -1,7 +1,7 @@
-"""The strategies by which progress reaches another cluster, and a scenario under each of them.
+"""The strategies that replicate progress to another cluster, and a scenario under each of them.
 
-Rules: each protocol declares its own, if it has any. A strategy changes what the protocol's rules say and
-nothing else: seed, publishes, faults and the move stay.
+Rules: each protocol declares its own, if it has any. A strategy changes what the protocol's rules define and
+nothing else: seed, publishes, faults and the failover stay.
 """
 
 from __future__ import annotations

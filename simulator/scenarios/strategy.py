@@ -11,7 +11,7 @@ from simulator.scenarios.model import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`name` for commands and links, `title` for headings, `says` in one sentence."""
+    """`name` is for commands and links, `title` for headings, `says` is one sentence."""
 
     name: str
     title: str
@@ -22,8 +22,8 @@ class Strategy:
 class StrategyRules:
     """The strategies of a protocol, and what each changes.
 
-    `change` gives the scenario under a strategy, `arguments` a command's arguments, and `obeyed` says whether
-    a command makes sense then.
+    `change` returns the scenario under a strategy, `arguments` a command's arguments, and `obeyed` whether a
+    command makes sense under it.
     """
 
     strategies: tuple[Strategy, ...]

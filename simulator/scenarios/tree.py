@@ -1,9 +1,9 @@
-"""A scenario's text as a tree of values that know their line and column.
+"""A scenario's text as a tree of values with their line and column.
 
 Rules: only plain YAML 1.2 (mappings, lists, text, whole numbers, decimals, true, false, nothing); no anchors,
 merges, tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a
-large one. An anchor is one problem, however often it is used: what it stands for is read all the same, so
-that nothing else seems to be missing. Overrides (`--set a.b.c=value`) change the tree before anything is
+large one. An anchor is one problem, however often it is used: its value is still read, so that nothing else
+seems to be missing. Overrides (`--set a.b.c=value`) change the tree before anything is
 checked.
 """
 
@@ -55,8 +55,8 @@ _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)")
 class Node:
     """A value with its place.
 
-    `value` is a scalar, a list of nodes or a dict of nodes; a member of a mapping also knows where its key
-    stands. Places count from 1; None when the value came from the command line.
+    `value` is a scalar, a list of nodes or a dict of nodes; a member of a mapping also has its key's place.
+    Places count from 1; None when the value came from the command line.
     """
 
     value: Any
@@ -82,7 +82,7 @@ class Node:
 def node_of(value: Any, source: str, depth: int = 0) -> Node:
     """A tree around plain values that were not read from a file.
 
-    What lies too deep is cut off, and then refused.
+    Levels that are too deep are cut off, and then refused.
     """
     if depth > DEEPEST_NESTING:
         return Node(None, source)
@@ -134,7 +134,7 @@ def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
 
 
 class _TooMuch(MarkedYAMLError):
-    """There is more in the text than is read; `most` is the limit."""
+    """The text has more than the limit `most`."""
 
     def __init__(self, words: str, mark: Any, most: int) -> None:
         super().__init__(problem=words, problem_mark=mark)
@@ -174,8 +174,9 @@ def _most_open_brackets(text: str) -> int:
 
 
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
-    """Puts each `path=value` into the tree, the value read as YAML, or takes out what stands there when
-    the value is empty; returns what could not be done.
+    """Sets each `path=value` in the tree and returns the problems.
+
+    The value is read as YAML; an empty value removes the key.
     """
     problems: list[Problem] = []
     for path, text in overrides:
@@ -284,9 +285,7 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
 
 
 def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
-    """Its value; its text where that is a problem, so that whatever else is said of it names what was
-    written.
-    """
+    """Its value, or its text where the value is a problem, so that other problems quote the text."""
     tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
     if tag == "int":
         text = node.value.replace("_", "")
@@ -336,9 +335,7 @@ def _forget_places(node: Node) -> None:
 
 
 def _put(root: Node, path: str, value: Node) -> Problem | None:
-    """Walks to the last step of `path`, making mappings on the way where nothing stands, and puts the
-    value there.
-    """
+    """Sets the value at `path`, creating mappings on the way where there are none."""
     steps = _steps(path)
     if not steps:
         right = "write the path with dots, such as clusters.us-east.settings.x, and [0] for an item of a list"
