@@ -1,7 +1,7 @@
 """A sealed stretch of the trace as packed columns.
 
-Rules: immutable once made, so worlds and branches share it; a column that is null throughout is absent; every
-other one takes the narrowest signed integer that holds its values, the type's least value standing for NULL.
+Rules: immutable once made, so worlds and branches share it. A column that is null throughout is absent; every
+other one takes the narrowest signed integer that holds its values, and the type's least value is NULL.
 Packing is a pure function of the rows, so the bytes can be hashed.
 """
 
@@ -17,7 +17,7 @@ COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
 _BOUNDS = tuple((width, 1 << 8 * width.itemsize - 1) for width in _WIDTHS[:-1])
 _MISSING = {width: int(np.iinfo(width).min) for width in _WIDTHS[:-1]} | {_WIDTHS[-1]: NULL}
-"""By width what stands for NULL."""
+"""The value of NULL by width."""
 
 
 def _width_of(low: int, high: int) -> np.dtype:
@@ -49,7 +49,7 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
                 low = high = values
             else:
                 low, high = int(values.min()), int(values.max())
-            if high == NULL:  # it lies below every value
+            if high == NULL:  # it is below every value
                 continue
             if low == NULL and isinstance(values, np.ndarray):
                 known = values != NULL
@@ -111,9 +111,7 @@ class Block:
         return tuple(self.value(name, row) for name in columns)
 
     def opened(self, first_seq: int, count: int) -> OpenRows:
-        """The first `count` rows, by column, from that seq on: what a branch needs to go on from inside a
-        block.
-        """
+        """The first `count` rows, by column, from that seq on, for a branch that starts inside a block."""
         rows, types = OpenRows(self.vocabulary, first_seq), self.types()[:count]
         row_columns = self.vocabulary.row_columns
         if count:

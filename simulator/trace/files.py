@@ -37,7 +37,7 @@ SCHEMA = pa.schema(
 
 
 class TraceFileError(ValueError):
-    """The file is not a trace this version can read, or its name says no known format."""
+    """The file is not a trace this version can read, or its name has no known format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _write_parquet(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
 
 
 def _words_of(column: str, names: pa.Array, type_names: pa.Array) -> pa.Array | None:
-    """What the numbers of a column stand for; None when they are numbers in the file too."""
+    """The texts behind the numbers of a column; None when they are numbers in the file too."""
     if column == "type":
         return type_names
     return names if COLUMNS[column][0] == NAME else None

@@ -25,7 +25,7 @@ _AT_US = 1
 class OpenRows:
     """`codes[i]` is the type of row i, whose seq is `first_seq + i`.
 
-    Rows by column stand in the `parts` of their type, the others, one after another, in `recent`.
+    Rows by column are in the `parts` of their type, the others, one after another, in `recent`.
     """
 
     __slots__ = ("vocabulary", "first_seq", "codes", "parts", "recent", "_spans", "_recent_from")
@@ -36,7 +36,7 @@ class OpenRows:
         self.codes = bytearray()
         self.parts: tuple[list[RowColumns], ...] = tuple([] for _ in vocabulary.types)
         self.recent: tuple[list[int], ...] = tuple([] for _ in vocabulary.types)
-        self._spans: list[tuple[int, int]] = []  # of places where recent rows stand, and all from there on:
+        self._spans: list[tuple[int, int]] = []  # of places of recent rows, and all from there on:
         self._recent_from = 0
 
     def __len__(self) -> int:

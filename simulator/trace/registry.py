@@ -1,4 +1,4 @@
-"""What the rows of a trace are made of: columns, event types, and the vocabulary of a set of event types.
+"""The parts of a trace's rows: columns, event types, and the vocabulary of a set of event types.
 
 Rules: event types are past tense, `subject.verb`; a field is one of `COLUMNS`; a row in memory is the tuple
 `(type code, at_us, cause_seq, *fields)` with the fields in the declared order, integers only. Names
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 NULL = -(1 << 62)
-"""The integer that stands for "no value" in memory; files hold a real null."""
+"""The integer for "no value" in memory; files hold a real null."""
 
 NAME, INTEGER = "name", "integer"
 
 COLUMNS: dict[str, tuple[str, str]] = {
-    # column: (kind, what it says)
+    # column: (kind, description)
     "at_us": (INTEGER, "simulated instant, microseconds from the start of the run"),
     "type": (NAME, "event type"),
     "cause_seq": (INTEGER, "seq of the last event that was needed for this one"),
@@ -52,7 +52,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
 
 FIRST_COLUMNS = 24
 """The digest marks each of the first columns that a block lacks; a column added later is in it only where
-it has a value, so that runs which do not know it keep their digest.
+it has a value, so that runs without it keep their digest.
 """
 
 
@@ -99,7 +99,7 @@ LARGEST_CODE = 255
 
 
 class Vocabulary:
-    """A set of event types by code and by name, checked: what the rows of a trace may say.
+    """A set of event types by code and by name, checked: those that the rows of a trace may have.
 
     `types` has an entry for each code up to the largest; one that is not declared has no name and no fields.
     Raises ValueError for a code or name that is declared twice, and for what no row can hold.

@@ -1,7 +1,7 @@
 """Rows by column, many at once.
 
-Rules: a column holds the values of all rows (int64), or the one that all have. Whoever hands columns on does
-not write to them any more.
+Rules: a column holds the values of all rows (int64), or the one that all have. A caller that passes columns
+on does not write to them any more.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def chosen(column: Column, which: Which) -> Column:
 
 
 def joined(columns: Sequence[Column], counts: Sequence[int]) -> Column:
-    """Columns one after the other; of each so many values."""
+    """Columns joined one after the other; `counts` has the number of values of each."""
     first = columns[0]
     if len(columns) == 1:
         return first

@@ -1,7 +1,7 @@
 """The trace of one branch in memory: an append-only sequence of rows, sealed into packed blocks.
 
-Rules: rows are only ever appended; a world that stands at an earlier instant of the branch and runs forward
-again writes the same rows, which are already here (the writer keeps its own `seq`, see `simulator.engine`). A
+Rules: rows are only ever appended; a world at an earlier instant of the branch that runs forward again writes
+the same rows, which are already here (the writer keeps its own `seq`, see `simulator.engine`). A
 new branch shares the sealed blocks and copies the rest. Names are numbered in order of first use, so the
 numbers are part of the run.
 """
