@@ -1,8 +1,8 @@
-"""What counting yields, as plain values; the protocol's `verdicts` give them their names in the summary.
+"""The results of counting as plain values; the protocol's `verdicts` name them in the summary.
 
 Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of
-`by_cause`, also at nought. Lists of duplicates and losses keep columns and make an entry only when one is
-asked for, so a run with a million duplicates stays small.
+`by_cause`, even when its number is 0. Lists of duplicates and losses keep columns and make an entry only on
+request, so a run with a million duplicates stays small.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One receipted message that the target cannot deliver any more; `lost_seq` is the row that made it
-    so.
-    """
+    """A message acknowledged to its producer that the target can no longer deliver, since row `lost_seq`."""
 
     producer: str
     sequence_id: int
@@ -79,8 +77,9 @@ class Redelivery:
 
 @dataclass(frozen=True, slots=True)
 class Stranding:
-    """One receipted message that the source held and the target did not at the failover; `returned` names
-    the row that stored it there later.
+    """A message acknowledged to its producer that was not replicated to the target at the failover.
+
+    `returned` names the row that stored it there later.
     """
 
     producer: str
@@ -90,7 +89,7 @@ class Stranding:
 
 
 class LazyList(Sequence):
-    """Entries of `kind` made on demand from columns of equal length.
+    """Entries of `kind`, made on demand from columns of equal length.
 
     A column is an array; `evidence` is role -> array of seqs, NULL where the role does not apply. `names`
     turns the columns listed in `named` from numbers of the trace's name table into words.
