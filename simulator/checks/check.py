@@ -1,7 +1,7 @@
 """What a check is: a claim, and how it reads one stretch of the trace.
 
-Rules: a check keeps what it needs of the rows so far in itself, reads each stretch once, reports in any
-order, and its answer does not depend on how the trace was cut into stretches. It reads rows and the shared
+Rules: a check keeps the state that it needs of earlier rows, reads each stretch once, reports in any
+order, and its result does not depend on how the trace was cut into stretches. It reads rows and the shared
 logs, never a protocol's code. `copy` makes an independent check at the same place; its cost must not grow
 with the length of the run.
 """
@@ -31,7 +31,7 @@ class Check:
         """The state before the first row."""
 
     def read(self, stretch: Stretch, known: Any) -> Iterable[tuple[int, str]]:
-        """(seq, reason) of each break of the claim in the stretch; `known` already holds its rows."""
+        """(seq, reason) of each violation in the stretch; `known` already includes its rows."""
         raise TypeError(f"{type(self).__name__} does not say how it reads the trace")
 
     def copy_into(self, copy: Check) -> None:
@@ -54,7 +54,5 @@ class Check:
 
 
 def first_broken(seqs: Iterable[int], say: Callable[[int], str]) -> list[tuple[int, str]]:
-    """(seq, reason) of the first breaks that could be reported at all; `say(n)` is called at once for the
-    n-th one.
-    """
+    """(seq, reason) of the first violations, up to the limit per claim; `say(n)` words the n-th one."""
     return [(int(seq), say(number)) for number, seq in zip(range(REPORTED_PER_CLAIM), seqs)]

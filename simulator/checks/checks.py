@@ -17,14 +17,14 @@ from simulator.scenarios.model import Scenario
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 CLAIMS: tuple[str, ...] = claims()
-"""Every claim in order: what `Violation.claim` can say."""
+"""Every claim in order: the values of `Violation.claim`."""
 
 
 class Checks:
     """Reads the trace of one branch from its first row on. `position` is the first row not read yet.
 
-    Reading whole blocks of the trace costs a tenth of reading its open end row by row, so whoever runs
-    without a viewer reads once per block and at the end.
+    Reading whole blocks of the trace costs a tenth of reading its open end row by row, so a run without a
+    viewer reads once per block and at the end.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -37,9 +37,9 @@ class Checks:
         self._checks = [check(scenario) for check in declared.of_rows]
 
     def read(self, trace: Trace, upto_seq: int | None = None) -> list[Violation]:
-        """Read on up to row `upto_seq` (excluded; all there are by default) and return what is newly broken.
+        """Read up to row `upto_seq` (excluded; all rows by default) and return the new violations.
 
-        What was read before is not read again: standing behind `position` costs nothing and finds nothing.
+        Rows are read once: an `upto_seq` before `position` costs nothing and finds nothing.
         """
         upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
         found: list[Violation] = []
@@ -56,7 +56,7 @@ class Checks:
         return sorted(found, key=lambda violation: violation.seq)
 
     def check_counts(self, failovers: Sequence[dict[str, Any]]) -> list[Violation]:
-        """Judge counted failovers (the summary's). Not kept: counts change as a window goes on."""
+        """Check counted failovers (the summary's). Not kept: counts change while a window is open."""
         return [
             Violation(check.claim, max(self.position - 1, 0), at_us, reason)
             for check in self._of_counts

@@ -1,9 +1,9 @@
 """A stretch of the trace as columns, sorted out by event type once for all checks.
 
 Rules: rows of one type or several come in the order of their seq; positions are one integer that sorts like
-`ledger:entry`; values are the trace's integers, names looked up only for words to people. Rows of audiences
-(docs/broadcast.md)
-stand apart: a name of theirs stands for many subscriptions, so only checks that know of them read them.
+`ledger:entry`; values are the trace's integers, names looked up only for texts. Rows of audiences
+(docs/broadcast.md) are kept apart: an audience's name represents many subscriptions, so only checks made for
+them read them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.ma  # noqa: F401  np.unique asks for it: 25 ms that are better spent before a run than in it
+import numpy.ma  # noqa: F401  np.unique imports it: 25 ms that are better spent before a run than in it
 
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
@@ -162,7 +162,7 @@ class Stretch:
         return self._coded([self._codes + self._code[name] for name in types])
 
     def of_all(self, type_: str) -> Rows:
-        """The rows of this event type, whoever they are of."""
+        """The rows of this event type, audiences included."""
         return self._coded([self._code[type_], self._codes + self._code[type_]])
 
     def _coded(self, codes: list[int]) -> Rows:
@@ -175,7 +175,7 @@ class Stretch:
         return self._trace.at_us(seq)
 
     def name(self, number: int) -> str:
-        """The name that a name column's number stands for."""
+        """The name behind a name column's number."""
         return "nobody" if number == NULL else self.names[number]
 
     def number(self, name: str) -> int:

@@ -1,7 +1,7 @@
 """Append-only typed columns that copies share.
 
-Rules: a copy costs nothing whatever the length; it shares the arrays, and only who appends second after a
-copy gets arrays of its own, so a fork never sees the rows of its sibling.
+Rules: a copy costs nothing at any length. It shares the arrays, and only the second of the two to append
+gets its own arrays, so a fork never sees the rows of its sibling.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FIRST_CAPACITY_ROWS = 1024
 
 
 class _Arrays:
-    """The storage that copies share; `used` is how far anyone has written it."""
+    """The storage that copies share; `used` is how far any of them has written."""
 
     __slots__ = ("by_name", "capacity", "used")
 

@@ -1,4 +1,4 @@
-"""What a check says when its claim is broken."""
+"""What a check reports when its claim is broken."""
 
 from __future__ import annotations
 
