@@ -32,7 +32,7 @@ class Stories:
     """`part` is the key of the answer that lists the cases, `noun` what one is called.
 
     - `cases(counted_run)`: in order, numbered from 0.
-    - `shown(case)`: what a list says of one; `forecast_seq(case)`: the row at which a forecast was made for
+    - `shown(case)`: its entry in a list; `forecast_seq(case)`: the row at which a forecast was made for
       it, None where there is none.
     - `lists(case)`: by kind the messages that have a story. `unknown_kind` and `known_kinds` word the refusal
       of another kind; the first has a place for it.

@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """`kind` is the step of the story, `row` the trace row that it is told from: what a diagram lights."""
+    """`kind` is the step of the story, `row` the trace row that it describes and a diagram highlights."""
 
     kind: str
     at_us: int
