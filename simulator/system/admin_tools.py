@@ -6,7 +6,7 @@ from typing import Any
 
 
 class AdminError(Exception):
-    """A question that has no answer; `hint` says what would be right."""
+    """A request that cannot be answered; `hint` is what would be right."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)

@@ -17,7 +17,7 @@ from simulator.system.system import System
 from simulator.trace.registry import NULL
 
 Begin = Callable[..., int]
-"""Called with what the answer says beside "ok", if anything: a status code, what was asked for."""
+"""Called with the answer's fields beside "ok", if any: a status code, the requested value."""
 
 Handler = Callable[[Any, dict, Begin], None]
 

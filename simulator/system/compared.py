@@ -1,6 +1,4 @@
-"""What the changed reruns of a run are compared by ("what would have helped"): each protocol says it of
-its own runs.
-"""
+"""How changed reruns are compared with a run ("what would have helped"), declared by each protocol."""
 
 from __future__ import annotations
 
@@ -16,9 +14,7 @@ instant at which to look.
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of a case: the title of its column, how "3 fewer" or "2.00 s shorter" goes on, and its
-    unit, `count` or `us`.
-    """
+    """A figure of a case: its column's title, the words after "3 fewer", and its unit, `count` or `us`."""
 
     name: str
     title: str
@@ -37,11 +33,13 @@ def no_assumption(real: Case, key: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """`noun` is what is compared, one by one; `cases(world)` lists them in a world that has run; `figures`
-    are the columns; `difference(real, other)` says in words what a change did; `harm(real, other)` orders
-    outcomes, small is good; `missing` says that a case did not come about, `nothing` that a run has none
-    at all. `assumes(real, key)` is what the change of that key assumes which was not so in the real case
-    (a crash cannot be moved ahead of), None for advice that could have been followed.
+    """What is compared, and the texts and order of the result.
+
+    `noun` names a case; `cases(world)` lists the cases of a world that has run. `figures` are the columns.
+    `difference(real, other)` is the text of a change's effect; `harm(real, other)` orders outcomes, small is
+    good. `missing` is the text for a case that did not occur, `nothing` for a run without cases.
+    `assumes(real, key)` is an assumption of that change that the real case did not meet (a crash cannot be
+    planned for), None for advice that could have been followed.
     """
 
     noun: str
@@ -55,9 +53,9 @@ class Compared:
 
 
 def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str]:
-    """What a change did to figures, a clause for each that it changed.
+    """The effect of a change on figures, a clause for each that it changed.
 
-    A figure without a word, or null in one of the two, says nothing.
+    A figure without a word, or null in one of the two, has no clause.
     """
     told = []
     for figure in figures:

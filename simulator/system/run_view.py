@@ -1,4 +1,4 @@
-"""What a reader may ask of a run: the side of a `World` that views, summary sections and what-if tables see.
+"""The read-only interface of a `World` for views, summary sections and what-if tables.
 
 Rules: reading never changes the run. Naming this type instead of `World` keeps the imports one way: the world
 imports the protocols, never the other way round.

@@ -1,8 +1,8 @@
-"""A simulated system: what the world may ask of it, and what all protocols share.
+"""A simulated system: its interface to the world, and what all protocols share.
 
-Rules: one System per world. `emit` and `emit_rows` are the only ways into the trace; a world that stands
-behind the end of its branch counts rows without writing them again. What only ever grows is named by
-`growing`, so that branches share it (`simulator.checkpoint`).
+Rules: one System per world. `emit` and `emit_rows` are the only ways into the trace; a world before the end
+of its branch counts rows without writing them again. `growing` names everything that only ever grows, so that
+branches share it (`simulator.checkpoint`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Handlers(dict):
 class System(Clock):
     """Clock, trace writer, options and links of a simulated system.
 
-    `handlers` is put here by who builds it.
+    `handlers` is set by the code that builds the system.
     """
 
     __slots__ = (
@@ -67,7 +67,7 @@ class System(Clock):
         self.handlers = Handlers()
         self.rows_max: int | None = None  # where the run under way pauses
 
-    # --- what a protocol tells the world
+    # --- what a protocol provides to the world
 
     @property
     def subscription_names(self) -> list[str]:
@@ -84,14 +84,14 @@ class System(Clock):
         return {}
 
     def adopt(self, grown: Mapping[Any, Any]) -> None:
-        """Go on with another branch's `growing`, which begins with the same values."""
+        """Continue with another branch's `growing`, which begins with the same values."""
 
     def depart(self) -> None:
-        """Take copies of its own of all that grows: what a new branch does before it writes."""
+        """Copy everything that grows: a new branch does this before it writes."""
         self.write_to(self.trace.prefix(self.seq), self.seq)
 
     def cut_back(self) -> None:
-        """Forget, for every world of the branch, what lies beyond this state: an instant that was undone."""
+        """Drop what is after this state, for every world of the branch, when an instant is undone."""
         self.trace.cut(self.seq)
         self.write_to(self.trace, self.seq)
 
@@ -107,9 +107,10 @@ class System(Clock):
     # --- trace
 
     def write_to(self, trace: Trace, seq: int) -> None:
-        """Stand before row `seq` of a trace: `emit(row)`, with a row `(type code, at_us, cause_seq,
-        *fields)`, returns the seq of that row, which is counted while it is there already and written
-        otherwise.
+        """Set the position to before row `seq` of a trace.
+
+        From then on `emit(row)`, with a row `(type code, at_us, cause_seq, *fields)`, returns the row's seq.
+        It counts a row that exists already and writes any other.
         """
         behind = seq < trace.length
         self.trace = trace
@@ -124,7 +125,7 @@ class System(Clock):
 
     def _count(self, row: tuple[int, ...]) -> int:
         seq = self._counted
-        if seq is None:  # the caller asked for `emit` before the last of the rows that were there
+        if seq is None:  # the caller fetched `emit` before the last of the existing rows
             return self.emit(row)
         self.write_to(self.trace, seq + 1)
         return seq
@@ -147,7 +148,7 @@ class System(Clock):
             rows.append(row)
             written = self._counted
             self._counted = written + 1
-            # new names are known from the row on that is written next
+            # new names apply from the next written row on
             trace.length = max(before[2], written + 1)
             return written
 
