@@ -2,7 +2,7 @@
 code.
 
 Rules of this file: it reads sources as text or syntax trees and runs nothing; each check gives every offence
-at once, with file and line, so that one run shows all there is to mend.
+at once, with file and line, so that one run shows everything that is to be fixed.
 """
 
 from __future__ import annotations
@@ -47,9 +47,6 @@ VOCABULARY_OF_TRACES = ("simulator.trace.registry", "simulator.trace.shared_even
 """What declarations may import of the trace."""
 
 EVENT_REGISTRY = "simulator/protocols/registry.py"
-
-KNOWN_CYCLES: dict[tuple[str, ...], int] = {}
-"""Cycles that are still to be broken: the modules that each spans, and the files of the largest one there."""
 
 STILL_LONGER = frozenset(
     {
@@ -277,21 +274,9 @@ def test_import_cycles_stay_within_a_folder_and_five_files():
     offences = []
     for cycle in import_cycles():
         folders = {module.rpartition(".")[0] for module in cycle}
-        if (len(cycle) > 5 or len(folders) > 1) and not any(cycle <= known for known in known_cycles()):
+        if len(cycle) > 5 or len(folders) > 1:
             offences.append(f"{len(cycle)} files in {len(folders)} folders: {', '.join(sorted(cycle))}")
     no_offences(offences)
-
-
-def test_known_cycles_are_still_there():
-    cycles = import_cycles()
-    sizes = [max((len(one) for one in cycles if one <= known), default=0) for known in known_cycles()]
-    assert sizes == list(KNOWN_CYCLES.values()), "state the new sizes in KNOWN_CYCLES; drop what is gone"
-
-
-def known_cycles() -> list[set[str]]:
-    """The modules that each known cycle may span."""
-    modules = [module_of(path) for room in ROOMS for path in sources(room)]
-    return [{name for name in modules if name.startswith(spans)} for spans in KNOWN_CYCLES]
 
 
 def module_of(path: Path) -> str:
