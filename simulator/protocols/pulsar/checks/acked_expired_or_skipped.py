@@ -20,11 +20,11 @@ Cursor = tuple[int, int, int]
 
 
 class DealtWith:
-    """Grows with the trace; `read` and `finish` enclose what is asked about a stretch."""
+    """Grows with the trace; `read` and `finish` enclose the questions about a stretch."""
 
     def __init__(self) -> None:
         self._seen = Sightings()  # (cluster, subscription, producer)
-        self._covered: dict[Cursor, int] = {}  # highest place that counts as dealt with
+        self._covered: dict[Cursor, int] = {}  # highest place that counts as acked, expired or skipped
 
     def copy(self) -> DealtWith:
         """An independent copy; to be taken between stretches."""
@@ -41,7 +41,7 @@ class DealtWith:
         self._seen.finish()
 
     def cover(self, known: Knowledge, seq: int, cursor: Cursor, place: int) -> None:
-        """Everything that the log holds up to `place` counts as dealt with from now on."""
+        """Everything that the log holds up to `place` counts as acked, expired or skipped from now on."""
         cluster, topic, subscription = cursor
         log = known.logs.of(cluster, topic)
         for producer, ids in log.messages(log.between(self._covered.get(cursor, -1), place, seq)):
@@ -56,5 +56,5 @@ class DealtWith:
         sequence_ids: np.ndarray,
         before_seq: int | np.ndarray,
     ) -> np.ndarray:
-        """Mask of the messages that had not been dealt with there before the row (one, or one each)."""
+        """Mask of the messages not acked, expired or skipped there before the row (one, or one each)."""
         return self._seen.unseen((cluster, subscription, producer), sequence_ids, before_seq)

@@ -89,8 +89,9 @@ class Row:
 
 
 class Administration:
-    """A shape is a number of partitions, 0 for a plain topic, None where there is none; policies stand
-    under Pulsar's names.
+    """A shape is a number of partitions, 0 for a plain topic, None where there is none.
+
+    Policies have Pulsar's names.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -138,7 +139,7 @@ class Administration:
             setattr(copy, name, dict(getattr(self, name)))
         return copy
 
-    # --- asked
+    # --- queries
 
     def base(self, name: str) -> str:
         """The topic of a log: `orders` of `orders-partition-2`."""

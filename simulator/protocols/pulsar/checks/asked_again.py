@@ -35,7 +35,7 @@ NEVER_US = 1 << 62
 
 
 class AskedAgain(Check):
-    """Keeps when each refused client must ask again."""
+    """Keeps when each refused client must retry."""
 
     claim = (
         "A client that the LookupService refused retries after 100 ms, doubled with each refusal "

@@ -1,8 +1,7 @@
-"""Where every subscription's cursor stood at every row, read from the trace: knowledge that several checks
-share.
+"""The position of every subscription's cursor at every row, read from the trace and shared by checks.
 
-Rules: a cursor stands where its last row of creation, move or recovery put it; a creation also persists it.
-Questions name the row before which they ask and must lie in the stretch read last.
+Rules: a cursor is where its last row of creation, move or recovery put it. A creation also persists it.
+Questions name the row before which they ask and must be in the stretch read last.
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ class Cursor:
         return _last(self._persisted, self._persisted_places, before_seq, self._persisted_before)
 
     def places_before(self) -> np.ndarray:
-        """For each of `places`, where the cursor stood until then."""
+        """For each of `places`, the cursor's position until then."""
         return np.concatenate(([self._before], self.places[:-1]))
 
 

@@ -199,7 +199,7 @@ class DeletedUnused(Check):
             self._note(True, ("is fed", cluster, base, topic))
         else:
             self._note(False, ("is fed", cluster, base, topic))
-            if not reason.startswith("shadow-"):  # otherwise its replicator comes back
+            if not reason.startswith("shadow-"):  # otherwise its replicator starts again
                 self.uses = {
                     use: None
                     for use in self.uses

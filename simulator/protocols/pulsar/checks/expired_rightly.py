@@ -61,7 +61,7 @@ class ExpiredRightly(Check):
         }
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Expired messages that were sent, and others that were passed over."""
+        """Expired messages that were sent, and others that were skipped."""
         changed = stretch.of("setting.changed")
         changes = (
             [row for row in changed.records("cluster", "reason", "detail") if stretch.name(row[2]) == TTL]

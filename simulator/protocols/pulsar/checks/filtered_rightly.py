@@ -24,7 +24,7 @@ _CREATED = CODE["subscription.created"]
 
 
 class FilteredRightly(Check):
-    """Keeps which messages were dealt with at each cluster."""
+    """Keeps which messages are acked, expired or skipped at each cluster."""
 
     claim = (
         "A broker filters only messages that were acknowledged, expired or skipped before at the "

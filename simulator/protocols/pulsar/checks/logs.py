@@ -133,7 +133,7 @@ class Logs:
         return log
 
     def known(self) -> list[tuple[tuple[int, int], Log]]:
-        """((cluster, topic), log) of every log that was asked for or written to."""
+        """((cluster, topic), log) of every log that was requested or written to."""
         return list(self._logs.items())
 
     def read(self, stretch: Stretch) -> None:

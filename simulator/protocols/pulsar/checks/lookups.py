@@ -1,5 +1,6 @@
-"""The LookupService answers what it may, and acknowledgement-state sync carries what stands
-(docs/tenant-migration.md, docs/acknowledgement-sync.md).
+"""The LookupService answers by its map, and acknowledgement-state sync carries the present state.
+
+Sources: docs/tenant-migration.md and docs/acknowledgement-sync.md.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class StateAsSent(Check):
         copy.watching, copy.on_the_way, copy.taken = self.watching, dict(self.on_the_way), dict(self.taken)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """States that were sent otherwise than they stood, or taken in otherwise than they were sent."""
+        """States that differ from the cursor when sent, or from the request when applied."""
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []

@@ -1,9 +1,8 @@
-"""A migration's first step brings everything, and things are made and deleted in their order (the vendor's
-article on tenant migration).
+"""A migration's first step copies everything, and things are created and deleted in their order.
 
-What a tenant has: itself, its roles, its namespaces, its topics, their subscriptions. What is there when the
-run begins is the scenario's: the tenant and its roles where it has topics, a namespace where it has topics or
-where it is declared. Shadow topics do not move.
+The source is the vendor's article on tenant migration. A tenant has: itself, its roles, its namespaces, its
+topics, their subscriptions. What exists when the run begins is the scenario's: the tenant and its roles where
+it has topics, a namespace where it has topics or where it is declared. Shadow topics do not move.
 """
 
 from __future__ import annotations

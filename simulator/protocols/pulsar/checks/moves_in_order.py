@@ -104,7 +104,7 @@ class StepsInOrder(Check):
 
 
 class DrainedBeforeSentOn(Check):
-    """Reads where cursors stand; keeps nothing but which consumer reads what."""
+    """Reads the cursors; keeps only which consumer reads which subscription."""
 
     claim = (
         "A broker whose topic is migrated redirects a consumer only when its subscription has no "
@@ -118,7 +118,7 @@ class DrainedBeforeSentOn(Check):
         copy.subscriptions = self.subscriptions
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Consumers that were sent on with entries left behind."""
+        """Consumers that were redirected with entries left behind."""
         broken: list[tuple[int, str]] = []
         for seq, cluster, topic, client in stretch.of("client.redirected").records(
             "cluster", "topic", "client"

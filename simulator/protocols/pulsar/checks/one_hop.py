@@ -23,7 +23,7 @@ PUT_BACK = ("replicator.rewound", "replicator.created")
 _PUT_BACK_CODES = [CODE[name] for name in PUT_BACK]
 
 WHOLE_ENTRY = 1 << 62
-"""Stands for "all of the entry" where a batch index is compared."""
+"""Means "all of the entry" where a batch index is compared."""
 
 
 class OneHop(Check):

@@ -23,11 +23,11 @@ TRIPS = 4
 """Of the longest latency: one way, three times as long where a link reorders."""
 
 Request = tuple[str, str, str, str]
-"""(command, cluster that was asked, other cluster, topic)"""
+"""(command, cluster that received it, other cluster, topic)"""
 
 
 class RequestsCopied(Administered):
-    """Keeps the requests that are on their way: by when, and the partitions asked for."""
+    """Keeps the requests in flight: by when, and the partitions requested."""
 
     claim = (
         "A request to create a partitioned topic, or to give it more partitions, reaches each cluster that "

@@ -40,7 +40,7 @@ _APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
 
 
 class SafeUpdate(Check):
-    """Keeps which messages were dealt with at each cluster, and how far each peer's log was looked at."""
+    """Keeps which messages are acked, expired or skipped, and how far each peer's log was read."""
 
     claim = (
         "Whenever a cluster writes an Update, every message that the peer holds at or below the named "
@@ -71,7 +71,7 @@ class SafeUpdate(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Updates that name a position above something not dealt with."""
+        """Updates that name a position above a message not acked, expired or skipped."""
         self.dealt_with.read(stretch)
         self.never_sent.read(_never_sent(stretch), "peer")
         broken: list[tuple[int, str]] = []
@@ -155,9 +155,7 @@ class SafeUpdate(Check):
 
 
 def _never_sent(stretch: Stretch) -> Rows:
-    """What a replicator passed over because it was too old, or because a person truncated the topic before
-    it was sent.
-    """
+    """What a replicator skipped because it was too old, or truncated by an operator before it was sent."""
     rows = stretch.of("message.not-replicated")
     return rows.take(
         (rows["reason"] == stretch.number("expired")) | (rows["reason"] == stretch.number("cleared"))

@@ -134,7 +134,7 @@ class ShadowFed(Check):
             self.fed[source] = (*self.fed.get(source, ()), shadow)
             self.failed.pop((source, shadow), None)
             self.due[source] = at_us
-        elif not reason.startswith("shadow-"):  # otherwise it comes back
+        elif not reason.startswith("shadow-"):  # otherwise it starts again
             for source in feeders:
                 self.fed[source] = tuple(one for one in self.fed[source] if one != shadow)
                 self.due[source] = at_us
@@ -147,7 +147,7 @@ class ShadowFed(Check):
         suffix = source[1][len(base) :]  # partition i feeds partition i
         return tuple(name + suffix for name in self.lists.get((source[0], base), ()))
 
-    # --- judging: what stands when an instant, or a term, is over
+    # --- judging: the state when an instant, or a term, is over
 
     def _judge(self, stretch: Stretch, until_us: int) -> Iterator[tuple[int, str]]:
         for source, due_us in [one for one in self.due.items() if one[1] < until_us]:

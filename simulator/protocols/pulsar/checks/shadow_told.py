@@ -64,7 +64,7 @@ class ShadowToldAll(Check):
         copy.expired = {place: dict(passed) for place, passed in self.expired.items()}
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Entries that a source's replicator passed over."""
+        """Entries that a source's replicator skipped."""
         if not self.source_of and not len(stretch.of("shadow.replicator-created")):
             return []
         for (cluster, topic), rows in stretch.of("shadow.entry-skipped").groups("cluster", "topic"):
@@ -128,7 +128,7 @@ class ShadowToldAll(Check):
         self.told[place] = max(self.told[place], *upto, -1)
 
     def _settle(self, known: Knowledge) -> None:
-        """Forget expired entries that count no more: those below, and those that come next."""
+        """Drop expired entries that no longer count: those below, and those that are next."""
         for place, passed in self.expired.items():
             if not passed or place not in self.source_of:
                 continue

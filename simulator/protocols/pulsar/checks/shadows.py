@@ -192,7 +192,7 @@ class ShadowWithinSource(ShadowCheck):
 
 
 class ShadowLosesAloud(ShadowCheck):
-    """Keeps what each shadow's subscription had dealt with, what was lost, and which ledgers are gone."""
+    """Keeps what each shadow's subscription acked, expired or skipped, its losses, and deleted ledgers."""
 
     claim = (
         "What a shadow topic's cursor is moved past was acked, expired or skipped, or is recorded"

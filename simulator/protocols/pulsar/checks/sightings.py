@@ -1,4 +1,4 @@
-"""Which messages were seen where: compressed sets of sequence ids, exact also inside the stretch being read.
+"""Which messages were recorded where: compressed sets of sequence ids, exact also inside a stretch.
 
 Rules: a question names the row before which it asks, so the answer does not depend on how the trace was cut
 into stretches. Sets are copied on write: a copy of the whole costs the number of keys, not of messages.
