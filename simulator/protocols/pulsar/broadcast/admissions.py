@@ -57,7 +57,7 @@ class Admissions:
             connecting.admitted(ask.client, ask.topic)
 
     def ask_all(self, audience: Audience) -> None:
-        """Every member of an audience asks to be connected; without a time to connect all are, at once."""
+        """Every member of an audience requests to be connected; without `connectTime` all are, at once."""
         connect_us = self.broker.spec.connect_us
         if not connect_us:
             self.runtime.fan_out.connect_at_once(audience)

@@ -51,9 +51,9 @@ class Audience:
             topic.partition + 1,
         )
         self.state = WAITING
-        self.epoch = 0  # counts ends of its region: a timer of before is stale
+        self.epoch = 0  # counts ends of its region: an earlier timer is stale
         self.asks_again = False  # its clients will, now or when they have waited
-        self.retries = 0  # how often they have asked in vain
+        self.retries = 0  # number of failed requests
         self.opened = self.connected = 0  # members that have a cursor, that are connected
         self.handed = 0
         self.border = Border(topic.log)  # of the slowest member
@@ -71,7 +71,7 @@ class Audience:
     # --- life
 
     def start(self, _argument: None) -> None:
-        """The scenario's `start`: every member's client asks to connect."""
+        """The scenario's `start`: every member's client requests to connect."""
         self.state = RUNNING
         self.ask(self.epoch)
 
@@ -121,7 +121,7 @@ class Audience:
         self._back_off()
 
     def region_down(self) -> None:
-        """The clients are down with their region: none waits to ask again."""
+        """The clients are down with their region: none waits to retry."""
         self.epoch += 1
         self.asks_again, self.retries = False, 0
 
@@ -216,9 +216,7 @@ class Audience:
                 )
 
     def _readable(self, begin: int) -> tuple[int, ...]:
-        """The entries with data from one on that were handed to others before, read once more for one
-        member.
-        """
+        """The entries with data from one on that others were sent before, read once more for one member."""
         log, reads = self.topic.log, self.topic.reads
         if reads is not None:
             for index in range(begin, self.handed):
@@ -226,8 +224,9 @@ class Audience:
         return tuple((begin + np.flatnonzero(log.records.view(begin, self.handed) >= 0)).tolist())
 
     def pushed(self, first_index: int) -> None:
-        """The ledgers below an entry are gone (a shadow's source has trimmed): lost is what members had
-        not been handed, nor had ever got.
+        """The ledgers below an entry are deleted (a shadow's source has trimmed).
+
+        Lost is what members had not been sent and had never received.
         """
         passed = self.marks[: self.opened].copy()
         passed[: self.connected] = max(self.handed, 0) - 1
@@ -243,7 +242,7 @@ class Audience:
         self.border.move(first_index - 1, self.topic.log.ledgers[0].id)
 
     def ledger_opened(self) -> None:
-        """A new ledger was opened, to which the slowest cursors move where they stand at the border."""
+        """A new ledger was opened, to which the slowest cursors move where they are at the border."""
         slowest = self.slowest()
         ledger = None if slowest is None else self.border.next_ledger(slowest)
         if ledger is not None:

@@ -1,14 +1,12 @@
-"""One broker of a cluster: it serves one dispatch after another, and connects one client after another
-(`admissions`).
+"""One broker of a cluster: it serves one dispatch after another, and connects one client after another.
 
-Rules: a dispatch is one entry for one consumer. It takes `dispatchTime`, or as long as its bytes need at
-`bandwidth`,
-whichever is longer: the two overlap, so the broker is one server and neither limit is ever exceeded.
-Dispatches are served in the order in which dispatchers hand them over, whatever topic they belong to; an
-entry is with the client when it has left. What is called back (its session is gone, its topic unloaded, its
-reading begun anew) takes no time any more, and what waits behind moves up. A cluster that declares no brokers
-has no such limits. Dispatches of audiences stand in the same queue as runs (`runs.py`); `fan_out.py` sees to
-it that they leave in time.
+Rules (`admissions` connects clients): a dispatch is one entry for one consumer. It takes `dispatchTime`, or
+as long as its bytes need at `bandwidth`, whichever is longer: the two overlap, so the broker is one server
+and neither limit is ever exceeded. Dispatches are served in the order in which dispatchers queue them,
+whatever topic they belong to. An entry is with the client when it has left. A cancelled dispatch (its session
+is gone, its topic unloaded, its reading begun again) takes no time any more, and what waits behind moves up.
+A cluster that declares no brokers has no such limits. Dispatches of audiences are in the same queue as runs
+(`runs.py`). `fan_out.py` makes sure that they leave in time.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ class Dispatch(NamedTuple):
 
     leaves_us: int
     service_us: int
-    order: int  # among everything that the broker was ever handed
+    order: int  # among everything that was ever queued at the broker
     size_bytes: int
     session: Session
     sent: tuple[int, int, int, int, int]
@@ -157,9 +155,7 @@ class Broker:
     # --- audiences
 
     def fan_out(self, run: Run, asked_us: int | None = None) -> None:
-        """Take the dispatches of an audience, asked for now or at an instant before anything else can
-        happen.
-        """
+        """Queue the dispatches of an audience, requested now or before any other event."""
         self.queued_us_max = max(self.queued_us_max, self.queued_us)
         self.handed_over += 1
         run.order = self.handed_over

@@ -1,10 +1,9 @@
-"""Lets brokers serve audiences in columns: everything that leaves them before anything else can happen, in
-one go.
+"""Serves audiences in columns: everything that leaves brokers before any other event, in one batch.
 
 Rules: an event of the clock's queue is due when the next dispatch leaves or the next member is connected at
 any broker. It then takes whole instants up to the next event of anything else, or the end of the run, or a
-bound on rows, brings them into one order and writes their rows. So a window is never longer than nothing but
-audiences can change, and where it is cut changes no row.
+bound on rows, sorts them into one order and writes their rows. In a window only audiences change, so where it
+is cut changes no row.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ class FanOut:
             self.runtime.schedule(next_us, self.rank, self, "flow", self.epoch)
 
     def flow(self, epoch: int) -> int | None:
-        """Let everything leave that can, and return how many queue events that stands for."""
+        """Run every dispatch and connection that is due; returns how many queue events that replaces."""
         if epoch != self.epoch:
             return None
         self.due_us, self.flowing = None, True

@@ -119,7 +119,7 @@ def messages_of(run: Run, count: int) -> int:
 
 
 def write(runtime: Runtime, items: np.ndarray, audiences: list[Audience]) -> None:
-    """Bring the items into their order and write their rows. `audiences` are those that may stand in them."""
+    """Sort the items and write their rows. `audiences` are those that may be among them."""
     items = items[np.lexsort((items[:, BROKER], items[:, AT]))]
     made = items[:, BATCH] > 0
     widths = np.where(made, ROWS_EACH, 1)
@@ -191,7 +191,7 @@ def _of(audience: Audience, items: np.ndarray) -> np.ndarray:
 
 
 def _remember(joined: np.ndarray, seqs: np.ndarray, audiences: list[Audience]) -> None:
-    """Keep the seq of each member's connection: the cause of what it is handed to catch up."""
+    """Keep the seq of each member's connection: the cause of what it is sent to catch up."""
     for audience in audiences:
         here = _of(audience, joined)
         audience.connected_seqs[joined[here, CLIENT] - audience.first_client] = seqs[here]
