@@ -1,8 +1,7 @@
-"""Topics as people name them to the admin interface: `orders`, or in full
-`persistent://tenant/namespace/orders`.
+"""Topics as operators name them to the admin interface: `orders` or `persistent://tenant/namespace/orders`.
 
-Rules: a bare name is persistent and in the namespace that the scenario gives it. Whether such a topic is
-there is asked separately.
+Rules: a bare name is persistent and in the namespace that the scenario gives it. Whether such a topic exists
+is checked separately.
 """
 
 from __future__ import annotations

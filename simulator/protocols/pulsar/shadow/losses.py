@@ -20,7 +20,7 @@ UNREAD, UNACKNOWLEDGED = "unread", "unacknowledged"
 
 
 def push_cursors(topic: TopicOfLosses, first_index: int, cause: int) -> None:
-    """Ledgers below `first_index` are gone: every cursor is moved over them, and reading goes on behind."""
+    """Ledgers below `first_index` are deleted: cursors are moved over them, and reading continues behind."""
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
             _note_lost(topic, subscription, first_index, cause)

@@ -60,7 +60,7 @@ class Reads:
         self.owner = owner  # the topic that writes the ledgers: itself, or a shadow's source
         self.from_cache = self.from_bookies = self.from_offload = 0
         self.bookie_bytes = 0
-        self.stuck: int | None = None  # the entry that could not be read, until reading goes on
+        self.stuck: int | None = None  # the entry that could not be read, until reading continues
         self.retries = 0  # in a row
         self.retry_due = False
         self._cached: dict[int, int] = {}  # entry -> when it was put there

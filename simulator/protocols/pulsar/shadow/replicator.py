@@ -216,7 +216,7 @@ class ShadowReplicator:
         shadow.add(self.topic.log.position(index), self.topic.stored_seqs[index], (self, index))
 
     def _refused(self, index: int) -> None:
-        """The topic named is no shadow: it takes no message that brings its own position.
+        """The topic named is no shadow: it rejects a message with a position.
 
         Read again, after a wait.
         """

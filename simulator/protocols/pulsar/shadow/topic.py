@@ -139,8 +139,9 @@ class ShadowTopic(Topic):
         self._read_ledgers("metadata", cause)
 
     def _read_ledgers(self, reason: str, cause: int) -> None:
-        """Take the list as it is now: a new last ledger is opened, what waited for it goes on, cursors
-        leave what is gone.
+        """Take the list as it is now.
+
+        A new last ledger is opened, what waited for it continues, cursors leave what is deleted.
         """
         log, opened_before = self.log, self.log.current
         if not self.source.log.ledgers:
