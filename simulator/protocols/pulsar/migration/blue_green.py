@@ -75,8 +75,9 @@ class BlueGreen:
         return self.green.get(blue) if marked else None
 
     def instead(self, cluster: Cluster, client: ClientOfTopic, base: str, cause: int) -> Cluster:
-        """Where a client that asks a cluster for a topic belongs: green, when the topic is not there and
-        would be migrated if it were.
+        """Where a client connects that looks up a topic in a cluster.
+
+        Green, when the topic does not exist and would be migrated if it did.
         """
         green = self._marked(cluster.name, base) if cluster.up and cluster.shape(base) is None else None
         if green is None or green == cluster.name or not self.runtime.clusters[green].up:
@@ -188,9 +189,7 @@ class BlueGreen:
                     self._send_on(session, cause)
 
     def drained_by_ack(self, subscription: Subscription, cause: int) -> None:
-        """An ack left nothing in blue: its consumers are sent on when the group that the ack came in is
-        dealt with.
-        """
+        """An ack left no backlog in blue: its consumers are redirected once the ack's group is processed."""
         topic = subscription.topic
         self.runtime.schedule(
             self.runtime.now_us,
@@ -235,10 +234,9 @@ def drained(subscription: Subscription | None) -> bool:
 
 
 def in_green(topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
-    """A migrated topic in green, where the client may create a plain one as anywhere; None while green
-    does not have it.
+    """A migrated topic in green, where the client may create a plain one; None while green lacks it.
 
-    A partition is asked for by its own name, and without its topic it is denied (PIP-414).
+    A partition is looked up by its own name, and without its topic it is denied (PIP-414).
     """
     green = topic.runtime.clusters[topic.migrated_to]
     if green.up and topic.partition < 0:

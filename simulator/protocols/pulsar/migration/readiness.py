@@ -95,7 +95,7 @@ def _copied(work: Work) -> Condition:
 
 
 def _needed(migration: MigrationOfStep) -> Condition:
-    """Whether replication will bring everything that is still needed."""
+    """Whether replication will copy everything that is still needed."""
     needed = migration.works[CLEAN_UP].needed_here_alone(but_coming=True)
     words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
     return Condition(

@@ -138,7 +138,7 @@ class Run:
         return self.state == ROLLED_BACK
 
     def may(self, given: str) -> bool:
-        """Whether a person's input is a legal move now."""
+        """Whether an operator's input is a legal move now."""
         if given == "roll-back" and (
             self.steps[-1].attempts or not any(self._to_undo(step) for step in self.steps)
         ):
@@ -219,9 +219,9 @@ class Run:
         return effects + self._begin(now_us, None)
 
     def _roll_back(self, now_us: int, _words: str | None) -> list[Effect]:
-        """The way back.
+        """The roll-back.
 
-        A switch that was forced past steps has left things in the target that only those can bring back: they
+        A switch that was forced past steps has left things in the target that only those can copy back: they
         are taken up now.
         """
         effects = [Effect("rest", self.step.name)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.runtime import Runtime
 
 UNLOAD_EVERY_US = 100_000
-"""Between two topics: a broker that is asked to let go of everything at once would be its own fault."""
+"""Between two topics: unloading everything at once would overload a broker by itself."""
 UNLOAD_AGAIN_US = 1_000_000
 """After which a topic that still has clients is unloaded again."""
 MIGRATION_MODE, ROLL_BACK_MODE, BLUE_GREEN_MODE = "migration", "roll-back", "blue-green"
