@@ -15,11 +15,10 @@ PARTITIONED = "partitioned"
 
 
 def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
-    """A client connects: create the topic if the rules let it.
+    """A client connects: create the topic if the rules allow it.
 
-    Returns None when it is there now, else why it is not.
-
-    A refusal is a row only when the caller writes it: clients ask again and again.
+    Returns None when it exists now, else why it does not. A refusal is a row only when the caller writes it,
+    because clients retry often.
     """
     if cluster.shape(base) is not None:
         return None
@@ -61,9 +60,7 @@ def auto_partitions(cluster: Cluster, base: str) -> int:
 
 
 def _remote_shape(cluster: Cluster, base: str) -> tuple[int | None, str | None]:
-    """The shape that a remote cluster has already, and which: they are asked in sorted order, since
-    #25312.
-    """
+    """The shape that a remote cluster has already, and which; queried in sorted order since #25312."""
     runtime = cluster.runtime
     if runtime.option("replicationTopicCreation") == "implemented":
         for peer in policies.remotes(runtime, cluster.name, base):

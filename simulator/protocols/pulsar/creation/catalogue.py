@@ -1,8 +1,8 @@
-"""Which topics exist in a cluster: creating, growing and deleting them while the run goes on.
+"""Which topics exist in a cluster: creating, growing and deleting them during the run.
 
-Rules: a partitioned topic is metadata (how many partitions) and one log for each partition; a plain topic is
-a log. A deleted topic's log stays as the empty past of its name: when the name is created again, positions go
-on from there.
+Rules: a partitioned topic is metadata (how many partitions) and one log for each partition. A plain topic is
+a log. A deleted topic's log stays as the empty past of its name: when the name is created again, positions
+continue from there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Clients that connect to a topic: it may be missing, and their schema may be refused.
 
-Rules: a missing topic is created when the rules in force let a client do that; a refused client asks again
-with its own retries, and a refusal is a row when its reason is new. A producer offers its schema with every
-message, as a producer of AUTO_PRODUCE does, and again when an entry that waited is sent; a message whose
+Rules: a missing topic is created when the rules in force let a client do that. A refused client retries with
+its own backoff, and a refusal is a row when its reason is new. A producer offers its schema with every
+message, as a producer of AUTO_PRODUCE does, and again when an entry that waited is sent. A message whose
 schema is refused has failed.
 """
 

@@ -1,9 +1,9 @@
 """Schemas on the way to another cluster (`GeoPersistentReplicator.replicateEntries`, PIP-433).
 
-Rules: before the first message of a schema on a connection the peer is asked to take it: reading pauses for a
-round trip. Refused,
-the message stays at the head: the partition stops, in order, and nothing on this connection asks again. Only
-a new connection does, so a changed policy alone does not help.
+Rules: before the first message of a schema on a connection, its registration is requested from the peer:
+reading pauses for a round trip. If it is refused, the message stays at the head: the partition stops, in
+order, and nothing on this connection retries. Only a new connection does, so a changed policy alone does not
+help.
 """
 
 from __future__ import annotations

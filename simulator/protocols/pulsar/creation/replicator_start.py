@@ -50,8 +50,9 @@ def passes(replicator: ReplicatorOfCreation) -> bool:
 
 
 def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
-    """Whether a run that begins connected has this replicator connected; if not, it asks in the ordinary
-    way, and nothing has followed yet.
+    """Whether a run that begins connected has this replicator connected.
+
+    If not, it sends its requests in the ordinary way, and nothing has followed yet.
     """
     passed = _check(replicator).action == START
     if not passed:

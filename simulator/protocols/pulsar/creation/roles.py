@@ -58,7 +58,7 @@ class TopicOfCreation(TopicInCluster, Protocol):
 
 
 class ReplicatorOfCreation(Protocol):
-    """A replicator that asks its peer for a topic or a schema. `connection` counts its connections."""
+    """A replicator that requests a topic or a schema of its peer. `connection` counts its connections."""
 
     peer: str
     peer_number: int

@@ -115,7 +115,7 @@ def may_register(cluster: ClusterOfSchemas, base: str, who: str) -> bool:
 
 
 def why_refused(cluster: ClusterOfSchemas, base: str, new: SchemaSpec, who: str) -> tuple[str, str] | None:
-    """(a word, a sentence) why `who` may not register a schema here; None when it may, or the topic has it."""
+    """(a word, a sentence) why `who` may not register a schema; None when it may, or the topic has it."""
     present = versions(cluster, base)
     if any(same(new, version) for version in present):
         return None

@@ -1,12 +1,11 @@
-"""What a cluster checks before it sets a namespace's replication clusters
-(`NamespacesBase.internalSetNamespaceReplicationClusters`, PIP-433).
+"""What a cluster checks before it sets a namespace's replication clusters.
 
-Rules: first the list itself; then, when comparison is asked for, this cluster is in the new list, and for
-each cluster that
-is new in it: namespace there, topics that both sides have, `__change_events` too, and the auto-creation in
-force. The proposal compares always, and the allow switch too; before it nothing was compared. Codes and texts
-are those of Pulsar's NamespacesBase (#25170); a broker names the clusters of a set in the order of their
-hashes, here they are sorted.
+The source is `NamespacesBase.internalSetNamespaceReplicationClusters` and PIP-433. Rules: first the list
+itself. Then, when comparison is requested, this cluster is in the new list, and for each cluster that is new
+in it: the namespace exists, the shapes of topics that both sides have, `__change_events` too, and the
+auto-creation in force. The proposal compares always, and the allow switch too. Before it nothing was
+compared. Codes and texts are those of Pulsar's NamespacesBase (#25170). A broker names the clusters of a set
+in the order of their hashes, here they are sorted.
 """
 
 from __future__ import annotations
