@@ -76,7 +76,7 @@ class Brokers:
         return self.producer.rank
 
     def found(self, cluster: str, cause: int) -> None:
-        """Connect what is not connected; what a broker does not serve now is asked for again."""
+        """Connect what is not connected; retry what no broker serves now."""
         complete = True
         self.producer.cluster_name = cluster
         for topic in self.runtime.clusters[cluster].client_parts(self.base):
@@ -89,7 +89,7 @@ class Brokers:
         self.producer.retry(None)
 
     def not_found(self) -> None:
-        """Ask again after the backoff."""
+        """Retry after the backoff."""
         if not self.due:
             self.due = True
             self.runtime.schedule(
@@ -110,11 +110,11 @@ class Brokers:
             first_us = (
                 self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
             )
-            # a send by hand may have asked before, and wait its backoff
+            # a send by hand may have requested before, and wait its backoff
             self.runtime.schedule(first_us, self.rank, self, "look_up", NULL)
 
     def look_up(self, cause: int) -> None:
-        """Ask where the topic is, while something is not connected."""
+        """Look up the topic while something is not connected."""
         if self.resolver is not None and self.producer.alive and not self.due and not self._complete():
             self.resolver.ask(cause)
 

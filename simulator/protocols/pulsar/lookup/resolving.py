@@ -55,7 +55,7 @@ class Resolver:
         self.in_vain = 0
 
     def ask(self, cause: int) -> None:
-        """Begin to ask, unless that is going on."""
+        """Begin the requests, unless one is in progress."""
         if self.asking:
             return
         self.asking = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PARTITION_METADATA, LOOKUP, SCHEMA = "partition-metadata", "lookup", "schema"
 REQUESTS = (PARTITION_METADATA, SCHEMA, LOOKUP)
-"""What goes through it, in the order in which a client asks."""
+"""The kinds of requests, in the order in which a client sends them."""
 
 
 class TopicOfLookups(Protocol):
