@@ -1,3 +1,1 @@
-"""Quiet stretches: what producers, replicators and consumers do between two events of anything else,
-computed as columns.
-"""
+"""The batched fast path: producers, replicators and consumers between two other events, as columns."""

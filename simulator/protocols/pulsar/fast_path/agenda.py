@@ -1,6 +1,6 @@
-"""Events of a quiet stretch in the calendar's order, and the seqs of the rows that each of them writes.
+"""Events of a batched stretch in the calendar's order, and the seqs of the rows that each of them writes.
 
-Rules: events are ordered by (instant, rank of the component); those alike in both as they were added.
+Rules: events are ordered by (instant, rank of the component). Those equal in both keep the order of adding.
 """
 
 from __future__ import annotations

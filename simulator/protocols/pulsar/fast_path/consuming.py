@@ -1,7 +1,6 @@
-"""The consumers' side of a quiet stretch: their state as the event engine would have left it, and what
-they wait for.
+"""The consumers' side of a batched stretch: their state as after the event engine, and their timers.
 
-Rules: what is asked of the calendar is asked in the order of the rows with which it is asked.
+Rules: events are scheduled in the order of the rows with which the engine schedules them.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.stretch import Stretch
 
 Asked = list[tuple[int, tuple]]
-"""(seq of the row with which it is asked, what is asked of the calendar: (at_us, rank, target, method,
-argument))
-"""
+"""(seq of the row that schedules it, the event to schedule: (at_us, rank, target, method, argument))"""
 
 
 def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
-    """The clients' and the dispatcher's side; returns what they ask of the calendar."""
+    """The clients' and the dispatcher's side; returns the events that they schedule."""
     lane, asked = stretch.lane, []
     _take(stretch, consumed)
     _put_aside(stretch, consumed, asked)
@@ -66,7 +63,7 @@ def _take(stretch: Stretch, consumed: Consumed) -> None:
 
 
 def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
-    """What is held and what is given back, in order."""
+    """Held and negatively acked messages, in order."""
     lane, work = stretch.lane, stretch.lane.work
     for act in stretch.acts:
         consumer, key = lane.sessions[act.turn].consumer, act.handed[2]

@@ -181,7 +181,7 @@ class Groups:
                 and done_us[place] == at_us
                 and begun_us[place] <= acks_us[begin]
             ):
-                # the end of that work was asked for before the group's timer
+                # the end of that work was scheduled before the group's timer
                 horizon_us = min(horizon_us, at_us)
             if at_us >= horizon_us:
                 break

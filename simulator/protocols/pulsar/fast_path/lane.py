@@ -121,8 +121,10 @@ class Lane:
 
     def _room(self, now_us: int, horizon_us: int, own: int) -> tuple[int, int]:
         """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may
-        change; the last message of the plan is left to the event engine. So many of the consumers' own
-        events may hand out messages, too.
+        change.
+
+        The last message of the plan is left to the event engine. Up to as many of the consumers' own events
+        may dispatch messages, too.
         """
         producer, size_bytes = self.producer, self.producer.spec.size_bytes
         messages, values = producer.runtime.messages, self.topic.log.records.values
@@ -153,7 +155,7 @@ class Lane:
 
 
 def lane_of(producer: ProducerOfFastPath) -> Lane | None:
-    """The producer's lane, None while it is not quiet."""
+    """The producer's lane, None while it is not steady."""
     runtime = producer.runtime
     if not _publishes_evenly(producer) or runtime.windows or runtime.schemas is not None:
         return None
@@ -251,8 +253,9 @@ def _hands_out_evenly(subscription: Subscription) -> bool:
 
 
 def _takes_in_turn(session: Session) -> bool:
-    """Whether it takes what is handed out at once, works on one message after the other, and deals with
-    each by its own draw when it has worked on it.
+    """Whether it takes what is dispatched at once and works on one message after the other.
+
+    It must acknowledge, hold or negatively ack each by its own draw when it has worked on it.
     """
     consumer, dispatcher = session.consumer, session.subscription.dispatcher
     spec, current = consumer.spec, consumer.current

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LooksForStretch(Protocol):
-    """When a producer looks for a stretch again (`fast_path.running.Quiet`)."""
+    """When a producer next tries a batched stretch (`fast_path.running.Quiet`)."""
 
     misses: int
 

@@ -184,7 +184,7 @@ class Consumed:
         return RowColumns(DELIVERED, self.seqs.delivered, fields)
 
     def _settling(self) -> list[RowColumns]:
-        """Acknowledged, held or given back: each names the row that handed its message out."""
+        """Acknowledged, held or negatively acked: each names the row that delivered its message."""
         work, done, individual = (
             self.work,
             self.acknowledged,

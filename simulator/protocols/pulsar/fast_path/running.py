@@ -1,9 +1,7 @@
-"""Runs quiet stretches, and leaves the system as the event engine would have: the same rows, the same
-state, the same events to come.
+"""Runs batched stretches with the same rows, state and pending events as the event engine.
 
-Rules: a stretch takes whole instants, up to the first event of anything else. What it computes is the event
-engine's and nothing more, so where one begins and ends changes no row; the tests run everything with and
-without.
+Rules: a stretch takes whole instants, up to the first event of anything else. It computes exactly what the
+event engine would, so where one begins and ends changes no row. The tests run everything with and without.
 """
 
 from __future__ import annotations
@@ -57,8 +55,9 @@ class Quiet:
 
 
 def run_quietly(producer: ProducerOfFastPath) -> int | None:
-    """Run from the publish that is due now to the next event of anything else, if that is far enough away;
-    returns how many queue events that stands for, None when nothing was done.
+    """Run from the publish that is due now to the next other event, if that is far enough away.
+
+    Returns how many queue events that replaces, None when nothing was done.
     """
     runtime, lane = producer.runtime, lane_of(producer)
     if lane is None:

@@ -21,8 +21,8 @@ class Stretch:
 
     It publishes at `published_us` `messages` with `sequence_ids` and `keys`, as `entries` of a `ledger`.
     `own` are the survey's events, `passing` those of peers, `acts` what is done at those. By their places
-    among the arrivals: `fresh` and `again`, what was published and what came back (at the events `returned`);
-    `begun`, handed out, and `done`, worked on.
+    among the arrivals: `fresh` and `again`, what was published and what is redelivered (at the events
+    `returned`); `begun`, dispatched, and `done`, worked on.
     """
 
     def __init__(self, lane: Lane, survey: Survey, wires: list[Wire], horizon_us: int) -> None:

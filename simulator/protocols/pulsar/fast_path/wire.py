@@ -1,7 +1,8 @@
-"""What one replicator carries in a quiet stretch: what was on its way, and messages that are sent in it.
+"""What one replicator carries in a batched stretch: what was in flight, and messages sent in it.
 
-Rules: a connection is first in, first out, so what arrives before the horizon stands at the front. Markers
-among it pass (`passing`), each when all that stands before it has been stored at the peer (`store`).
+Rules: a connection is first in, first out, so what arrives before the horizon is at the front. Markers among
+it are run by the event engine (`passing`), each when everything before it has been stored at the peer
+(`store`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the consumers of a lane do with what comes to them: in columns over the arrivals.
+"""What the consumers of a lane do with the messages that they receive, in columns over the arrivals.
 
-Rules: an arrival is a message that is published, or one that comes back to the broker (negatively
-acknowledged a while ago). The dispatcher deals them in turn, so that with n consumers every n-th is one
-consumer's; it works on them one after another, and then acknowledges, holds or gives back each. What follows
-from a hold or a negative ack comes later: the first of it ends the stretch.
+Rules: an arrival is a message that is published, or one to redeliver (negatively acknowledged a while ago).
+The dispatcher assigns them in turn, so that with n consumers every n-th is one consumer's. It works on them
+one after another, and then acknowledges, holds or negatively acks each. What follows from a hold or a
+negative ack is later: the first of it ends the stretch.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Work:
         return min([horizon_us, *self._later_us()])
 
     def _permitted_us(self, turn: int) -> int:
-        """Up to when a consumer has permits, which come back as it takes messages."""
+        """Up to when a consumer has permits, which are granted again as it takes messages."""
         session, mine = self.lane.sessions[turn], self.places(turn)
         arrived_us = self.arrived_us[mine]
         if len(arrived_us) < session.permits:
@@ -175,7 +175,7 @@ class Work:
                 self.acts.append(Act(at_us, place, turn, consumer.in_hand[argument[1]], ACKNOWLEDGED, NULL))
 
     def _later_us(self) -> list[int]:
-        """When what is held is acknowledged, and what is given back is asked for again."""
+        """When held messages are acknowledged, and redelivery of negatively acked ones is requested."""
         later_us = [
             self.until_us(act.turn, act.at_us, act.kind, act.held_us)
             for act in self.acts
