@@ -136,8 +136,9 @@ class Acknowledger(GivesBack):
             self.acknowledge(handed)
 
     def choice(self, message: int) -> tuple[int, int]:
-        """What becomes of a processed message: the type of its row, and for how long it is held (NULL:
-        until a person releases it, or not at all).
+        """What becomes of a processed message: the type of its row, and for how long it is held.
+
+        NULL: until an operator releases it, or not at all.
         """
         if self.special is not None and message in self.special:
             if self._selected(self.negatives, message) and message not in self.negatively_acknowledged:
@@ -179,8 +180,9 @@ class Acknowledger(GivesBack):
             self.close_if_done()
 
     def release_held(self, key: Key) -> None:
-        """Acknowledge a held message now, though it may have been asked for again meanwhile; not one that
-        a cumulative ack has covered by now.
+        """Acknowledge a held message now, even if its redelivery has been requested meanwhile.
+
+        A message that a cumulative ack has covered by now is left alone.
         """
         handed = self.in_hand.get(key) or self.given_back.get(key)
         if self.held.pop(key, None) is not None and handed is not None:
@@ -193,8 +195,9 @@ class Acknowledger(GivesBack):
     # --- acks
 
     def acknowledge(self, handed: Handed) -> None:
-        """The application calls ack: individually, or cumulatively for all it was handed up to here, given
-        back or not.
+        """The application calls ack: individually, or cumulatively for all it received up to here.
+
+        Negatively acked messages are included.
         """
         if self.spec.acknowledge == "cumulative":
             upto = handed[2]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def connect(consumer: Consumer, cause: int) -> None:
-    """Subscribe in the consumer's cluster, or first ask where that is."""
+    """Subscribe in the consumer's cluster, or first look up where that is."""
     if consumer.resolver is not None:
         consumer.resolver.ask(cause)
     else:

@@ -73,7 +73,7 @@ class Consumer(Acknowledger):
         self.last_seq = NULL
         self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
-        self.refusal: str | None = None  # why its topic could not be created when it asked last
+        self.refusal: str | None = None  # why its topic could not be created at its last request
         self.on_closed = None  # the failover that waits for the close
         self.leaves_held = False  # while closing: without waiting for what it holds
         self.init_acknowledging()
@@ -93,7 +93,7 @@ class Consumer(Acknowledger):
         if self.state in ALIVE:
             self.leaves_held = True
             self.close_when_done(self.on_closed)
-        elif self.state == DOWN:  # it does not come back with its region
+        elif self.state == DOWN:  # it does not restart with its region
             self.close(NULL)
 
     def pause(self, cause: int) -> None:
@@ -102,7 +102,7 @@ class Consumer(Acknowledger):
         self._note(cause, "paused")
 
     def resume(self, cause: int) -> None:
-        """The application goes on."""
+        """The application continues."""
         self.state = RUNNING
         self.work(self._note(cause, "resumed"))
 
@@ -128,8 +128,8 @@ class Consumer(Acknowledger):
         self._tell_failover()
 
     def _tell_failover(self) -> None:
-        """A failover that waits for this client goes on: it has closed, or it died and has nothing left to
-        finish.
+        """A failover that waits for this client continues: the client has closed, or stopped with nothing
+        left.
         """
         if self.on_closed is not None:
             failover, self.on_closed = self.on_closed, None

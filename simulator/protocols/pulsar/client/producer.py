@@ -61,7 +61,7 @@ class Producer:
         self.down_from = RUNNING  # the state that a crash of the region interrupted
         self.schema = spec.schema
         self.schema_refusal: tuple[str, str] | None = None
-        self.refusal: str | None = None  # why its topic could not be created when it asked last
+        self.refusal: str | None = None  # why its topic could not be created at its last request
         self.intervals = None
         if spec.arrivals == "poisson" and spec.every_us:
             self.intervals = interval_sampler(
@@ -96,8 +96,9 @@ class Producer:
             self.flush_batches(NULL)
 
     def tick(self, epoch: int) -> int | None:
-        """The instant of a planned publish; returns how many queue events it stands for, when a quiet
-        stretch begins.
+        """The instant of a planned publish.
+
+        Returns the number of queue events that it replaces when a batched stretch begins.
         """
         planned = self.planned
         if (

@@ -28,7 +28,8 @@ class GivesBack:
 
     def init_giving_back(self) -> None:
         """Empty state; called once by the consumer."""
-        # asked for again and not yet here: what a cumulative ack covers, or the end of a hold, all the same
+        # redelivery requested, not yet received: what a cumulative ack covers, or the end of a hold, all the
+        # same
         self.given_back: dict[Key, Handed] = {}
         self.negatively_acknowledged = BitMap()
         self.untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
@@ -41,12 +42,12 @@ class GivesBack:
         self.rounds.clear()
 
     def expect_ack(self, key: Key, seq: int) -> None:
-        """The application was handed the message by row `seq`: see whether it acknowledges in time."""
+        """The application received the message by row `seq`: check whether it acknowledges in time."""
         due_us = self.runtime.now_us + self.spec.ack_timeout_us
         self.runtime.schedule(due_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
 
     def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
-        """ackTimeout passed: the broker is asked to send it again, if it is still unacknowledged."""
+        """ackTimeout passed: request redelivery, if it is still unacknowledged."""
         epoch, key, seq = argument
         held = self.in_hand.get(key)
         if epoch == self.epoch and held is not None and held[1] == seq and seq >= self.untimed.get(key[0], 0):
@@ -66,7 +67,7 @@ class GivesBack:
             self._ask_with_others(handed, seq, due_us)
 
     def nack_over(self, argument: tuple[int, Handed, int]) -> None:
-        """Ask the broker for a negatively acknowledged message."""
+        """Request redelivery of a negatively acknowledged message."""
         epoch, handed, seq = argument
         if epoch == self.epoch:
             self._ask_again(handed, seq)

@@ -1,8 +1,7 @@
-"""Acks of a consumer that wait for their group, one by one or by column: a quiet stretch takes and leaves
-them many at a time.
+"""Acks of a consumer that wait for their group, one by one or by column.
 
-Rules: they stay as they came until they are asked for in the other form. By column they are acks of single
-messages of one topic.
+A batched stretch adds and removes many at a time. Rules: they keep their form until the other one is needed.
+By column they are acks of single messages of one topic.
 """
 
 from __future__ import annotations
