@@ -1,6 +1,6 @@
 """When a subscription's cursor is written: what a crash leaves of it.
 
-Rules: writes are limited in rate, so a crash forgets recent acks; a timer bounds how long the cursor stays
+Rules: writes are limited in rate, so a crash loses recent acks. A timer bounds how long the cursor stays
 ahead of what is written (`ManagedCursorImpl`, `managedLedgerDefaultMarkDeleteRateLimit`).
 """
 

@@ -86,7 +86,7 @@ class MessageTable:
                 column[number] = value
 
     def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
-        """`put` for messages `first`…, each a separate entry: of every column one value each, or one for all."""
+        """`put` for messages `first`…, each a separate entry: per column one value each, or one for all."""
         missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
         for name in _COLUMNS:
             column, unsaid, values = getattr(self, name), _UNSAID.get(name), columns[name]
@@ -104,7 +104,7 @@ class MessageTable:
         return np.frombuffer(getattr(self, name), dtype=np.int64)[numbers]
 
     def numbers_in(self, records: np.ndarray) -> BitMap:
-        """Numbers of all messages of the entries that hold these records; markers are passed over."""
+        """Numbers of all messages of the entries that hold these records; markers are skipped."""
         first = records[records >= 0]
         # a numpy array itself takes ten times as long
         numbers = BitMap(array("I", first.astype(np.uint32).tobytes()))
@@ -133,7 +133,7 @@ class MessageTable:
         return copy
 
     def cut(self, count: int) -> None:
-        """Forget the messages from `count` on."""
+        """Drop the messages from `count` on."""
         for name in _COLUMNS:
             del getattr(self, name)[count:]
 

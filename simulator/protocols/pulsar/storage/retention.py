@@ -29,11 +29,10 @@ TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
 
 
 def trim_if_switched(topic: TopicOfLog, ledger: int, before: int, after: int, cause: int) -> None:
-    """A cursor that stood in `ledger` was moved from index `before` to `after`: trim when it is in another
-    ledger now and alone was the slowest.
+    """A cursor in `ledger` was moved from index `before` to `after`: trim when it alone was the slowest.
 
-    So the last entry of a ledger alone deletes nothing, the first of the next does
-    (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
+    It must be in another ledger now. So the last entry of a ledger alone deletes nothing, the first of the
+    next does (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
     """
     if switches_ledger(topic, ledger, after) and _slowest(topic) > before:
         trim(topic, cause)
@@ -89,7 +88,7 @@ def trim(topic: TopicOfLog, cause: int) -> None:
 
 
 def let_go(topic: TopicOfLog) -> list[Ledger]:
-    """The closed ledgers that every durable cursor has passed and that retention lets go, oldest first."""
+    """The closed ledgers that every durable cursor has passed and retention releases, oldest first."""
     slowest = _slowest(topic)
     passed = topic.log.length - 1 if slowest is None else slowest
     return _without_retained(
