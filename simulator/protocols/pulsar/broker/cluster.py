@@ -1,7 +1,7 @@
-"""One region: its brokers seen as one, its ledger numbers, its topics, and what a crash takes.
+"""One region: its brokers modelled as one, its ledger numbers, its topics, and what a crash loses.
 
-Rules: a cluster is up, down (may come back from what it persisted) or lost (for good). Ledger ids come from
-one counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (BookKeeper's
+Rules: a cluster is up, down (may restart from what it persisted) or lost (for good). Ledger ids come from one
+counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (BookKeeper's
 `LedgerIdGenerator`).
 """
 
@@ -148,7 +148,7 @@ class Cluster:
         return seq
 
     def restart(self, cause: int) -> int:
-        """Come back from what was persisted; every topic is loaded again."""
+        """Restart from what was persisted; every topic is loaded again."""
         self.state = UP
         self.creates_remotely = self.setting("createTopicToRemoteClusterForReplication")
         seq = self.runtime.note("cluster.restarted", cause, self.number)

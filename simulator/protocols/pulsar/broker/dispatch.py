@@ -1,8 +1,9 @@
-"""How a broker hands entries to consumers: the reading side of a subscription, by subscription type.
+"""How a broker dispatches entries to consumers: the reading side of a subscription, by subscription type.
 
-Rules: reading needs a consumer with permits; a marker that is read is filtered and acked
-(`AbstractBaseDispatcher.filterEntriesForConsumer`); entries acked meanwhile are passed over. `busy` stops a
-dispatcher that is called while it dispatches (an Update written by an ack wakes it): its loop goes on anyway.
+Rules: reading needs a consumer with permits. A marker that is read is filtered and acked
+(`AbstractBaseDispatcher.filterEntriesForConsumer`). Entries acked meanwhile are skipped. `busy` stops a
+dispatcher that is called while it dispatches (an Update written by an ack wakes it): its loop continues
+anyway.
 """
 
 from __future__ import annotations
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
 
 DISPATCHED_AT_ONCE = 1_000
-"""Entries that one event hands out at most, a receiver queue of the default size: two or three
-milliseconds.
+"""Entries that one event dispatches at most, a receiver queue of the default size: two or three milliseconds.
 """
 
 
@@ -38,7 +38,7 @@ class Dispatcher:
         self.runtime = subscription.runtime
         self.sessions: list[Session] = []
         self.read_index = subscription.cursor.mark_delete + 1
-        # entries below may have been acked one by one: ask before sending
+        # entries below may be individually deleted: check before sending
         self.check_below = self.topic.log.length
         self.busy = False
         self.unacked = 0  # messages with consumers, of the whole subscription
@@ -100,7 +100,7 @@ class Dispatcher:
         return None
 
     def postponed(self, index: int, record: int) -> bool:
-        """Whether the entry is not to be sent now; asked only of a dispatcher that postpones."""
+        """Whether the entry is not to be sent now; called only on a dispatcher that postpones."""
         return False
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
@@ -110,20 +110,19 @@ class Dispatcher:
         """
 
     def let_go_up_to(self, index: int) -> None:
-        """The mark-delete is about to be moved here over the consumers' heads: what they hold of it is not
-        awaited any more.
+        """The mark-delete is about to be moved here by hand.
+
+        Unacked messages of consumers up to it are not awaited any more.
         """
 
     def go_on(self, cause: int) -> None:
         """The mark-delete was moved by hand: consumers blocked by their unacked messages may be sent more."""
 
     def dispatch_on(self, cause: int) -> None:
-        """Enough has been handed out in this event: the rest follows at this instant, before anything
-        else.
-        """
+        """The event's dispatch limit is reached: the rest follows at this instant, before anything else."""
         self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self, "dispatch", cause)
 
-    # --- quiet stretches
+    # --- batched fast path
 
     room = 1 << 62
     """Messages that may be sent before a limit is reached."""
@@ -232,8 +231,9 @@ class SingleActiveDispatcher(Dispatcher):
         self.busy = False
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        """Single messages cannot be asked for again: the client drops what it has queued, and for the
-        active one everything unacknowledged is read again.
+        """Redelivery of single messages is not possible here.
+
+        The client drops what it has queued, and for the active one everything unacknowledged is read again.
         """
         session.consumer.forget(session)
         if session is self.active and not self.waiting:
@@ -250,7 +250,7 @@ class SingleActiveDispatcher(Dispatcher):
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
         self.unacked = max(0, self.unacked - len(acked))
 
-    # --- quiet stretches
+    # --- batched fast path
 
     def in_turn(self) -> list[Session]:
         return self.sessions if self.sessions == [self.active] and not self.waiting else []

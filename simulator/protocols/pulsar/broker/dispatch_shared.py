@@ -174,7 +174,7 @@ class SharedDispatcher(Dispatcher):
     # --- coming back
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        """The client asked for these again (negative ack, ack timeout)."""
+        """The client requested redelivery of these (negative ack, ack timeout)."""
         for index in indices:
             if self.pending.get(index) is session:
                 del self.pending[index]
@@ -217,8 +217,9 @@ class SharedDispatcher(Dispatcher):
         self.dispatch(cause)
 
     def _unblock(self, cause: int, asking: Session | None = None) -> bool:
-        """Lift limits that are down to half, and that of a consumer that asked for messages again; True
-        when one was lifted.
+        """Lift limits that are down to half, and that of a consumer that requested redelivery.
+
+        True when one was lifted.
         """
         lifted = False
         half = self.topic.hot.unacked_per_consumer // 2
@@ -233,7 +234,7 @@ class SharedDispatcher(Dispatcher):
             self._note_block("consumer.unblocked", None, self.unacked, cause)
         return lifted
 
-    # --- quiet stretches
+    # --- batched fast path
 
     @property
     def room(self) -> int:
@@ -249,8 +250,9 @@ class SharedDispatcher(Dispatcher):
         return [] if waiting else self.sessions[turn:] + self.sessions[:turn]
 
     def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch`, in turn, of these entries of one message each, whose rows are written already; those
-        that are not `fresh` were asked for again.
+        """`dispatch`, in turn, of these entries of one message each, whose rows are written already.
+
+        Those that are not `fresh` are redeliveries.
         """
         count = len(self.sessions)
         for turn, index in enumerate(indices.tolist(), self.turn):
@@ -347,8 +349,9 @@ class KeySharedDispatcher(SharedDispatcher):
         )
 
     def dispatch(self, cause: int) -> None:
-        """Replays first, in order; an entry that cannot go blocks its key, and reading goes on for the
-        others.
+        """Replays first, in order.
+
+        An entry that cannot be sent blocks its key, and reading continues for the others.
         """
         if self.busy or self.blocked or not self.sessions:
             return

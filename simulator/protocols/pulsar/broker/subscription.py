@@ -254,13 +254,13 @@ class Subscription:
         )
 
     def ledger_opened(self, cause: int) -> None:
-        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        """A new ledger was opened, to which a cursor at the border moves."""
         ledger = self.border.next_ledger(self.cursor.mark_delete)
         if ledger is not None:
             self.move_to_ledger(ledger, cause)
 
     def move_to_ledger(self, ledger: int, cause: int) -> None:
-        """The cursor stands at `<ledger>:-1` from now on, which is after the same entry."""
+        """The cursor is at `<ledger>:-1` from now on, which is after the same entry."""
         mark_delete = self.cursor.mark_delete
         before = self.border.position(mark_delete)
         self.border.move(mark_delete, ledger)
@@ -277,8 +277,9 @@ class Subscription:
         )
 
     def reset(self, mark_delete: int, reason: str, cause: int) -> None:
-        """A person's seek or reset: ranges and batch sets are cleared; no Update follows
-        (`ManagedCursorImpl.asyncResetCursor`).
+        """A seek or an operator's reset: ranges and batch sets are cleared, and no Update follows.
+
+        The source is `ManagedCursorImpl.asyncResetCursor`.
         """
         before = self.cursor.mark_delete
         self.cursor.reset(mark_delete)

@@ -82,8 +82,8 @@ class Topic(TopicLedgers, TopicTimers):
         self.broker: BrokerOfTopic | None = (
             None  # where the cluster declares brokers: the one that serves the topic
         )
-        self.migrating = False  # marked migrated (PIP-188): its producers wait to be sent on
-        self.migrated_to: str | None = None  # the cluster that its clients are sent to
+        self.migrating = False  # marked migrated (PIP-188): its producers wait to be redirected
+        self.migrated_to: str | None = None  # the cluster to which its clients are redirected
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.active_by_ring = False  # activeConsumerFailoverConsistentHashing when the topic was loaded
         self.age_timed = False  # whether the timer that rolls an old ledger over runs
@@ -91,8 +91,8 @@ class Topic(TopicLedgers, TopicTimers):
         self.loaded_seq = self.loaded_length = self.loaded_us = 0
         # deduplication: highest id by producer or replicator
         self.producers_seen: dict[str, tuple[int, int]] = {}
-        self._present, self._present_to = BitMap(), 0  # see `present`: taken in up to this index
-        # subscription -> what was here when a consumer or a person opened it first
+        self._present, self._present_to = BitMap(), 0  # see `present`: counted up to this index
+        # subscription -> what was here when a consumer or an operator opened it first
         self.owed_from: dict[str, BitMap] = {}
         self.batched = any(
             spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base
@@ -390,7 +390,7 @@ class Topic(TopicLedgers, TopicTimers):
                 subscription.dispatcher.dispatch(cause)
 
     def _wake_by_name(self, cause: int) -> None:
-        """Audiences take their turn among the subscriptions where their names stand."""
+        """Audiences are notified among the subscriptions, in the order of names."""
         for name in sorted((*self.subscriptions, *self.audiences)):
             if name in self.audiences:
                 self.audiences[name].read(cause)

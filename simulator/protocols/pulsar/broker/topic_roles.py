@@ -42,10 +42,10 @@ class AdmissionsOfTopic(Protocol):
     """The queue of clients that wait to be connected."""
 
     def ask(self, consumer: Any, topic: Any) -> None:
-        """A client asks to subscribe."""
+        """A client requests to subscribe."""
 
     def ask_all(self, audience: Any) -> None:
-        """Every member of an audience asks to be connected."""
+        """Every member of an audience requests to be connected."""
 
 
 class BrokerOfTopic(BrokerOfCluster, BrokerOfSession, Protocol):
