@@ -1,9 +1,7 @@
-"""Counting a run: from a trace and its scenario to every number of the contract, as `docs/counting.md`
-defines them.
+"""Counting a run: from a trace and its scenario to every number of the contract (`docs/counting.md`).
 
-Rules: a pure reader; the trace decides, the scenario only adds what was configured. The forecast that stands
-beside a
-failover is not counted here: it comes from the world's state at that instant
+Rules: a pure reader. The trace decides, the scenario only adds what was configured. The forecast shown beside
+a failover is not counted here: it is made from the world's state at that instant
 (`simulator.protocols.pulsar.verdicts.forecast`).
 """
 

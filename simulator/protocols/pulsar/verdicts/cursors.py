@@ -1,9 +1,9 @@
 """What a subscription's cursor in one cluster covered at any instant, from its rows alone.
 
-Rules: a copy is covered when it is at or below the mark-delete, or was acknowledged individually and not
-forgotten since. A reset forgets all individual acks; a recovery falls back to what the last
-`cursor.persisted` row before it held (the least positions, when the broker persisted fewer than there were);
-a deleted subscription covers nothing. A row counts at its own seq.
+Rules: a copy is covered when it is at or below the mark-delete, or was acknowledged individually and not lost
+since. A reset clears all individual acks. A recovery falls back to what the last `cursor.persisted` row
+before it held (the least positions, when the broker persisted fewer than there were). A deleted subscription
+covers nothing. A row counts at its own seq.
 """
 
 from __future__ import annotations
@@ -135,18 +135,18 @@ class Cursor:
 
     @property
     def begun_anew(self) -> np.ndarray:
-        """Rows that opened the cursor, or with which a person put it elsewhere."""
+        """Rows that opened the cursor, or with which an operator moved it."""
         moved = self._rows["cursor.moved"]
         return np.sort(np.concatenate((self.created.seq, moved.seq[moved.reason == self._reset])))
 
     def _revive(self, kept: np.ndarray, seq: int) -> None:
-        """Acks that a reset had forgotten, and a crash before the cursor was written brought back."""
+        """Acks that a reset had cleared, and that a crash before the cursor was written restored."""
         self._registered_copy = np.concatenate((self._registered_copy, self._registered_copy[kept]))
         self._registered_seq = np.concatenate((self._registered_seq, np.full(int(kept.sum()), seq)))
         self._until = np.concatenate((self._until, np.full(int(kept.sum()), NEVER)))
 
     def _survivors(self, log: Log, filtered: Table, recovered_seq: int, row: dict[str, int]) -> np.ndarray:
-        """Mask of the registrations that a recovery brings back."""
+        """Mask of the registrations that a recovery restores."""
         persisted, opened = (self._rows[name].seq for name in ("cursor.persisted", "subscription.created"))
         place, opening = (int(np.searchsorted(seqs, recovered_seq)) - 1 for seqs in (persisted, opened))
         if place < 0 or (opening >= 0 and opened[opening] > persisted[place]):
@@ -170,8 +170,9 @@ class Cursor:
         )
 
     def last_registration(self, copy: np.ndarray, seq: np.ndarray | int) -> tuple[np.ndarray, np.ndarray]:
-        """The latest registration of each copy at or before `seq`, and the row that forgot it (NEVER when
-        none did); NULL, NULL for none.
+        """The latest registration of each copy at or before `seq`, and the row that cleared it.
+
+        The row is NEVER when none did; NULL, NULL without a registration.
         """
         rows = self._index.row(copy, np.asarray(seq) + 1)
         if not len(self._until):
@@ -208,8 +209,9 @@ class Cursor:
         return np.where(later, forgotten, uncovered), np.where(later, registered, covered)
 
     def covered_since(self, position: np.ndarray, seq: int) -> np.ndarray:
-        """The row since which the mark-delete stood at or above each position without a break until `seq`;
-        NEVER when it does not.
+        """The row since which the mark-delete was at or above each position without a break until `seq`.
+
+        NEVER when it is not.
         """
         last = int(self._step(seq))
         if last < 0:
@@ -219,7 +221,8 @@ class Cursor:
         return np.where(places <= last, self.step_seq[np.minimum(places, last)], NEVER)
 
     def first_passed(self, position: np.ndarray, seq: np.ndarray) -> np.ndarray:
-        """The first row at or after each seq with which the mark-delete stood at or above each position;
+        """The first row at or after each seq with which the mark-delete was at or above each position.
+
         NEVER when none did.
         """
         places = first_reaching(self.step_mark, position)

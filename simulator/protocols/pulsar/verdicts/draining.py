@@ -1,9 +1,8 @@
-"""When the backlog of a failover is drained, from the rows: the target's cursor covers all that its log
-held at the failover.
+"""When the backlog of a failover is drained: the target's cursor covers its log as of the failover.
 
-Rules: the first instant at which all copies are covered together, so a later reset takes nothing back.
-Between two rows with which the cursor forgets or goes back, coverage only grows. A copy that is removed while
-it is not covered never will be. `pulsar.draining` keeps the same figure live.
+Rules: from the rows. It is the first instant at which all copies are covered together, so a later reset
+undoes nothing. Between two rows with which the cursor loses acks or goes back, coverage only grows. A copy
+that is removed while it is not covered never will be. `pulsar.draining` keeps the same figure live.
 """
 
 from __future__ import annotations
@@ -54,9 +53,7 @@ def _covered_intervals(log: Log, cursor: Cursor, window: Window) -> list[Interva
 
 
 def _stretches(cursor: Cursor, window: Window) -> list[Interval]:
-    """The window cut at each row with which the cursor forgets acknowledgements or its mark-delete goes
-    back.
-    """
+    """The window cut at each row with which the cursor loses acknowledgements or goes back."""
     cuts = np.unique(np.concatenate((cursor.forgetting_seqs, cursor.backward_seqs)))
     cuts = cuts[(cuts > window.opened_seq) & (cuts < window.closed_seq)].tolist()
     return list(zip([window.opened_seq, *cuts], [*cuts, window.closed_seq], strict=True))

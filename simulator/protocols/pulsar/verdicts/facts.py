@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """When a cluster's part in a failover ended: the crash it had not come back from, else the failover
-    itself.
+    """When a cluster's part in a failover ended.
+
+    It is the crash after which it had not restarted, else the failover itself.
     """
 
     seq: int
@@ -110,9 +111,7 @@ class Facts:
     # --- clusters and configuration
 
     def end_of(self, cluster: int, opened_seq: int) -> End:
-        """min(failover, crash): the crash from which the cluster had not come back when the failover
-        began.
-        """
+        """min(failover, crash): the crash after which the cluster had not restarted at the failover."""
         history = self.history
         rows = [
             (int(seq), event)

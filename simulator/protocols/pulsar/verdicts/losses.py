@@ -140,9 +140,7 @@ def _not_where_the_update_came_from(
 
 
 def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
-    """Mask by message of the topic: in some cluster a consumer or a person opened the cursor before it was
-    there.
-    """
+    """Mask by message of the topic: stored in some cluster after a consumer or operator opened the cursor."""
     stored = facts.history.table("message.stored", topic=topic)
     mask = np.zeros(facts.history.message_count, dtype=bool)
     # opened by an Update of another cluster

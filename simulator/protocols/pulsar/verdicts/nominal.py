@@ -24,7 +24,7 @@ _REFUSED = ("pending", "replicator-disconnected")
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A snapshot asked for, or a tick refused: `snapshot` is 0 for a refused tick."""
+    """A requested snapshot, or a refused tick: `snapshot` is 0 for a refused tick."""
 
     seq: int
     at_us: int

@@ -29,7 +29,7 @@ _NAMES = frozenset(NAME_COLUMNS)
 _UNREAD = frozenset(("batch_index", "size_bytes", "detail"))
 _WHO = ("cluster", "topic", "subscription")
 _NEEDED: dict[str, tuple[str, ...]] = {
-    # types with a row for each message keep only what is asked of them, beside seq and message
+    # types with a row for each message keep only the columns that are read, beside seq and message
     "message.published": ("key",),
     "message.receipted": (),
     "message.stored": ("at_us", "cluster", "peer", "topic", "position"),
@@ -160,7 +160,7 @@ class History:
     """The rows before `upto_seq` of a trace, by type, and the numbering of messages."""
 
     def __init__(self, trace: Trace, upto_seq: int | None = None, left_out: tuple[str, ...] = ()) -> None:
-        """`left_out` are subscriptions whose rows are not read: an audience's name stands for many."""
+        """`left_out` are subscriptions whose rows are not read: an audience's name covers many."""
         self.upto_seq = len(trace) if upto_seq is None else min(upto_seq, len(trace))
         self.names = trace.names
         self._trace = trace

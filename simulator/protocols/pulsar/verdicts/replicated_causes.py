@@ -21,8 +21,9 @@ from simulator.protocols.pulsar.verdicts.snapshot_causes import (
 )
 
 FAMILIES = ("replicated-subscriptions", "shadow-topics")
-"""Shadow topics have no mechanism of their own that moves a subscription: what a failover of their
-source's brings is explained as ever.
+"""Shadow topics have no mechanism that moves a subscription.
+
+A failover of their source's subscriptions is explained as usual.
 """
 
 CAUSES: tuple[Cause, ...] = (
