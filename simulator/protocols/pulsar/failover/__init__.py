@@ -1,1 +1,1 @@
-"""Moving consumers from one cluster to another: four modes, the forecast, what the move brought."""
+"""Moving consumers from one cluster to another: four modes, the forecast, and the result."""

@@ -130,7 +130,7 @@ class Failover:
             self._move(consumer.last_seq)
 
     def _move(self, cause: int) -> None:
-        """Start the consumers, and the producers if asked, at the target."""
+        """Start the consumers, and the producers if requested, at the target."""
         for consumer in self._consumers():
             consumer.cluster_name = self.target
             consumer.last_seq = max(consumer.last_seq, cause)
@@ -180,7 +180,7 @@ class AutomaticFailover:
         )
 
     def probe(self, _argument: None) -> None:
-        """Ask whether the service in use answers; away from the primary, then whether that does."""
+        """Probe whether the service in use answers; away from the primary, then whether that does."""
         if not self.away:
             self._leave_if_down(self.primary, self.secondary)
         else:

@@ -297,8 +297,9 @@ def _filtered(runtime: Runtime, subscription: Subscription, first: int) -> BitMa
 
 
 def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
-    """Messages that were there before a consumer or a person opened the subscription, in every cluster
-    where one did.
+    """Messages that were there before a consumer or an operator opened the subscription.
+
+    This must hold in every cluster where one did.
     """
     owed = BitMap()
     for topic in copies:
@@ -396,7 +397,7 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     replicator = origin.replicators.get(peer)
     if replicator is None or origin.cluster.state == "lost":
         return BitMap()
-    # Individually deleted there: passed over, or receipted out of turn.
+    # Individually deleted there: skipped, or acknowledged out of order.
     return _without(
         origin,
         replicator.cursor,

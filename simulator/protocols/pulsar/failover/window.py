@@ -82,7 +82,7 @@ class FailoverWindow:
             self.redeliveries += 1
 
     def settled(self, message: int) -> None:
-        """A message was acknowledged in any cluster, or the target skips it because a peer reported it acked."""
+        """A message was acknowledged in any cluster, or skipped at the target as acked at a peer."""
         if self.caught_up_us is None and self.lost is None:
             self.unsettled.discard(message)
             self._note_caught_up()
@@ -100,7 +100,7 @@ class FailoverWindow:
             self._note_caught_up()
 
     def cursor_reset(self, topic: Topic) -> None:
-        """A person put the target's cursor elsewhere: what it covered may be delivered again."""
+        """An operator moved the target's cursor: what it covered may be delivered again."""
         self.draining.look_back(topic)
         if self.lost is None:
             self.unsettled = forecasting.still_to_come(
