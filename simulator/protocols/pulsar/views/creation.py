@@ -1,8 +1,7 @@
-"""What a page shows of topic creation: each cluster's namespaces, policies and topics, every replicator's
-start, and how starts went.
+"""What a page shows of topic creation: namespaces, policies and topics, and every replicator's start.
 
-Rules: looking never changes the run; lists are bounded; texts of policies are Pulsar's names and words. The
-curve of messages that wait is read from the rows, so it is there wherever the lab stands.
+Rules: reads, never writes. Lists are bounded, and texts of policies are Pulsar's names and words. The curve
+of messages that wait is read from the rows, so it is available at every instant of the lab.
 """
 
 from __future__ import annotations

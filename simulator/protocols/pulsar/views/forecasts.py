@@ -11,8 +11,9 @@ if TYPE_CHECKING:
 
 
 def to_targets(runtime: Runtime, subscription: str, source: str | None) -> dict[str, dict[str, int]]:
-    """By remote cluster what it would bring if `source` failed now, without clusters that are down or that
-    the topic was migrated away from.
+    """By remote cluster the forecast of a failure of `source` now.
+
+    Clusters that are down, or that the topic was migrated away from, are left out.
     """
     found = forecasting.forecast(runtime, subscription, source)
     return {

@@ -1,6 +1,7 @@
-"""What the page shows of tenants: the LookupService with its map, and every migration with its steps, what
-it waits for, and what a switch costs now; and where every tenant's clients stand. Reads, never writes
-(docs/front-door.md).
+"""What the page shows of tenants: the LookupService with its map, and every migration with its steps.
+
+It includes what a migration waits for, what a switch costs now, and where every tenant's clients are
+connected. Reads, never writes (docs/front-door.md).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CLIENTS_MAX = 200
 
 
 def lookup_view(world: RunView) -> dict[str, Any]:
-    """The LookupService now, and by tenant where its clients stand."""
+    """The LookupService now, and by tenant where its clients are connected."""
     lookup = world.runtime.lookup
     clients = {tenant: _clients(world.runtime, tenant) for tenant in lookup.tenants}
     return {
@@ -74,7 +75,7 @@ def _progress(migration: Migration, step: str) -> dict[str, Any]:
 
 
 def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
-    """The forecasts are the world's own, which keeps them while it stands."""
+    """The forecasts are the world's own, which caches them until it changes."""
     return readiness.cost_now(migration, world.forecast)
 
 

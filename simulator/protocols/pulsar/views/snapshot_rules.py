@@ -25,11 +25,11 @@ def by_cluster(runtime: Runtime, topic: str) -> dict[str, dict[str, Any]]:
 
 
 def snapshot_rules(runtime: Runtime, cluster: str, topic_name: str) -> dict[str, Any]:
-    """{"stopped_by": rule or None, "until": words, "next_tick_us", "period_us", "last_completed_us",
-    "rules": [{"rule", "holds", "words"}]}.
+    """{"stopped_by": rule or None, "until": words, "next_tick_us", "period_us", "last_completed_us", "rules":
+    [{"rule", "holds", "words"}]}.
 
-    `last_completed_us` is when the newest finished snapshot had been asked for. Rules after one that fails
-    are not asked.
+    `last_completed_us` is when the newest finished snapshot had been requested. Rules after one that fails
+    are not evaluated.
     """
     topic = runtime.clusters[cluster].topics[topic_name]
     controller = topic.controller
