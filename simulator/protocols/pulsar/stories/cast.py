@@ -158,7 +158,7 @@ def story_of(
 
 
 def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:
-    """The crash of the source from which it had not come back at the failover."""
+    """The crash of the source after which it had not restarted at the failover."""
     events = ("cluster.crashed", "cluster.lost", "cluster.restarted")
     rows = [
         row for row in trace.rows(0, failover.opened_seq, types=events) if row["cluster"] == failover.source
@@ -167,7 +167,7 @@ def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:
 
 
 def _around_the_snapshot(trace: Trace, case: Case, evidence: dict[str, dict]) -> dict[str, dict]:
-    """When the snapshot that the judgement names was asked for, and the target's position in it."""
+    """When the snapshot that the judgement names was requested, and the target's position in it."""
     named = next(
         (
             evidence[role]
