@@ -40,7 +40,7 @@ def lose(runtime: Runtime, arguments: dict, begin: Begin) -> None:
 
 
 def restart(runtime: Runtime, arguments: dict, begin: Begin) -> None:
-    """cluster.restart: topics are loaded from what was persisted; the region's clients come back."""
+    """cluster.restart: topics are loaded from what was persisted; the region's clients restart."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state != "down":
         hint = "a lost cluster does not come back" if cluster.state == LOST else "crash it first"

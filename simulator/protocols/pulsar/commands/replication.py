@@ -158,7 +158,7 @@ def _check_global_list(runtime: Runtime, cluster: Cluster, base: str, listed: tu
 
 
 def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:
-    """Remotes without the topic. Raises 412 where it has another count, 500 where no admin service answers."""
+    """Remotes without the topic. Raises 412 for another count, 500 where no admin service answers."""
     missing = []
     for name in remotes:
         remote = runtime.clusters[name]

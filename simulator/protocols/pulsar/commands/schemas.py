@@ -1,5 +1,6 @@
-"""Commands about schemas, as a person, a client and the admin interface ask; codes are the HTTP status
-that pulsar-admin would get.
+"""Commands about schemas, as an operator, a client and the admin interface request them.
+
+Codes are the HTTP status that pulsar-admin would get.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def upload_schema(runtime, arguments, begin) -> None:
-    """schema.upload: a person may always register; it must still be compatible."""
+    """schema.upload: an operator may always register; it must still be compatible."""
     cluster, base, schema = topic_here(runtime, arguments), arguments["topic"], arguments["schema"]
     _has_schemas_of_its_own(cluster, base)
     refused = schema_registry.why_refused(

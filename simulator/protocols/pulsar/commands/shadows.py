@@ -97,7 +97,7 @@ def _write_list(runtime: Runtime, cluster: Cluster, base: str, names: tuple[str,
 def set_list(runtime, arguments, begin) -> None:
     """shadow.set: PUT …/shadowTopics.
 
-    That a topic on the list is a shadow of this source is not asked, as in Pulsar.
+    Whether a topic on the list is a shadow of this source is not checked, as in Pulsar.
     """
     cluster, base = _source(runtime, arguments)
     if not arguments["shadows"]:

@@ -1,4 +1,4 @@
-"""Commands about subscriptions: where they stand, what they replicate, and moving one to another region."""
+"""Commands about subscriptions: their cursors, their replication, and moving one to another region."""
 
 from __future__ import annotations
 
@@ -104,8 +104,9 @@ def create(runtime, arguments, begin) -> None:
 
 
 def delete(runtime, arguments, begin) -> None:
-    """subscription.delete: only without consumers, as in Pulsar; a snapshot controller that runs goes on
-    (#6464).
+    """subscription.delete: only without consumers, as in Pulsar.
+
+    A snapshot controller that runs continues (#6464).
     """
     subscriptions = subscriptions_of(runtime, arguments)
     if any(subscription.dispatcher.sessions for subscription in subscriptions):

@@ -1,5 +1,4 @@
-"""Every command of Pulsar that a person may give, declared once: name, arguments, and what it does in one
-sentence.
+"""Every command of Pulsar that an operator may give, declared once with name, arguments and effect.
 
 Rules: nothing here imports the engine, because scenario files are read by these declarations. The effect of a
 command is in the module of the same name in the folder above.
