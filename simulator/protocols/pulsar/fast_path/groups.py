@@ -114,7 +114,7 @@ class Groups:
         return horizon_us
 
     def _send_only(self, groups: list[Group]) -> None:
-        """These, from the beginning: what came after them has moved the cursor already."""
+        """These, from the beginning: what arrived after them has moved the cursor already."""
         cursor = self.work.lane.subscription.cursor
         self.sent, self.flush_us, self.cursor = [], None, cursor.copy() if groups else cursor
         for group in groups:

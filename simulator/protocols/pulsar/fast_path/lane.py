@@ -33,8 +33,9 @@ MESSAGES_AT_ONCE = 1024
 """The most messages in one stretch: some 9,000 rows, a few milliseconds."""
 
 DELETED_MAX = 8
-"""Up to so many entries deleted one by one are taken for markers that the mark-delete is about to pass;
-from more, the next group may be one behind a hole.
+"""At most this many individually deleted entries count as markers that the mark-delete is about to pass.
+
+With more, the next group may be one behind a hole.
 """
 
 
@@ -66,7 +67,7 @@ class Lane:
 
     @property
     def dispatcher(self) -> Dispatcher:
-        """Whose turns the sessions follow."""
+        """The consumer whose turns the sessions follow."""
         return self.subscription.dispatcher
 
     def foresee(self, survey: Survey) -> int:
@@ -78,7 +79,7 @@ class Lane:
             self.producer.runtime.now_us,
             min(survey.horizon_us, self._update_us(survey)),
         )
-        # at random instants it is a guess, and a stretch may be shorter than it could
+        # at random instants this is an estimate, and a stretch may be shorter than it could
         due = (horizon_us - first_us) // producer.every_us + 1
         room, horizon_us = self._room(first_us, horizon_us, len(survey.own))
         count = min(MESSAGES_AT_ONCE, due, room)
@@ -108,9 +109,9 @@ class Lane:
         return horizon_us
 
     def _update_us(self, survey: Survey) -> int:
-        """When the acks that wait now are sent, if an Update follows from it as good as surely; else never.
+        """When the acks that wait now are sent, if an Update almost surely follows; else never.
 
-        To look further would be for nothing.
+        A longer survey would be wasted.
         """
         if len(self.sessions) != 1 or not self.subscription.snapshots.kept:
             return NEVER

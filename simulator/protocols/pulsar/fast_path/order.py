@@ -151,7 +151,7 @@ class Order:
         return int(self._first_seqs[self._event_of(one)])
 
     def passed(self, one: Passing) -> None:
-        """It is done: what comes after its rows moves back."""
+        """It has run: what follows its rows is renumbered."""
         place, count = self._agenda.place, len(one.rows)
         self._first_seqs[place > place[self._event_of(one)]] += count
         self.row_count += count

@@ -48,7 +48,7 @@ class Passing:
 
 
 class Passings:
-    """Finds out which events pass."""
+    """Finds out which events can run during a stretch."""
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
@@ -61,7 +61,7 @@ class Passings:
         self._ticking = {lane.replicators[wire][1].controller.rank: wire for wire in self._wires.values()}
 
     def take_marker(self, event: tuple[int, int, int, Any, str, Any]) -> bool:
-        """Whether a marker's arrival passes; then it is taken."""
+        """Whether a marker's arrival can run during the stretch; then it is taken."""
         wire = self._wires.get(event[1])
         if wire is None:
             return False

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
 
 MESSAGES_BETWEEN_LOOKS_MAX = 64
-"""Messages published one by one between two looks for a stretch, where there never is one."""
+"""Messages published one by one between two tries, where there never is a stretch."""
 MESSAGES_MIN, MESSAGES_MIN_PER_CONSUMER = 8, 8
-"""A shorter stretch costs more in columns than event by event; so many, and so many for each consumer."""
+"""A shorter stretch costs more in columns than event by event: this many, and this many for each consumer."""
 ROWS_PER_EVENT = 16
-"""About how many rows in columns take the time of an event of the queue."""
+"""Number of rows in columns that take about the time of one event of the queue."""
 
 
 class Quiet:
@@ -42,7 +42,7 @@ class Quiet:
         self.from_us = self.from_message = self.misses = 0
 
     def due(self, message: int, now_us: int) -> bool:
-        """Whether to look, at the publish of this message of the plan."""
+        """Whether to try, at the publish of this message of the plan."""
         return message >= self.from_message and now_us >= self.from_us
 
     def missed(self, message: int, until_us: int) -> None:
@@ -121,7 +121,7 @@ def pass_by(order: Order) -> int:
 
 
 def _take_effect(stretch: Stretch, order: Order) -> None:
-    """It has happened: rows, state and calendar."""
+    """Apply the stretch: rows, state and calendar."""
     runtime, seqs, count = stretch.lane.producer.runtime, order.seqs(), order.row_count
     for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
         wire.sent_by(sent)

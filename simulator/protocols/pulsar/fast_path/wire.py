@@ -53,7 +53,7 @@ class Wire:
         self.due_us = np.array([due_us for _index, _sent_us, due_us in front], dtype=np.int64)
 
     def send(self, indices: np.ndarray, records: np.ndarray, sent_us: np.ndarray, horizon_us: int) -> None:
-        """These are sent at these instants."""
+        """Messages are sent at these instants."""
         replicator = self.replicator
         due_us = sent_us + replicator.link.latencies_us(replicator.draw_base + indices)
         due_us = np.maximum.accumulate(np.maximum(due_us, replicator.last_arrival_us))
@@ -72,7 +72,7 @@ class Wire:
         self.arrivals_us = self.due_us[: int(self.due_us.searchsorted(horizon_us))]
 
     def cut(self, horizon_us: int, sent: int) -> None:
-        """The stretch ends earlier: of what is sent in it these are, the first so many."""
+        """The stretch ends earlier: only the first of its messages are sent in it."""
         before = int(self.due_us[: self.before].searchsorted(horizon_us))
         kept = np.concatenate((np.arange(before), np.arange(self.before, self.before + sent)))
         for name in ("indices", "records", "due_us", "entries", "rows"):
