@@ -107,7 +107,7 @@ class Acknowledger(GivesBack):
         )
 
     def drop_acks(self) -> None:
-        """The process died."""
+        """The process stopped without closing."""
         self.in_hand.clear()
         self._forget_pending()
         self.acknowledged_to.clear()
@@ -173,7 +173,7 @@ class Acknowledger(GivesBack):
             )
 
     def hold_over(self, argument: tuple[int, Key, int]) -> None:
-        """The held message is acknowledged at last."""
+        """The held message is acknowledged now."""
         epoch, key, serial = argument
         if epoch == self.epoch and self.held.get(key) == serial:
             self.release_held(key)
@@ -228,8 +228,9 @@ class Acknowledger(GivesBack):
         self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
 
     def drops(self, item: Item) -> bool:
-        """Whether the client drops this message when it comes: its ack waits to be sent, or a cumulative
-        ack covered it (isDuplicate).
+        """Whether the client drops this message when it receives it.
+
+        Its ack waits to be sent, or a cumulative ack covered it (isDuplicate).
         """
         session, index, _message, batch_index, _redelivery, _cause = item
         key = (session.topic.place, index, batch_index)
@@ -253,7 +254,7 @@ class Acknowledger(GivesBack):
         self.forget_dropped(place)
 
     def forget_dropped(self, place: Place) -> None:
-        """The broker reads again there: what was dropped comes once more."""
+        """The broker reads again there: what was dropped is redelivered."""
         if self.dropped:
             self.dropped = {key: item for key, item in self.dropped.items() if key[0] != place}
 
@@ -308,7 +309,7 @@ class Acknowledger(GivesBack):
         self.batches_waiting, self.batched_waiting = {}, 0
 
     def forget_whole_entry(self, item: Item) -> None:
-        """The entry comes anew: acks of its earlier delivery were for that one."""
+        """The entry is redelivered: acks of its earlier delivery do not count for this one."""
         if self.whole_entries:
             self.whole_entries.pop((item[0].topic.place, item[1]), None)
 
@@ -342,9 +343,11 @@ class Acknowledger(GivesBack):
             self.flush_acks()
 
     def flush_acks(self) -> None:
-        """Send the acks that wait, one group per topic; those of a topic that is not connected go on
-        waiting, unless nothing is grouped (such an ack fails), or it is now connected in another cluster:
-        positions there are others, so the client drops them.
+        """Send the acks that wait, one group per topic.
+
+        Those of a topic that is not connected keep waiting, with two exceptions: without grouping such an ack
+        fails, and where the topic is now connected in another cluster the client drops them, because
+        positions there are others.
         """
         if not self.ack_pending:
             return

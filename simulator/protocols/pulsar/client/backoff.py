@@ -8,7 +8,7 @@ _DOUBLINGS = MAX_US.bit_length()  # beyond, the most is reached whatever the fir
 
 
 def wait_us(retries: int) -> int:
-    """Time to the next attempt after so many in vain."""
+    """Time to the next attempt after this many failed ones."""
     return min(FIRST_US << min(retries, _DOUBLINGS), MAX_US)
 
 

@@ -1,6 +1,6 @@
-"""How consumers find and lose their brokers: subscribe, leave, try again.
+"""How consumers find and lose their brokers: subscribe, leave, retry.
 
-Rules: a subscription that does not exist is created at the consumer's initial position; subscribing with
+Rules: a subscription that does not exist is created at the consumer's initial position. Subscribing with
 replicateSubscriptionState turns replication on, never off (`PersistentTopic.subscribe`). Retries wait 100 ms,
 doubled up to 60 s (`backoff`). A declared broker with a time to connect takes one client after another.
 """
@@ -28,9 +28,7 @@ def connect(consumer: Consumer, cause: int) -> None:
 
 
 def connect_there(consumer: Consumer, cause: int) -> None:
-    """Subscribe to every partition of the topic in the consumer's cluster; what cannot be reached is tried
-    again.
-    """
+    """Subscribe to every partition of the topic in the consumer's cluster, and retry what is unreachable."""
     runtime = consumer.runtime
     cause = max(cause, consumer.last_seq)
     if not consumer.sessions:
@@ -78,9 +76,7 @@ def admitted(consumer: Consumer, topic: Topic) -> None:
 
 
 def sent_away(consumer: Consumer, topic: Topic) -> None:
-    """The topic left its broker before the client's turn came: like those that were connected it tries
-    again.
-    """
+    """The topic left its broker before the client's turn: it retries like those that were connected."""
     consumer.asking.pop(topic.name)
     retry(consumer)
 
@@ -95,7 +91,7 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
         topic.runtime.note(
             "client.changed", cause, topic.cluster.number, consumer.number, "refused-not-authorised"
         )
-        return True  # for good: such a client does not try again
+        return True  # for good: such a client does not retry
     subscription = topic.subscriptions.get(spec.name)
     if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
         topic.runtime.note(
@@ -123,7 +119,7 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     if len(consumer.sessions) >= len(topic.cluster.client_parts(topic.base)) and all(
         place[0] == topic.place[0] for place in consumer.sessions
     ):
-        consumer.cluster_name = topic.cluster.name  # a broker may have sent it on
+        consumer.cluster_name = topic.cluster.name  # a broker may have redirected it
     if wanted and not subscription.replicated:
         subscription.switch_replication(True, seq)
     topic.evaluate_controller(seq)

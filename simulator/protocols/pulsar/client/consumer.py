@@ -1,7 +1,7 @@
 """A consumer: the client library (receiver queue, ack grouping, negative acks) and the application behind it.
 
 Rules: *delivered* is when the application gets a message, *acknowledged* when it calls ack, *registered* when
-the broker has it. The application works on one message at a time for `processing`; a held message is put
+the broker has it. The application works on one message at a time for `processing`. A held message is set
 aside and acknowledged later. `epoch` counts lives: an event meant for an earlier life is stale.
 """
 
@@ -89,7 +89,7 @@ class Consumer(Acknowledger):
             connecting.connect(self, NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
-        """The scenario's `stop`: finish the message at work and close; what is held goes back."""
+        """The scenario's `stop`: finish the message being processed and close; held messages are redelivered."""
         if self.state in ALIVE:
             self.leaves_held = True
             self.close_when_done(self.on_closed)
@@ -118,7 +118,7 @@ class Consumer(Acknowledger):
         self._tell_failover()
 
     def close(self, cause: int) -> None:
-        """A clean close: pending acks are sent, then the sessions end; what was not processed goes back."""
+        """A clean close: pending acks are sent, then the sessions end; what was not processed is redelivered."""
         self.flush_acks()
         self._drop_client_state()
         was_alive = self.state in ALIVE
@@ -142,7 +142,7 @@ class Consumer(Acknowledger):
         self.close_if_done()
 
     def close_if_done(self) -> None:
-        """Close once nothing is in the application's hands, or nothing that it waits for."""
+        """Close once the application holds no message, or none that the close waits for."""
         if self.state == CLOSING and self.current is None and (self.leaves_held or not self.in_hand):
             self.close(self.last_seq)
 
@@ -200,7 +200,7 @@ class Consumer(Acknowledger):
         self.runtime.schedule(self.runtime.now_us, self.rank, self, "close_for_batch", self.epoch)
 
     def close_for_batch(self, epoch: int) -> None:
-        """The client closes itself; its application learns why."""
+        """The client closes itself; its application gets the reason."""
         if epoch == self.epoch and self.state in ALIVE:
             self.close(self._note(self.last_seq, "refused-batch"))
 
@@ -219,7 +219,7 @@ class Consumer(Acknowledger):
         session.permits += dropped
 
     def disconnected(self, session: Session, reason: str, cause: int) -> None:
-        """The broker went away under the session; the client, if it lives, tries again."""
+        """The broker disconnected the session; the client, if it runs, retries."""
         self.sessions.pop(session.topic.place, None)
         connecting.note_disconnected(session, reason, cause)
         self.forget(session)

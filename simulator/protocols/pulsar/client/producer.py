@@ -1,8 +1,8 @@
-"""A producer: the application that publishes, and the client that sends, batches, retries and gives up.
+"""A producer: the application that publishes, and the client that sends, batches, retries and times out.
 
-Rules: a message is (producer name, sequence id) whatever happens to it. What is not receipted waits in order
-in `pending` and is sent again when the broker is back; after the send timeout it has failed. Numbers run over
-all partitions.
+Rules: a message is (producer name, sequence id) whatever happens to it. What is not acknowledged to the
+producer waits in order in `pending` and is resent when the broker is back. After the send timeout it has
+failed. Numbers run over all partitions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
 RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
 RETRY_US = 100_000
-"""How often a client that lost its broker looks for it again: the first step of Pulsar's backoff."""
+"""How often a client that lost its broker looks it up again: the first step of Pulsar's backoff."""
 
 
 class Producer:
@@ -128,7 +128,7 @@ class Producer:
 
     @property
     def is_open(self) -> bool:
-        """Whether its client is connected now: it has begun, and has not come to the end of its plan."""
+        """Whether its client is connected now: it has begun, and its plan has not ended."""
         begun, stop_us = self.spec.start_us <= self.runtime.now_us, self.spec.stop_us
         return (
             begun
@@ -170,7 +170,7 @@ class Producer:
 
     @property
     def alive(self) -> bool:
-        """Whether its client is there, publishing or paused."""
+        """Whether its client exists, publishing or paused."""
         return self.state in (RUNNING, PAUSED)
 
     def broker_left(self, topic: Topic, reason: str, cause: int) -> None:
