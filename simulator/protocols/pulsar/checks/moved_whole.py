@@ -96,9 +96,7 @@ class _Holdings:
 
 
 class BroughtWhole(Check):
-    """Keeps what is where, and looks at it when a step of metadata ends and when things are made and
-    deleted.
-    """
+    """Keeps what exists where, and checks it when a metadata step ends and at each creation and deletion."""
 
     claim = (
         "When a migration's metadata step is done, the other cluster has every resource of the "

@@ -32,9 +32,7 @@ _STARTED, _BEGAN, _FINISHED, _UNDONE, _COMMANDED = (CODE[name] for name in _READ
 
 
 class StepsInOrder(Check):
-    """Keeps of each tenant's present migration which steps have begun, which are through, and which switch
-    was forced.
-    """
+    """Keeps each tenant's present migration: steps begun, steps complete, and the forced switch."""
 
     claim = (
         "A migration's steps start in order, each when the previous ones are done, unless the "

@@ -1,4 +1,4 @@
-"""Every message acknowledged to its producer is stored, or was released by every cursor that needed it.
+"""Every message acknowledged to its producer is stored, or no cursor needs it any more.
 
 Three things are checked. A receipt: the log of that cluster held the message before. A log: no position is
 written more than once, and a ledger is closed with as many entries as were stored in it, so nothing in it is

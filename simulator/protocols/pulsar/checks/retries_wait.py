@@ -200,9 +200,7 @@ class RetriesWait(Check):
             self._wait(link, self.waits[link])
 
     def _later(self, link: Link, one: _Waits) -> int | None:
-        """A later instant by which it must have been tried, because something changed or is in the way;
-        None without.
-        """
+        """A later instant by which it must have been tried, after a change or outage; None without."""
         slack_us = LONGEST_US + 4 * self.trip_us
         if self.disturbed_us >= one.since_us and one.due_us < self.disturbed_us + slack_us:
             return self.disturbed_us + slack_us

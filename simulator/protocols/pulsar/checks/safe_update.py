@@ -132,8 +132,9 @@ class SafeUpdate(Check):
     def _named(
         self, stretch: Stretch, known: Knowledge, seq: int, link: tuple[int, ...], place: int, judged: bool
     ) -> list[tuple[int, str]]:
-        """Look at what the peer holds up to `place` and was not looked at before; what a partial snapshot
-        names is not judged.
+        """Check the peer's entries up to `place` that were not checked before.
+
+        What a partial snapshot names is not judged.
         """
         cluster, peer, topic, subscription = link
         log = known.logs.of(peer, topic)
