@@ -1,8 +1,6 @@
-"""Slow readers of a shadow lose what the source's retention deletes (#18731): cursors are pushed, and each
-loss is a row.
+"""Slow readers of a shadow lose what the source's retention deletes (#18731).
 
-Rules: lost is what the subscription's application had not acknowledged when its ledger went; a message
-that a consumer holds then is noted too, and no longer counts once it is acknowledged.
+Their cursors are moved over it, and each loss is a row.
 """
 
 from __future__ import annotations

@@ -83,8 +83,9 @@ class ShadowTopic(Topic):
         self._leave_deleted(self.loaded_seq)
 
     def forget(self, cause: int) -> None:
-        """The shadow is deleted: nothing is stored, so nothing goes but what it knew (or, as a hazard,
-        what it shares).
+        """The shadow is deleted: it stores nothing, so only its state is dropped.
+
+        As a hazard, the ledgers that it shares are deleted too.
         """
         self.runtime.note("shadow.deleted", cause, self.cluster.number, self.number)
         if self.runtime.option("shadowDeletesSharedLedgers"):
@@ -94,8 +95,9 @@ class ShadowTopic(Topic):
         self.lost.clear()
 
     def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker: the watch ends, what waits for a ledger is forgotten, the source's replicator
-        loses its connection.
+        """Leave the broker: the watch ends, entries that wait for a ledger are dropped.
+
+        The source's replicator loses its connection.
         """
         if not self.loaded:
             return
