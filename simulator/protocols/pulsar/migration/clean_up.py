@@ -74,8 +74,9 @@ class CleanUp(Work):
         )
 
     def needed_here_alone(self, but_coming: bool = False) -> dict[str, int]:
-        """By subscription the messages that it has not acknowledged and that the target's log does not
-        hold; `but_coming` leaves out those that replication still has to send.
+        """By subscription the messages that it has not acknowledged and that the target's log does not hold.
+
+        `but_coming` leaves out those that replication still has to send.
         """
         runtime, found = self.runtime, {}
         for name in self.migration.subscriptions:
@@ -126,9 +127,7 @@ class CleanUp(Work):
         self.migration.later(self, DELETE_EVERY_US, "delete_next", self.number)
 
     def _stop_replication(self, cause: int) -> None:
-        """What the scenario itself had replicated between the two goes too: the source will not have the
-        topics any more.
-        """
+        """The scenario's own replication between the two ends too, because the source loses the topics."""
         source, target = self.run.source, self.run.target
         for base in self.migration.bases:
             listed = policies.replication_list(self.runtime, target, base)

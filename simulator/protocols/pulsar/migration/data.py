@@ -1,8 +1,4 @@
-"""Step 2: geo-replication both ways, from the first entry that is kept, so that the old backlog comes too.
-
-Rules: it is through when the target holds what the source held when it began; what is published since is on
-its way anyway. `latest`, Pulsar's own default for a new replication cursor, leaves the old backlog behind.
-"""
+"""Step 2: geo-replication both ways, from the first kept entry, so that the old backlog is copied too."""
 
 from __future__ import annotations
 
