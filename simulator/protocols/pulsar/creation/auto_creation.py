@@ -1,6 +1,4 @@
-"""What a broker does when a producer or consumer connects to a topic that is not there (`BrokerService`,
-#25312).
-"""
+"""What a broker does when a client connects to a missing topic (`BrokerService`, #25312)."""
 
 from __future__ import annotations
 

@@ -104,9 +104,7 @@ def grow(
 
 
 def copy_subscriptions(cluster: Cluster, base: str, new: list[TopicOfCatalogue], cause: int) -> None:
-    """New partitions get the subscriptions of partition 0 at earliest, so none of them misses what comes
-    before its consumers do.
-    """
+    """New partitions get the subscriptions of partition 0 at earliest, so that none misses messages."""
     first = cluster.topics[f"{base}-partition-0"]
     for topic in new if first.source is None else ():
         for name, subscription in first.subscriptions.items():

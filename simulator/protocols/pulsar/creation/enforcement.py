@@ -1,5 +1,6 @@
-"""What brokers do when a policy changed: topics that may not live here go, replicators follow the lists in
-force (`PersistentTopic.checkReplication`).
+"""What brokers do when a policy changed: topics not allowed here are deleted, replicators follow the lists.
+
+The source is `PersistentTopic.checkReplication`.
 """
 
 from __future__ import annotations

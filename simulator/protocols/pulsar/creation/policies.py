@@ -167,8 +167,9 @@ def remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
 
 
 def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
-    """Whether a topic may not live in a cluster: it is neither in the list in force nor among the allowed
-    clusters (PersistentTopic).
+    """Whether a topic is not allowed in a cluster (PersistentTopic).
+
+    It is neither in the list in force nor among the allowed clusters.
     """
     listed, policies = replication_list(runtime, cluster, base), of_topic(runtime, cluster, base)
     allowed = (policies or {}).get("allowed_clusters") or ()
@@ -212,8 +213,9 @@ def change(runtime: RuntimeOfPolicies, cluster: str, namespace: str, cause: int,
 
 
 def copy_namespace(runtime: RuntimeOfPolicies, source: str, target: str, namespace: str) -> None:
-    """The namespace is in another cluster as it is in one, but for its replication list, which speaks of
-    those around the first.
+    """Copy the namespace of one cluster to another, except its replication list.
+
+    That list names the clusters around the first.
     """
     runtime.policies.namespaces[target, namespace] = {
         **runtime.policies.namespaces[source, namespace],

@@ -1,9 +1,4 @@
-"""A geo-replicator's start check by its admin client: the check, the creation that it may order, the refusal.
-
-Rules: the question rides with the connection's own round trip; a creation costs one more. A creation that
-comes second (409) is another retry, and so is one that the remote's namespace does not take. Retries never
-end: backoff as for any failed start.
-"""
+"""A geo-replicator's start check by its admin client: the check, the requested creation, the refusal."""
 
 from __future__ import annotations
 
