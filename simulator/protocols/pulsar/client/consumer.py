@@ -89,7 +89,7 @@ class Consumer(Acknowledger):
             connecting.connect(self, NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
-        """The scenario's `stop`: finish the message being processed and close; held messages are redelivered."""
+        """The scenario's `stop`: finish the message at work and close; held messages are redelivered."""
         if self.state in ALIVE:
             self.leaves_held = True
             self.close_when_done(self.on_closed)
@@ -118,7 +118,7 @@ class Consumer(Acknowledger):
         self._tell_failover()
 
     def close(self, cause: int) -> None:
-        """A clean close: pending acks are sent, then the sessions end; what was not processed is redelivered."""
+        """A clean close: pending acks are sent, sessions end, unprocessed messages are redelivered."""
         self.flush_acks()
         self._drop_client_state()
         was_alive = self.state in ALIVE
