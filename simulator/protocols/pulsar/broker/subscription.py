@@ -211,10 +211,9 @@ class Subscription:
         return True
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
-        """Skip, clear or expiry: what consumers hold of it no longer counts as unacknowledged, and
-        blocked consumers continue (#25592).
+        """Skip, clear or expiry: covered messages of consumers no longer count as unacknowledged.
 
-        An Update unblocks no consumer, because their own acks are still expected.
+        Blocked consumers continue (#25592).
         """
         self.dispatcher.let_go_up_to(index)
         if self.acknowledge_up_to(index, reason, cause):

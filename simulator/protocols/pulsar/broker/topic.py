@@ -232,8 +232,9 @@ class Topic(TopicLedgers, TopicTimers):
         )
 
     def add_replicator(self, peer: str, cause: int, at_start: bool = False) -> Replicator:
-        """A new replication cursor at replicationStartAt (at the start of the run the log is empty: the
-        same place).
+        """A new replication cursor at replicationStartAt.
+
+        At the start of the run the log is empty, so both values are the same place.
         """
         earliest = at_start or self.cluster.setting("replicationStartAt", self) == "earliest"
         replicator = Replicator(self, peer, self.log.first_kept - 1 if earliest else self.log.length - 1)
