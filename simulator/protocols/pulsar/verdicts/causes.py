@@ -1,12 +1,4 @@
-"""Why a duplicate came: ordered tables of causes, one table for each mechanism, and the judging of a
-window's duplicates.
-
-Rules: the first cause of the table that holds is the cause, so causes are exclusive and add up to the
-duplicates; none holding is an internal error and stops the count with `CountingError`. A cause looks at a
-batch of duplicates that share topic partition, target and X (the cluster of the latest acknowledgement), and
-names the rows its judgement rests on. A mechanism registers its own table under the scenario family it
-belongs to.
-"""
+"""Why a message was duplicated: ordered tables of causes by mechanism, and the judging of duplicates."""
 
 from __future__ import annotations
 
@@ -168,9 +160,7 @@ def _judge_batch(
     why: np.ndarray,
     evidence: dict[str, np.ndarray],
 ) -> None:
-    """Go down the table with what is still unexplained, and write each verdict at `rows` of the window's
-    columns.
-    """
+    """Apply the table to what is unexplained, and write verdicts at `rows` of the window's columns."""
     for number, cause in enumerate(causes):
         if not len(rows):
             return

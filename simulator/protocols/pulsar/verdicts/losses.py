@@ -160,8 +160,9 @@ def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
 
 
 def absent(facts: Facts, window: Window, topic: int, message: np.ndarray) -> Going:
-    """For messages that the target never stored: since when no replication cursor has them to send (NEVER:
-    one has).
+    """For messages that the target never stored: since when no replication cursor will send them.
+
+    NEVER when one will.
     """
     seq = np.full(len(message), NEVER, dtype=np.int64)
     why = np.full(len(message), "", dtype=object)

@@ -1,11 +1,4 @@
-"""Cause 9: a snapshot that would have covered p had it taken its nominal time, and what kept it from that.
-
-Rules: nominal time is the configured latencies of the rounds with nothing queued. Two clusters: start +
-latency(X->B) + latency(B->X); three or more: start + 2 x the longest round trip. The nominal remote position
-is B's last entry at start + latency(X->B), the nominal local one X's last entry when the nominal snapshot is
-complete, which must be by X's end. One that took no longer than that is judged by its true positions (cause
-8), not here.
-"""
+"""Cause 9: a snapshot that would have covered p within its nominal time, and what delayed it."""
 
 from __future__ import annotations
 

@@ -98,9 +98,7 @@ def _either(first: Verdict, second: Verdict, use_second: np.ndarray) -> Verdict:
 
 
 def _whereabouts(batch: Batch, marker: int) -> tuple[str, int]:
-    """Where an Update was when the failover began, and the row that shows it (NULL: nothing had happened
-    to it).
-    """
+    """Where an Update was at the failover's begin, and the row that shows it (NULL: no row yet)."""
     history, target, opened_seq = batch.facts.history, batch.window.target, batch.window.opened_seq
 
     def last(event: str, cluster: int, peer: int) -> int | None:

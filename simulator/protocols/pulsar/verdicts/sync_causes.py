@@ -31,9 +31,7 @@ def _where(batch: Batch) -> dict[str, int]:
 
 
 def _sent(batch: Batch) -> np.ndarray:
-    """The requests of X to B by X's end, from the row on with which the cursor that the newest speaks of
-    was opened or last reset.
-    """
+    """The requests of X to B by X's end, since the newest one's cursor was opened or last reset."""
     table = batch.facts.history.table(
         "acknowledgements.sent", cluster=batch.x, peer=batch.window.target, **_where(batch)
     )
@@ -100,9 +98,7 @@ def _fates(batch: Batch, sent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def after_last_sync(batch: Batch) -> Verdict:
-    """Otherwise: X's broker took the acknowledgement after the last request it sent, or had forgotten it
-    before it sent one.
-    """
+    """Otherwise: X's broker took the ack after its last request, or had lost it before it sent one."""
     if not synchronises(batch):
         return nothing(batch)
     sent = _sent(batch)
