@@ -309,8 +309,8 @@ def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
 
 
 def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted: BitMap) -> Places:
-    """Where messages are that the target does not have: on the way from others, or given up by every
-    replication cursor.
+    """Where messages missing in the target are: in flight from others, or skipped by every replication
+    cursor.
     """
     runtime, subscription = here.runtime, there.subscriptions.get(name)
     missing = np.array((receipted - there.present).to_array(), dtype=np.int64)
@@ -350,8 +350,9 @@ def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap
 
 
 def _sent_again(origin: Topic, there: Topic) -> BitMap:
-    """Messages that the target has and will get once more: a connection broke before their receipt was
-    back (AbstractReplicator).
+    """Messages in the target that will be sent again, because a connection broke before their ack was back.
+
+    The source is AbstractReplicator.
     """
     replicator, found = origin.replicators.get(there.cluster.name), BitMap()
     if (
