@@ -170,9 +170,7 @@ def _shown(case: Case, role: str, row: Row) -> list[Beat]:
 
 
 def _reason(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> list[Beat]:
-    """Why it came to this, where the chance was gone: at the row that settles it, else at the end of X,
-    else at the move.
-    """
+    """The reason, at the row where the chance was gone, else at X's end, else at the move."""
     row = next((evidence[role] for role in ("lost", "end", "failover") if role in evidence), None)
     if row is None:
         return []
