@@ -39,8 +39,9 @@ def remove_cluster(runtime, arguments, begin) -> None:
 
 
 def _refuse_namespace_replication(runtime: Runtime, base: str) -> None:
-    """These two commands speak for all clusters at once; a topic whose list is its namespace's has no such
-    list.
+    """These two commands apply to all clusters at once.
+
+    A topic that follows its namespace's list has no such list.
     """
     if any(
         runtime.policies.own_list(cluster, base) is None for cluster in runtime.scenario.topics[base].clusters

@@ -71,11 +71,7 @@ def copies_requests(runtime: Runtime, cluster: Cluster) -> bool:
 
 
 def delete(runtime, arguments, begin) -> None:
-    """topic.delete: 422 with replicators that leave from here, 412 with some that come in or with clients;
-    forced none of them.
-
-    Texts are those of Pulsar's BrokerService.deleteTopicInternal and PersistentTopic.delete.
-    """
+    """topic.delete: 422 with outgoing replicators, 412 with incoming ones or clients; forced none of them."""
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     parts = cluster.parts(base)
     if not parts:

@@ -1,6 +1,4 @@
-"""Commands about the life of a topic at its broker: loaded and lost, ended, emptied; its pending
-snapshots.
-"""
+"""Commands about topics at their broker: unload, crash, terminate, truncate, offload, snapshots."""
 
 from __future__ import annotations
 
