@@ -1,6 +1,6 @@
 /**
- * The collision pass: every label of the diagram asks for one or more places; the important ones choose first, and who finds
- * no free place is dropped, never shrunk. Boxes are x, y (top left), width, height in px.
+ * The collision pass: every label of the diagram requests one or more places. The important ones choose first, and a label
+ * without a free place is dropped, never shrunk. Boxes are x, y (top left), width, height in px.
  */
 
 /** Order of importance; lower chooses first. */

@@ -33,7 +33,7 @@ export function branchTree(branches, shown) {
   return nodes;
 }
 
-/** The branches as they are now: frames between two snapshots say only of the branch shown how far it has run. */
+/** The branches as they are now: frames between two snapshots report the length of the shown branch only. */
 export const branchesNow = (state) => state.branches.map((one) => (one.number === state.view?.branch ? { ...one, furthest_us: Math.max(one.furthest_us, state.view.furthest_us) } : one));
 
 /** @returns {string} "As planned" for the first, else the command that began it: "Crash a cluster: us-west, at 5.100 s" */

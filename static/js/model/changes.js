@@ -15,7 +15,7 @@ export function changedView(view, changes, whole) {
 
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** An object that is given whole must not shine through: nothing stands in its place until the changes are put in. */
+/** An object that is replaced as a whole must not be merged with the old one, so its place is empty until the changes are applied. */
 function emptied(view, path) {
   if (path.length === 0 || !isObject(view)) return null;
   const [name, ...rest] = path;

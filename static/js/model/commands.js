@@ -1,6 +1,6 @@
 /**
  * Every command that a person may give, as the page's forms need it: arguments with their kind, whether they must be given,
- * and what they begin with. Each protocol brings its own. tests/js/test_tables.py asserts that they say what the simulator's own table says.
+ * and their initial values. Each protocol has its own. tests/js/test_tables.py asserts that they equal the simulator's table.
  */
 
 import { PROTOCOLS } from "../protocols/table.js";

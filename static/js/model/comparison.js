@@ -12,7 +12,7 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {string} title
  * @property {string} says
  * @property {string} [text] the scenario with this strategy, as YAML
- * @property {any} followed what the server says about the failover
+ * @property {any} followed the server's data about the failover
  * @property {number} total messages
  * @property {Object<string, number[]>} sorted instants in order: stored, acknowledged, untold, told, twice, redelivered
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, in order
@@ -62,7 +62,7 @@ export function reached(sorted, at_us) {
   return low;
 }
 
-/** What stands at an instant: counts of messages, and duplicates by cause so far. */
+/** The figures at an instant: counts of messages, and duplicates by cause so far. */
 export function standing(column, at_us) {
   const { sorted } = column;
   const acknowledged = reached(sorted.acknowledged, at_us);
@@ -108,7 +108,7 @@ export function cellAt(messages, at, at_us, in_target) {
 
 const by = (instant_us, at_us) => instant_us >= 0 && instant_us <= at_us;
 
-/** @returns {"" | "would" | "has"} whether a message would come twice at the target, or has */
+/** @returns {"" | "would" | "has"} whether a message would be a duplicate at the target, or is one */
 export function twiceAt(messages, at, at_us, moved) {
   if (messages.delivery[at] === "twice" && by(messages.delivered_us[at], at_us)) return "has";
   if (moved) return messages.delivery[at] === "twice" && by(messages.at_target_us[at], at_us) ? "would" : "";
@@ -143,7 +143,7 @@ export function passagesAt(followed, at_us) {
   return found;
 }
 
-/** Instants that are worth a step: the move, faults, and what the columns heard. In order, each once. */
+/** Instants to step to: the failover, faults, and what arrived in the columns. In order, each once. */
 export function stepsOf(columns) {
   const found = columns.flatMap(({ followed }) => [
     followed.at_us,

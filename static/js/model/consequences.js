@@ -1,4 +1,4 @@
-/** What a command will do, in words and before it is given: each protocol says it of its own commands, from the state as it is. */
+/** The effect of a command in words, before it is given: each protocol words its own commands, from the present state. */
 
 import { PROTOCOLS, protocolOf } from "../protocols/table.js";
 

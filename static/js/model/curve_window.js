@@ -36,7 +36,7 @@ export function makeCurveWindow({ get, base, onAnswer }) {
   }
 
   return {
-    /** Grows with each answer, so that a picture knows when to be drawn again. */
+    /** Grows with each answer, so that a picture can see when to redraw. */
     version: () => version,
     /**
      * @param {object} state

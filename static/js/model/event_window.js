@@ -1,6 +1,6 @@
 /**
- * The rows of the event list: those around the instant, as the server gives them, so that the list is the same for everybody who
- * looks at this instant. While the lab plays, the frames' rows are added to the last answer.
+ * The rows of the event list: those around the instant, as the server returns them, so that the list is the same for every viewer
+ * at this instant. While the lab plays, the frames' rows are added to the last answer.
  */
 
 /** While the lab plays behind the front of its branch, at most this often, ms. */

@@ -1,4 +1,4 @@
-/** Numbers as people read them. Nothing here knows the page. */
+/** Numbers as people read them. Nothing here depends on the page. */
 
 /** @param {number} us @param {number} digits @returns {string} seconds, "12.235" */
 export const seconds = (us, digits = 3) => (us / 1e6).toFixed(digits);
@@ -68,7 +68,7 @@ export function parseSpan(text) {
   return unit_us === undefined ? null : Math.round(Number(plain[1].replace(",", ".")) * unit_us);
 }
 
-/** A name whose hyphens end no line: a word joiner, which nobody sees, follows each. @param {string} name */
+/** A name whose hyphens end no line: an invisible word joiner follows each. @param {string} name */
 export const unbroken = (name) => name.replaceAll("-", "-\u2060");
 
 export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,4 +1,4 @@
-/** What a list of labs says of each. */
+/** The text about each lab in a list of labs. */
 
 import { counted, seconds } from "./format.js";
 

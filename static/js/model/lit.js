@@ -3,7 +3,7 @@
  * row. Made once per click from the server's answer; lanes, diagram and list only look things up in it.
  */
 
-/** Rows that say where an entry lies. */
+/** Types of rows that contain an entry's position. */
 const PLACES = new Set(["message.stored", "marker.written", "marker.stored"]);
 
 /**

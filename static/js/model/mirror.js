@@ -1,6 +1,6 @@
 /**
  * The text view: what the diagram shows, as headings and lists of plain sentences, for screen readers and for
- * whoever presses T. One function of the state, so it cannot say another thing than the picture.
+ * viewers who press T. It is a function of the state alone, so it cannot differ from the picture.
  */
 
 import { protocolOf } from "../protocols/table.js";

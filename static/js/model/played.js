@@ -1,13 +1,13 @@
 /**
- * What this browser remembers of a scenario: that it was played to its end, and what somebody said before. Nothing of it is
- * ever sent. In a window without storage nothing is remembered, and outcomes stay untold.
+ * What this browser stores about a scenario: that it was played to its end, and the visitor's guess before. It is never
+ * sent. In a window without storage nothing is stored, and outcomes stay hidden.
  */
 
 import { counted, whole } from "./format.js";
 
 const PLAYED = "failover-lab.played.";
 const SAID = "failover-lab.said.";
-/** Digits of what somebody may say. */
+/** Largest number of digits of a guess. */
 const LONGEST = 9;
 
 const read = (storage, key) => {
@@ -31,7 +31,7 @@ export const wasPlayed = (storage, name) => read(storage, PLAYED + name) !== nul
 
 export const notePlayed = (storage, name) => write(storage, PLAYED + name, "1");
 
-/** @returns {number | null} how many somebody said would come twice */
+/** @returns {number | null} the visitor's guess of the duplicates */
 export function saidOf(storage, name) {
   const text = read(storage, SAID + name);
   return text === null ? null : Number(text);

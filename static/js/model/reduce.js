@@ -21,7 +21,7 @@ const TAKES = {
 /**
  * @param {import("./state.js").LabState} state
  * @param {object} message a decoded frame of the socket
- * @returns {import("./state.js").LabState} the same object when the message says nothing about the lab
+ * @returns {import("./state.js").LabState} the same object when the message is not about the lab
  */
 export function reduce(state, message) {
   const take = TAKES[message.type] ?? (state.view && protocolOf(state)?.takes?.[message.type]);

@@ -8,12 +8,12 @@ const FOLDS = {
   "snapshot.refused": (row) => `${row.cluster}|${row.topic}|${row.reason}`,
 };
 
-/** How many lines back a repetition is looked for; between them other clusters' rows may stand. */
+/** How many lines back a repetition is looked for; other clusters' rows may be in between. */
 const LOOKED_BACK = 4;
 
 /**
  * @param {object[]} rows ascending seq
- * @returns {{row: object, times: number}[]} ascending; the newest row stands for its run
+ * @returns {{row: object, times: number}[]} ascending; a run is shown as its newest row
  */
 export function foldedRuns(rows) {
   const lines = [];

@@ -1,5 +1,5 @@
 /**
- * What the page knows of its lab, as one plain value. Only `reduce` makes a new one. A protocol adds what it folds from frames.
+ * The page's state of its lab, as one plain value. Only `reduce` makes a new one. A protocol adds what it folds from frames.
  *
  * @typedef {object} LabState
  * @property {object | null} welcome the server's welcome: title, scenario, clusters, owner…
@@ -62,8 +62,8 @@ export function clustersOf(state) {
 }
 
 /**
- * Clusters in the order in which they are shown: the scenario file's, so that its author says which region a story begins with. A failover
- * changes nothing in it: a lane that leapt to another place would be looked for instead of read.
+ * Clusters in the order in which they are shown: the scenario file's, so that its author chooses which region a story begins with. A failover
+ * does not change it, since a reader would have to search for a lane that moved.
  */
 export const lanesOf = (state) => state.welcome?.lanes ?? clustersOf(state);
 

@@ -11,7 +11,7 @@ const NO_DIFFERENCE = "no difference";
  * @property {number} at_us where to look at it
  * @property {Record<string, number | null> | null} figures null when it did not come about
  * @property {string} difference in words
- * @property {number[] | null} harm small is good, the first number that differs decides; null where nobody can say
+ * @property {number[] | null} harm small is good, the first number that differs decides; null where it is unknown
  * @property {boolean} helps
  * @property {string | null} [assumes] what it assumes that was not so: no advice, listed last
  */
@@ -19,7 +19,7 @@ const NO_DIFFERENCE = "no difference";
 /**
  * @param {{variants: {key: string, name: string, cases: object[]}[]}} answer of what-if.json
  * @param {number} place of the case
- * @returns {{real: Line | null, changed: Line[], same: Line[], assumed: Line[]}} changed: most helpful first; assumed: what nobody could have done, likewise
+ * @returns {{real: Line | null, changed: Line[], same: Line[], assumed: Line[]}} changed: most helpful first; assumed: changes that could not have been made in time, likewise
  */
 export function inOrder({ variants }, place) {
   const [real = null, ...others] = variants.map(({ key, name, cases }) => ({ key, name, ...cases[place] }));

@@ -6,7 +6,7 @@ import { seconds } from "../model/format.js";
 import { dotPlot } from "../render/dot_plot.js";
 import { allOf, element, found, required, setText } from "../render/dom.js";
 
-/** Causes that few runs have are left out of the words: at least this share of what comes twice, and so many causes. */
+/** Causes that few runs have are left out of the words: at least this share of the duplicates, and so many causes. */
 const LEAST_SHARE = 0.01;
 const MOST_CAUSES = 3;
 

@@ -1,6 +1,6 @@
 /**
  * A comparison: the server runs a scenario under every strategy, once; the page plays the three runs on one clock of its own,
- * which steers all columns together. Knows its parts; what is true at an instant is the model's.
+ * which steers all columns together. It connects the parts; the model decides what is true at an instant.
  */
 
 import { columnsOf, missingWords, stepsOf } from "../model/comparison.js";
@@ -96,7 +96,7 @@ async function openRun({ root, window, requests }, yaml, at_us) {
   window.location.assign(`${made.url}#token=${made.token}`);
 }
 
-/** Where the last picture stands still, or the window closes: nobody has to watch an hour of nothing. */
+/** When the last picture stops changing, or the window closes, so that no one has to watch an hour without events. */
 function endOf(columns, until_us) {
   const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.told, sorted.twice].map((list) => list.at(-1) ?? 0)]));
   return Math.min(until_us, last * AFTER);

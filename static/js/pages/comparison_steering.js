@@ -1,6 +1,6 @@
 /**
  * What steers a comparison: one clock of the page's own, and the controls that play, pause, speed, step and scrub it.
- * Knows nothing of columns: `instants` are those that steps go to, `changed` is called when a person moved the clock.
+ * It does not depend on columns: `instants` are those that steps go to, `changed` is called when a person moved the clock.
  */
 
 import { seconds } from "../model/format.js";

@@ -1,6 +1,6 @@
 /**
  * What an open dialog does to the lab: the owner's playback pauses and goes on when the dialog closes, so that the figures in it are
- * those of the instant shown. Who only watches cannot pause: the figures stay those of the instant at which the dialog was opened.
+ * those of the instant shown. A viewer cannot pause: the figures stay those of the instant at which the dialog was opened.
  */
 
 /**

@@ -1,4 +1,4 @@
-/** From a click on a thing, or a key, to a command: menus and the form for any command. Each says beforehand what will happen. */
+/** From a click on a thing, or a key, to a command: menus and the form for any command. Each shows its effect beforehand. */
 
 import { consequencesOf } from "../model/consequences.js";
 import { protocolOf } from "../protocols/table.js";

@@ -46,7 +46,7 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
     setText(required(root, "[data-part=hero-words]"), words);
   }
 
-  /** Pictures that nobody has asked this server for before are run now, a few at a time: the page is there first. */
+  /** Pictures that were never requested from this server are run now, a few at a time, after the page is shown. */
   async function ask() {
     const missing = [...scenarios].filter(({ picture }) => !picture).sort((one, other) => Number(other.name === HERO) - Number(one.name === HERO));
     try {

@@ -1,6 +1,6 @@
 /**
  * The gallery: by family, searchable, a picture per scenario drawn from the cells and cursors that the server ran, one click to a
- * lab of one's own. How a scenario came out is told when it was played. Without this script the cards are plain forms.
+ * lab of one's own. A scenario's outcome is shown once it was played. Without this script the cards are plain forms.
  */
 
 import { makeRequests } from "../wire/http.js";

@@ -1,6 +1,6 @@
 /**
- * One lab on one page: messages come in, the reducer makes a state, the loop draws it. Knows the parts and how they hang together,
- * and nothing of how they work. `document`, socket, clock and chance are parameters.
+ * One lab on one page: messages come in, the reducer makes a state, the loop draws it. It connects the parts,
+ * and does not depend on how they work. `document`, socket, clock and chance are parameters.
  */
 
 import { found } from "../render/dom.js";

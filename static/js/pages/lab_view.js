@@ -1,4 +1,4 @@
-/** All that the lab page shows, put together: who is told of a state, in which order, and what a click on it leads to. */
+/** Everything that the lab page shows, put together: which parts are updated with a state, in which order, and what a click leads to. */
 
 import { makeCurveWindow } from "../model/curve_window.js";
 import { makeLandmarks } from "../model/landmarks.js";
@@ -77,7 +77,7 @@ export function makeView(parts) {
   }
   /** A panel with a time axis of its own takes the keys of the time diagram while it is shown. */
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
-  const { earlier, later } = timed; // while a story is told its steps are what the two keys walk along
+  const { earlier, later } = timed; // while a story plays, the two keys go through its steps
   const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };
   const side = required(root, "[data-part=side]");
 

@@ -1,6 +1,6 @@
 /**
  * The tab strip under the logs: “Time”, then one tab per panel. One is shown at a time, so the page stays one calm whole;
- * a panel is made when it is first shown and told of the state only while it is shown. `?panel=name` opens the page at one.
+ * a panel is made when it is first shown and gets the state only while it is shown. `?panel=name` opens the page at one.
  */
 
 import { element, required } from "../render/dom.js";
@@ -18,8 +18,8 @@ const TIME = "time";
  * @property {() => import("../model/state.js").LabState} getState
  * @property {() => any} getWatched topic, subscription, subject, target, clusters
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
- * @property {() => void} wake asks for one more drawing
- * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story tells a message's story at the foot
+ * @property {() => void} wake requests one more drawing
+ * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story plays a message's story at the foot
  * @property {ReturnType<import("./lights.js").makeLights>} lights lights the causal cone of a row
  * @property {() => any} plotly the library once it has come
  */

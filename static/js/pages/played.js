@@ -1,4 +1,4 @@
-/** Notes on the lab page that a scenario was played to its end, and holds what was said beforehand against it. */
+/** Records on the lab page that a scenario was played to its end, and compares the outcome with the guess. */
 
 import { counted } from "../model/format.js";
 import { isPlayed, notePlayed, saidOf } from "../model/played.js";

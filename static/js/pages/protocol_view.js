@@ -11,8 +11,8 @@
  * @property {() => any} getState the LabState, with what the protocol folds from frames
  * @property {() => object} getWatched
  * @property {(wish: object) => void} choose what to watch
- * @property {() => void} wake asks for one more drawing
- * @property {() => void} redraw asks for everything to be drawn anew
+ * @property {() => void} wake requests one more drawing
+ * @property {() => void} redraw requests that everything is drawn again
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
  * @property {(producer: string, number: number) => void} follow steps along one message
  * @property {(row: object) => Array<string | object>} wordsOfRow
@@ -33,7 +33,7 @@
  * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide the tables beside the picture
  * @property {() => void} redraw
  * @property {(state: object) => object[]} [older] messages for the reducer: what the picture needs and has fetched
- * @property {() => void} [forgetBranch] lets go of what was fetched of another branch
+ * @property {() => void} [forgetBranch] drops what was fetched of another branch
  * @property {() => void} failOver
  * @property {(look: object) => void} look shows what a menu's item names in the inspector
  * @property {(row: object) => {says: string, act: () => void}[]} [actsOfRow] what can be done with a row of the list

@@ -1,6 +1,6 @@
 /**
  * My set-up: a form or a text makes a scenario, which can be opened, copied, downloaded, passed on as a link, and asked about.
- * Knows its parts; what is right is the server's one loader's business.
+ * It connects the parts; the server's loader alone decides what is valid.
  */
 
 import { makeRequests, RequestError } from "../wire/http.js";

@@ -1,6 +1,6 @@
 /**
- * Passing a lab on: the viewer's link, the owner's link for who holds the key, and a copy of one's own for anyone. The key
- * stands in a link's fragment, which browsers never send.
+ * Passing a lab on: the viewer's link, the owner's link for holders of the key, and a copy of one's own for anyone. The key
+ * is in a link's fragment, which browsers never send.
  */
 
 import { allOf } from "../render/dom.js";

@@ -6,13 +6,13 @@
 import { required, setText } from "../render/dom.js";
 
 const BUSY = { rebuild: "Rebuilding the lab by running it again", seek: "Seeking", step: "Running to the next step", count: "Counting the run", instant: "Running a long instant" };
-/** How long a thing that is over is told, ms. */
+/** How long a notice about something that is over is shown, ms. */
 const TOLD_MS = 6000;
 
 export function makeStates({ document, root, window, notices, getState }) {
   let missed = 0;
   let was_down = false;
-  const timers = new Map(); // by name: said anew, a thing is told for the whole time again
+  const timers = new Map(); // by name: a repeated notice is shown for the whole time again
 
   function passing(name, words) {
     window.clearTimeout(timers.get(name));

@@ -1,6 +1,6 @@
 /**
  * A message's story at the foot of the page: one sentence at a time, with the lab at its instant and its row lit. Plays by
- * itself until somebody steps; the address always names the beat, so it can be passed on.
+ * itself until the viewer steps; the address always names the step, so it can be passed on.
  */
 
 import { fragmentOf, placeOf, readingTime, storyPath } from "../model/story_address.js";

@@ -4,7 +4,7 @@
  * one epoch; paused it is exactly the server's.
  */
 
-/** How far the page may run ahead of the last frame, ms of the wall clock; a lost line then stands still, it does not invent. */
+/** How far the page may run ahead of the last frame, ms of the wall clock; when the connection is lost the clock then stops. */
 export const AHEAD_MS = 150;
 
 /** @typedef {{epoch: number, at_us: number, seen_ms: number, playing: boolean, speed: number, shown_us: number}} Clock */

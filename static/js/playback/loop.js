@@ -1,6 +1,6 @@
 /**
  * The animation loop: calls `tick` once per frame of the screen while something moves, and once after each `wake`.
- * Knows nothing of what is drawn; keeps the script time of the last frames for whoever measures.
+ * It does not depend on what is drawn, and keeps the script time of the last frames for measurements.
  */
 
 /** Script times kept, one per animation frame. */

@@ -1,5 +1,5 @@
 /**
- * The protocols that the lab page knows. The page's own modules read this table and name no protocol; to add one, write its manifest and
+ * The protocols of the lab page. The page's own modules read this table and name no protocol; to add one, write its manifest and
  * put it here. Pages without a lab read `light_table.js`, so that they stay small.
  *
  * @typedef {object} Protocol

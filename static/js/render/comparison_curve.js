@@ -10,7 +10,7 @@ const TOP_PX = 14;
 
 /**
  * @param {{theme: import("./theme.js").Theme, width: number, ratio: number, at_us: number, end_us: number, highest: number}} given
- *   highest: the scale's end, the same in every column. What lies beyond the instant is not drawn: nobody is told the outcome.
+ *   highest: the scale's end, the same in every column. Later points are not drawn, so that the outcome stays hidden.
  */
 export function paintCurve(canvas, column, given) {
   const { theme, width, ratio, at_us, end_us, highest } = given;

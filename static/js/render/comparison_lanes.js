@@ -1,6 +1,6 @@
 /**
  * One strategy's picture: the source's messages above, the target's below, in the order of publishing, and what travels between
- * them. The rail below a strip is what its cluster counts as acknowledged; what it lacks at the target comes twice.
+ * them. The rail below a strip is what its cluster counts as acknowledged; what it lacks at the target will be a duplicate.
  */
 
 import { cellAt, CELL, holeAt, passagesAt, reached, twiceAt } from "../model/comparison.js";
@@ -106,7 +106,7 @@ function paintRail(context, theme, kind, from, top, length) {
   context.fillRect(from, top, length, theme.rail);
 }
 
-/** A double line: would come twice; a full bar: has come. */
+/** A double line: would be a duplicate; a full bar: is one. */
 function paintTwice(context, theme, from, top, length, twice) {
   const line = theme.rail * 0.6;
   context.fillStyle = theme.ink.harm;

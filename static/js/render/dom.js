@@ -54,7 +54,7 @@ export function putParts(document, node, parts) {
   );
 }
 
-/** Sets text only when it differs, so that a screen reader is not told the same twice. */
+/** Sets text only when it differs, so that a screen reader does not read the same text twice. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

@@ -1,4 +1,4 @@
-/** Saying beforehand how many will come twice: a small button that becomes a field, in the small print of a card. */
+/** The guess of the number of duplicates: a small button that becomes a field, in the small print of a card. */
 
 import { element } from "./dom.js";
 

@@ -79,7 +79,7 @@ function paintSnapshots(context, theme, landmarks, watched, { xAt, base }) {
   }
 }
 
-/** A fault as a dotted stroke, a failover as a pennant, what mends as a short stroke; their words where they have room. */
+/** A fault as a dotted stroke, a failover as a pennant, a repair as a short stroke; their words where they have room. */
 function paintMarks(context, theme, marks, { xAt, base, width }) {
   context.font = fontOf(theme, theme.label, 600);
   context.textAlign = "left";

@@ -1,4 +1,4 @@
-/** The sentence in large type, the target as a choice in it, and the line below. Told to screen readers once a second at most. */
+/** The sentence in large type, the target as a choice in it, and the line below. Announced to screen readers once a second at most. */
 
 import { plainSentence, secondSentence, sentenceOf } from "../model/sentence.js";
 import { element, putParts, required, setText } from "./dom.js";

@@ -1,6 +1,6 @@
 /** The colours and sizes of the stylesheet as the canvas needs them, read once per change of theme. */
 
-/** Origins that have a hue of their own; a further cluster starts over, told apart by its name. */
+/** Origins that have a hue of their own; a further cluster starts over, distinguished by its name. */
 export const ORIGINS = 4;
 
 /**

@@ -32,7 +32,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
 
   function show(groups, anchor) {
     close(false);
-    came_from = document.activeElement?.matches(":focus-visible") ? document.activeElement : null; // whoever came by pointer wants space to play
+    came_from = document.activeElement?.matches(":focus-visible") ? document.activeElement : null; // after opening by pointer, the space key should play
     const buttons = [];
     const says = element(document, "p.menu-says", { id: "menu-says" });
     const tell = (item) => {

@@ -1,6 +1,6 @@
 /**
  * The socket of one question: the text goes out, messages come in, closing takes the question back. A line that breaks
- * before `done` is told as an error; asking again is a person's decision.
+ * before `done` is reported as an error; only the person can ask again.
  */
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The socket of one page: connects, says hello with the last frame seen, and connects again when the line is lost.
  * Rules: one socket at a time; nothing is sent before the hello; a closed connection never opens again.
- * Knows nothing of what frames mean: the page decides with `placeOf` and calls `resynchronise` on a gap.
+ * It does not interpret frames: the page decides with `placeOf` and calls `resynchronise` on a gap.
  */
 
 import { decode, WireError } from "./decode.js";

@@ -1,6 +1,6 @@
 /**
- * A text in a link's fragment: deflated, in characters that an address may hold. Browsers never send a fragment, so a set-up
- * that is passed on this way is seen by nobody else.
+ * A text in a link's fragment: deflated, in characters that an address may hold. Browsers never send a fragment, so only
+ * the recipient of such a link sees the set-up.
  */
 
 const NAME = "yaml";

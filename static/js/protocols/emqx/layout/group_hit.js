@@ -1,4 +1,4 @@
-/** What lies under a pointer in a group lab's picture: the small before the large. Numbers only. */
+/** What is under a pointer in a group lab's picture: the small before the large. Numbers only. */
 
 import { xAt } from "./group_tapes.js";
 
@@ -28,7 +28,7 @@ export function groupThingAt({ plane, laid }, places, x, y) {
   return node ? { kind: "node", node: node.name } : null;
 }
 
-/** A chunk, where one is in a client's hands; a message, where messages stand apart; else the stream. */
+/** A chunk, where one is delivered and not acked; a message, where messages stand apart; else the stream. */
 function onTape(row, x, y) {
   const { tape, body } = row;
   const stream = { kind: "stream", stream: tape.name };

@@ -37,7 +37,7 @@ export function layTapes(tapes, { width, scale: k, turned, top }) {
   return { rows, tall, foot: y };
 }
 
-/** The oldest offset that says something: a little before what is committed. */
+/** The oldest offset worth drawing: a little before what is committed. */
 const firstOf = (tape) => Math.max(0, Math.min(tape.committed, ...tape.readers.map((one) => one.acknowledged)) - PAST);
 
 /** @returns {number} x of an offset's left edge, kept inside the tape */

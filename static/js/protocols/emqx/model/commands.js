@@ -1,4 +1,4 @@
-/** Forms of the commands about durable shared subscriptions: sessions, leaders, groups, nodes, storage, what borrowers and leaders say. */
+/** Forms of the commands about durable shared subscriptions: sessions, leaders, groups, nodes, storage, messages of borrowers and leaders. */
 
 import { lanesOf } from "../../../model/state.js";
 

@@ -4,7 +4,7 @@ import { clientOf, clientsOf, countsOf, isDoubled, isOver, isUnread, leaderOf, t
 import { counted, seconds, span } from "../../../model/format.js";
 import { badgeOf, figuresOf } from "./rounds.js";
 
-/** Streams and clients told one by one; the others are counted. */
+/** Streams and clients listed one by one; the others are counted. */
 const TOLD_MAX = 40;
 
 /** @returns {{title: string, lines: string[]}[]} */

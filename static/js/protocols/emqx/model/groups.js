@@ -1,11 +1,11 @@
 /**
  * A group lab as the diagram needs it, from `world.view()`: its leader, its clients with their incarnations, its streams as tapes. What a leader
- * believes and what clients do stand side by side, never merged. Plain values; positions are offsets of the next message.
+ * assigned and what clients do are kept side by side, never merged. Plain values; positions are offsets of the next message.
  *
  * @typedef {object} Incarnation a borrower of a client
  * @property {string} id "session/number"
- * @property {object | null} own as its session has it; null: a ghost, which only a leader knows
- * @property {object | null} known as the leader has it; null: the leader does not know it
+ * @property {object | null} own as its session has it; null: a ghost, which only a leader still lists
+ * @property {object | null} known as the leader has it; null: the leader does not list it
  */
 /** @typedef {{name: string, number: number, node: string, online: boolean, paused: boolean, incarnations: Incarnation[]}} Client number: its place among all clients, for hue and shape */
 /** @typedef {{id: string, client: string, lease: string, acknowledged: number, delivered: number, chunk: number[] | null}} Reader */
@@ -21,8 +21,8 @@
  * @property {{state: string, position: number, owner: string | null, starved?: boolean} | null} believed what the leader has of it; starved: its owner obeyed a late revoke and reads no further
  * @property {boolean} led whether a leader lives at all
  * @property {Reader[]} readers
- * @property {number} handed the furthest that anybody was known to be
- * @property {{leader: number, kill: number}} again messages that each crash would hand out again
+ * @property {number} handed the furthest position delivered or committed
+ * @property {{leader: number, kill: number}} again messages that each crash would redeliver
  */
 
 /** @returns {string} "ada" of "ada/0" */
@@ -100,16 +100,16 @@ function tapeOf(name, { committed, readers }, kept, believed, led) {
 /** @returns {boolean} whether it is read to its end: nothing more is expected of it */
 export const isOver = (tape) => tape.closed && tape.committed >= tape.length && tape.readers.length === 0 && !tape.believed?.owner;
 
-/** Who still fetches from it: a chunk that is only being finished is no reader, nor is an owner that obeyed a late revoke. */
+/** The borrowers that still fetch from it: a chunk that is only being finished is no reader, nor is an owner that obeyed a late revoke. */
 export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent" && !(tape.believed?.starved && one.id === tape.believed.owner));
 
 /** @returns {boolean} whether two clients read it at once */
 export const isDoubled = (tape) => tape.readers.length > 1;
 
-/** Has something to read and nobody to read it. */
+/** Has messages to read and no reader. */
 export const isUnread = (tape) => fetching(tape).length === 0 && !isOver(tape);
 
-/** The figures of a group's head: streams, read by nobody, by two, balance. */
+/** The figures of a group's head: streams, streams without a reader, with two readers, balance. */
 export const countsOf = (tapes) => once(tapes, "counts", () => reckonCounts(tapes));
 
 function reckonCounts(tapes) {

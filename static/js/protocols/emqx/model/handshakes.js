@@ -37,7 +37,7 @@ export const FAMILY_OF = {
  * @property {(Point & {why: string}) | null} lost
  * @property {number} delayed_us 0: not
  * @property {boolean} doubled
- * @property {boolean} again said again, because nothing came back
+ * @property {boolean} again resent, because no answer arrived
  * @property {boolean} unanswered a registry had no leader for it
  */
 
@@ -207,7 +207,7 @@ export function deadlinesOf({ known, borrowers, leaders, pongs }, spans_us, now_
   return found;
 }
 
-/** Where a borrower goes on reading although its leader counts on it no more: two may read one stream. */
+/** Where a borrower still reads although its leader has dropped it: two may read one stream. */
 export function overlapsOf(deadlines) {
   return deadlines
     .filter(({ side }) => side === "borrower")

@@ -1,11 +1,11 @@
 /**
  * The four layers of one client of a group, from the view and from the latest rows about it: which of its borrowers and streams is looked at, in which
- * state each machine is and how it came there, and what neighbouring layers told each other last: calls within the session's process, messages beyond it.
+ * state each machine is and how it came there, and the last exchanges of neighbouring layers: calls within the session's process, messages beyond it.
  */
 
 import { clientsOf, leaderOf } from "./groups.js";
 
-/** Kinds told of each gap and direction, the last of each, newest first. */
+/** Kinds listed for each gap and direction, the last of each, newest first. */
 const TOLD = 3;
 
 /** @typedef {{client: string, borrower: string | null, stream: string | null}} Member what is looked at; a borrower as "session/number" */
@@ -71,7 +71,7 @@ const short = (stream) => stream ?? "all";
 const upTo = (row) => (row.entry === undefined ? "to its end" : `up to ${row.entry}`);
 const LEASES = { granted: (row) => `read ${row.topic} from ${row.entry ?? "its end"}`, revoking: (row) => `stop reading ${row.topic}`, absent: (row) => `${row.topic} is released` };
 
-/** What a row says between two layers: gap, whether downwards, words. */
+/** A row as an exchange between two layers: gap, whether downwards, words. */
 const CALLS = {
   "session.connected": (row) => [["handler", true, `client connected (${row.reason})`]],
   "session.disconnected": (row) => [["handler", true, `client disconnected (${row.reason})`]],
@@ -84,7 +84,7 @@ const CALLS = {
 const TO_LEADER = new Set(["leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect"]);
 
 /**
- * What was told last at each gap: under the handler, the agent, the borrower.
+ * The last calls and messages at each gap: under the handler, the agent, the borrower.
  * @param {object[]} rows ascending
  * @param {Member} member
  * @returns {Object<"handler" | "agent" | "borrower", {down: Told[], up: Told[]}>}

@@ -1,5 +1,5 @@
 /**
- * “Handshakes”: what leader and borrowers of a group said to each other, on vertical lines with time running down, with leases and their
+ * “Handshakes”: the messages between leader and borrowers of a group, on vertical lines with time running down, with leases and their
  * expiry; the same as a list of words. A message that is chosen lights its causal cone everywhere on the page.
  */
 

@@ -1,5 +1,5 @@
 /**
- * “Layers”: one client of a group from inside: its handler, agent and borrower and the leader beyond, what they told each other last, and the state
+ * “Layers”: one client of a group from inside: its handler, agent and borrower and the leader beyond, their last calls and messages, and the state
  * machines of borrower and streams, drawn from the tables that the engine runs.
  */
 

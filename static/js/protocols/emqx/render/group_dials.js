@@ -1,7 +1,7 @@
 /**
- * What moves in a group lab's picture: leases that run out as dials, and messages between nodes. The outer ring is the client's own word
- * (how long it reads on if it hears nothing), the inner one the leader's (how long it believes in the client); between their ends, shaded, is the span in which two
- * could read. A ring without the other is a disbelief: the outer alone is a reader whom its leader has given up, the inner alone a ghost.
+ * What moves in a group lab's picture: leases that run out as dials, and messages between nodes. The outer ring is the client's deadline
+ * (how long it reads on without a message), the inner one the leader's (how long it keeps the client); between their ends, shaded, is the span in which two
+ * could read. With one ring the two disagree: the outer alone is a reader that its leader has dropped, the inner alone a ghost.
  */
 
 import { flightLabels } from "../layout/flight_labels.js";
@@ -41,7 +41,7 @@ export function paintDials(context, scene, theme, at_us) {
   return any;
 }
 
-/** When the leader commits next, until when a crash forgets what it was told; left of it when it deals next, a hand for each time that the timer was armed. */
+/** When the leader commits next (a crash before loses the progress reported since the last); left of it when it assigns next, a hand for each time that the timer was armed. */
 export function paintLeaderDials(context, { plane, leading, spans }, theme, at_us) {
   if (!leading) return;
   const k = plane.scale;
@@ -101,7 +101,7 @@ function tick(context, x, y, from, to, angle, colour) {
   context.stroke();
 }
 
-/** Shapes by what is said: a question, an answer, a grant, what takes away, an end. */
+/** Shapes by kind of message: a question, an answer, a grant, what takes away, an end. */
 const SHAPE_OF = {
   "leader-wanted": "snapshot_request",
   ping: "snapshot_request",

@@ -1,4 +1,4 @@
-/** A look inside a thing of a group lab, as nodes for the inspector: the leader, a client with its borrowers, a stream, a chunk, a message, something said. */
+/** A look inside a thing of a group lab, as nodes for the inspector: the leader, a client with its borrowers, a stream, a chunk, a message, a protocol message. */
 
 import { clientOf, clientsOf, isDoubled, leaderOf, tapesOf } from "../model/groups.js";
 import { counted, seconds, span } from "../../../model/format.js";

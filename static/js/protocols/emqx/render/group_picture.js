@@ -50,7 +50,7 @@ function paintTie(context, theme, from, to, { believed, state }) {
   freeCell(context, believed, to.x, to.y, 6, 8, theme.origin[believed % ORIGINS], theme.ink.bg);
 }
 
-/** Committed receded, handed out in full colour, the rest an outline; harm doubles the line: read by two, or by nobody. */
+/** Committed receded, handed out in full colour, the rest an outline; harm doubles the line: two readers, or none. */
 function paintTape(context, theme, { readers, believed, length, over, committed, delivered }, { x0, x1, y, high, unit }) {
   const top = y - high / 2;
   const number = readers[0] ?? believed;

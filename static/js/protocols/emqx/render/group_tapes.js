@@ -57,7 +57,7 @@ function paintTape(context, row, theme, k, numbers) {
   cursors(context, row, theme, k);
 }
 
-/** One colouring of a tape. A null hue is nobody's: an outline with hatching. */
+/** One colouring of a tape. A null hue is unassigned: an outline with hatching. */
 function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fading = false }) {
   const { tape, body, unit_px } = row;
   const [start, end] = [xAt(row, row.first), xAt(row, tape.length)];
@@ -91,7 +91,7 @@ function nobodys(context, x, y, width, height, theme) {
   context.restore();
 }
 
-/** Two readers: a double line in crimson beside their strips, the mark of what comes twice. */
+/** Two readers: a double line in crimson beside their strips, the mark of duplicates. */
 function doubled(context, row, theme, k) {
   const top = row.y + row.body + 1;
   const height = row.tape.readers.length * (row.body + 1) - 1;

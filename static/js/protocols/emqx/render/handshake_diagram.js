@@ -1,7 +1,7 @@
 /**
- * The space-time diagram of a group: leaders and sessions as vertical lines, time running down, what they say to each other as slanted
- * arrows. Kinds differ by stroke, by the mark at the tail and by name; a lost one ends in a cross, a delayed one is dashed, one that comes
- * twice forks, one that is said again has an open tail. A crowd is drawn as bars of how many.
+ * The space-time diagram of a group: leaders and sessions as vertical lines, time running down, their messages as slanted
+ * arrows. Kinds differ by stroke, by the mark at the tail and by name; a lost one ends in a cross, a delayed one is dashed, a
+ * duplicate forks, a resent one has an open tail. A crowd is drawn as bars of how many.
  */
 
 import { FAMILY_OF, leaderLine, sessionLine } from "../model/handshakes.js";
@@ -155,7 +155,7 @@ function endsOf(message, { scale, now_us, spans_us }, { x0, x1, y0 }) {
   return ends;
 }
 
-/** Said again: a ring around its tail. */
+/** Resent: a ring around its tail. */
 function ringAt(context, theme, x, y) {
   context.lineWidth = 1.4 * theme.scale;
   context.beginPath();

@@ -1,6 +1,6 @@
 /**
  * The four layers of a client, one below the other: handler, agent and borrower inside the session's process, the leader in its own. A layer
- * unfolds; between two stands what they told each other last: calls on a solid line, messages, which take time and may be lost, on a dashed one.
+ * unfolds; between two are their last exchanges: calls on a solid line, messages, which take time and may be lost, on a dashed one.
  */
 
 import { leaderOf } from "../model/groups.js";

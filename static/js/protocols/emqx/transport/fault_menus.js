@@ -62,7 +62,7 @@ export function clientMenu(state, { group }, client) {
   return [{ title: client, items }];
 }
 
-/** @returns {{title: string, items: Item[]}[]} of something said that is on its way between nodes */
+/** @returns {{title: string, items: Item[]}[]} of a message in flight between nodes */
 export function saidMenu(flight) {
   const next = { type: flight.what, session: flight.client, group: flight.subscription };
   const before_us = flight.sent_us;

@@ -1,4 +1,4 @@
-/** What lies under a pointer in the lanes' picture. Numbers only. */
+/** What is under a pointer in the lanes' picture. Numbers only. */
 
 import { markerKind } from "../model/cells.js";
 import { pointOn, shareOf } from "../../../layout/links.js";

@@ -34,7 +34,7 @@ const LOOKED_BACK = ENTRIES_HELD;
  * @property {any} topic the topic's view
  * @property {any} cursor the subscription's view
  * @property {import("../model/cells.js").CellStore | undefined} store
- * @property {import("../model/causes.js").Stretch[]} stretches why entries would come twice
+ * @property {import("../model/causes.js").Stretch[]} stretches why entries would be duplicates
  * @property {string} state up, down, lost
  * @property {import("./pins.js").LanePins} pins
  */

@@ -1,7 +1,7 @@
 /**
  * Where each entry of one log lies along its lane. Lanes align at their newest entry. A message is one unit wide, a marker
  * of the subject's own questions 0.8, any other marker 0.4; below FINE_PX everything is one unit, as single entries
- * cannot be told apart any more.
+ * are too small to distinguish.
  */
 
 /** Width of a message from which entries are drawn one by one, in px. */

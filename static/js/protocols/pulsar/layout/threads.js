@@ -13,7 +13,7 @@ const THREADS_DRAWN = 7;
  * @property {number} snapshot
  * @property {"applied" | "used" | "ready" | "finished" | "building" | "timed-out" | "evicted"} state used: the update has not arrived everywhere; finished: not read by the dispatcher yet
  * @property {Object<string, number>} index by cluster: the last entry included
- * @property {boolean} decided the newest that was used: what the last update said
+ * @property {boolean} decided the newest that was used: the one of the last update
  */
 
 /**

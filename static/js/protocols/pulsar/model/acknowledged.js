@@ -24,7 +24,7 @@ export function inRanges(ranges, index) {
 }
 
 /**
- * Holes: entries beyond the mark-delete that later acknowledgements stand in front of. Only the first of each gap.
+ * Holes: unacknowledged entries beyond the mark-delete and before later acknowledgements. Only the first of each gap.
  * @returns {[number, number][]} gaps between the mark-delete and the last range, at most `limit`
  */
 export function gapsOf(cursor, limit = 8) {

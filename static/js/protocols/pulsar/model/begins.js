@@ -1,5 +1,5 @@
 /**
- * Where each cursor began: what lies before it was never owed to its consumers, so the cursor's covering it is no
+ * Where each cursor began: earlier entries were never due to its consumers, so that the cursor covers them is no
  * acknowledgement. Read from `subscription.created`.
  */
 

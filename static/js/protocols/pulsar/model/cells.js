@@ -107,7 +107,7 @@ function copyColumns(source, target, from, to) {
 /** Kind of a marker cell without its origin: 110 request, 111 response, 112 snapshot, 113 update; -1 for a message. */
 export const markerKind = (kind) => (kind < 100 ? -1 : kind % 1000);
 
-/** Cluster number that wrote the cell, by the scenario's sorted names; -1 for a marker whose origin is not told. */
+/** Cluster number that wrote the cell, by the scenario's sorted names; -1 for a marker whose origin is not recorded. */
 export const originOf = (kind) => (kind < 100 ? kind : Math.floor(kind / 1000) - 1);
 
 /** A message's identity as one number, the same in every cluster: 2^21 producers of 2^32 messages fit a double. */

@@ -1,6 +1,6 @@
 /**
- * Messages that a cursor covers and nobody acknowledged: lost to whoever reads there, and to be told from those that are done. A
- * page knows cursors, not acknowledgements; so they are named only where they are exactly as many as the engine counts as lost.
+ * Messages that a cursor covers although they were not acknowledged: lost to consumers there, and shown apart from acked ones. A
+ * page has cursors, not acknowledgements; so they are named only where they are exactly as many as the engine counts as lost.
  */
 
 import { isAcknowledged, inRanges } from "./acknowledged.js";

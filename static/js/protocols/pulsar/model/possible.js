@@ -8,7 +8,7 @@ const SNAPSHOT_FAMILY = "replicated-subscriptions";
 /** @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
 export const hasPeers = (state) => clustersOf(state).length > 1;
 
-/** @returns {boolean} whether snapshots are the family's subject, or somebody in the watched topic could take or use one */
+/** @returns {boolean} whether snapshots are the family's subject, or a cluster of the watched topic could take or use one */
 export function takesSnapshots(state, watched) {
   if (!hasPeers(state)) return false;
   if (state.welcome?.family === SNAPSHOT_FAMILY) return true;

@@ -1,4 +1,4 @@
-/** The forecast's curve as the page holds it: columns by remote, grown by what the server says after the last instant known. */
+/** The forecast's curve as the page holds it: columns by remote, extended by the server's points after the last known instant. */
 
 export const POINTS_KEPT = 6000;
 export const FIGURES = ["duplicates", "stranded", "lost", "lag_us"];
@@ -51,6 +51,6 @@ function thinned(points) {
   return { ...points, at_us: points.at_us.filter(keep), peers };
 }
 
-/** @returns {boolean} whether a figure was ever anything but nought, foretold or come */
+/** @returns {boolean} whether a figure was ever anything but 0, forecast or actual */
 export const everRose = (points, failovers, name) =>
   Object.values(points.peers).some((columns) => columns[name].some((value) => value > 0)) || failovers.some((one) => one[name] > 0 || one.forecast?.[name] > 0);

@@ -14,7 +14,7 @@
  * @property {number} queued positions that wait for a ledger
  * @property {string | null} unreadable the entry at which a reader waits
  * @property {{cache: number, bookies: number, offload: number, bookie_bytes: number}} reads
- * @property {{state: string, backlog: number} | null} replicator what feeds it; null for a source, and for a shadow that nobody feeds
+ * @property {{state: string, backlog: number} | null} replicator what feeds it; null for a source, and for a shadow without one
  * @property {Cursor[]} cursors
  *
  * @typedef {object} Cursor
@@ -97,9 +97,9 @@ export const savedBytes = (shared) => shared.readers.reduce((total, { saved_byte
 /** @returns {number} entries read, by place */
 export const readsInAll = (reader) => reader.reads.cache + reader.reads.bookies + reader.reads.offload;
 
-const ON_THE_WAY_US = 50_000; // a position is a few milliseconds on its way, and that is nothing to be told of
+const ON_THE_WAY_US = 50_000; // a position takes a few milliseconds to arrive, which is not worth a notice
 
-/** Whether a shadow lacks entries that it should have been told of by now. */
+/** Whether a shadow lacks entries whose position should have arrived by now. */
 export const isBlind = ({ behind, stale_us }) => behind > 0 && stale_us > ON_THE_WAY_US;
 
 /** What feeds a shadow, in words. */

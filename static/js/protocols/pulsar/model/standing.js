@@ -1,6 +1,6 @@
 /**
- * How each entry of a window stands, for one subscription: done, to do, in hand, about to come twice, come twice,
- * stranded. Numbers only; the renderer turns bits into looks.
+ * How each entry of a window stands, for one subscription: acked, not acked, delivered but not acked, a duplicate after a
+ * failover, delivered as a duplicate, not replicated. Numbers only; the renderer turns bits into looks.
  */
 
 import { identityOf, originOf, markerKind } from "./cells.js";
@@ -11,18 +11,18 @@ import { movedOf } from "./moved.js";
 import { topicView } from "./topics.js";
 
 export const DONE = 1; // acknowledged here or anywhere else
-export const HERE = 2; // let go by this cluster's own cursor
-export const HELD = 4; // in a consumer's hands here
-export const TWICE = 8; // would be delivered here again
-export const CAME_TWICE = 16; // has been delivered here again
+export const HERE = 2; // acknowledged at this cluster's own cursor
+export const HELD = 4; // delivered to a consumer here, not acked
+export const TWICE = 8; // would be delivered here as a duplicate
+export const CAME_TWICE = 16; // was delivered here as a duplicate
 export const STRANDED = 32; // only in the cluster that failed
 export const OURS = 64; // a marker of the subject cluster's own questions
-export const LOST = 256; // owed to the consumers here, and before the place where the cursor here began, or passed over by it
+export const LOST = 256; // due to the consumers here, and before the place where the cursor here began, or passed over by it
 
 /** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
 const LOOKED_AT = 12_000;
 
-/** @returns {Set<number>} identities of messages that some cluster's cursor of the subscription has let go */
+/** @returns {Set<number>} identities of messages acknowledged at any cluster's cursor of the subscription */
 export function acknowledgedIdentities(state, topic, subscription, clusters) {
   const known = new Set();
   for (const cluster of clusters) {
@@ -89,7 +89,7 @@ export function makeStanding(state, watched) {
     // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
     const would_come = cluster !== subject && (cursor !== undefined || counted > 0);
-    // where the engine says that nothing would come twice, what some cursor passed over without an ack (a skip, an unsafe snapshot) still comes, once
+    // where the engine's forecast has no duplicates, what some cursor passed over without an ack (a skip, an unsafe snapshot) still comes, once
     const comes_once = counted === 0 && cursor !== undefined;
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;

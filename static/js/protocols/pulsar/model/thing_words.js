@@ -1,4 +1,4 @@
-/** One entry of a log in words, as a pointer that rests on it is told: "web/98, from us-west, 192:373, acknowledged". */
+/** One entry of a log in words, as shown beside the pointer: "web/98, from us-west, 192:373, acknowledged". */
 
 import { isAcknowledged } from "./acknowledged.js";
 import { markerKind, originOf } from "./cells.js";

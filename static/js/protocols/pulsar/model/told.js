@@ -1,13 +1,13 @@
-/** What acknowledgement-state sync has told whom about the watched subscription. Pure. */
+/** Which acks of the watched subscription acknowledgement-state sync has sent to which cluster. Pure. */
 
 import { topicView } from "./topics.js";
 
 /**
  * @typedef {{from: string, to: string, acknowledged: number, known: number, at_us: number | null, next_us: number | null, on_the_wire: number, connected: boolean}} Told
- * entries acknowledged at `from`, those of them that `to` knows of, when it last heard, when it is told again by itself
+ * entries acknowledged at `from`, those of them synced to `to`, when the last sync arrived, when the next one is sent
  */
 
-/** @returns {{every_us: number | null, rows: Told[]} | null} null where the subscription tells nobody */
+/** @returns {{every_us: number | null, rows: Told[]} | null} null where the subscription does not sync acks */
 export function toldOf(state, watched) {
   const rows = [];
   let every_us;

@@ -27,7 +27,7 @@ function plannedTarget(state, subscription) {
   return next?.to;
 }
 
-/** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it; where nobody has it, the first that has the topic. */
+/** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it; where none has it, the first that has the topic. */
 function subjectOf(state, topic, subscription, clusters) {
   const reading = clusters.filter((cluster) => {
     const consumers = topicView(state, cluster, topic)?.subscriptions?.[subscription]?.consumers;

@@ -1,5 +1,5 @@
 /**
- * “Topics and policies”: what each cluster has and allows, side by side, and what every replicator was told when it asked to start.
+ * “Topics and policies”: what each cluster has and allows, side by side, and the answer to every replicator's start.
  * One replicator is looked at over time: its refused starts climb while the metric that people watch stands at 0.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The charts of “Brokers”, by Plotly: over time how old what left each broker was and how busy it was; and for audiences the latency of
- * the last message against the place in the fan-out. Lines are ink, told apart by their dashes and named at their ends.
+ * the last message against the place in the fan-out. Lines are ink, distinguished by their dashes and named at their ends.
  */
 
 import { span } from "../../../model/format.js";

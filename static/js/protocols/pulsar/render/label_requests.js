@@ -162,7 +162,7 @@ function forecastOf({ watched }, state, lane) {
 
 const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
 
-/** What the forecast counts beyond the brackets: acknowledged by the application, and the broker has not heard of it. */
+/** What the forecast counts beyond the brackets: acknowledged by the application, and the ack has not reached the broker. */
 function askRest(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, stretches, cursor } = scene.lanes[lane.name];

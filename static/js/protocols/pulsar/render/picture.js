@@ -42,7 +42,7 @@ export function paintLanesPicture(canvas, picture, page_theme, { ratio, width, h
   for (const thread of picture.threads ?? []) if (thread.of === lanes[subject].cluster) paintThread(context, theme, thread, placed, cell);
 }
 
-/** A snapshot's thread through the lanes, at the right of the entry that it still covers. Soft once the other side was told. */
+/** A snapshot's thread through the lanes, at the right of the entry that it still covers. Soft once the other side has applied it. */
 function paintThread(context, theme, { of, ends }, placed, cell) {
   const points = placed.map(({ lane, base, edges }) => ({ x: edges.get(ends[lane.cluster]), top: base - 3, foot: base + cell + 2 })).filter(({ x }) => x !== undefined);
   if (points.length < 2) return;

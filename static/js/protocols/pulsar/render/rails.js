@@ -1,5 +1,5 @@
 /**
- * What stands beside a strip: the mark-delete as a rail drawn as the cursor is stored, pins, what comes or came twice, and the
+ * What is drawn beside a strip: the mark-delete as a rail drawn as the cursor is stored, pins, duplicates to come or delivered, and the
  * flags of the replication cursors. Labels are only asked for here; the collision pass places them.
  */
 
@@ -48,7 +48,7 @@ export function drawPins(context, scene, lane, theme) {
   if (pins.mark !== null) at(pins.mark, 0, false);
 }
 
-/** The double line where the rail would be: these entries come twice. Filled: they have come. */
+/** The double line where the rail would be: these entries would be duplicates. Filled: they were delivered again. */
 export function drawTwice(context, scene, lane, theme) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];

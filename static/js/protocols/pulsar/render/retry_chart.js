@@ -32,7 +32,7 @@ export function makeRetryChart(element, plotly) {
 
 function stripsOf({ one, starts, now_us }, theme) {
   const strips = [{ title: "failed starts so far", ...climbing(starts.refused, now_us), colour: theme.ink.harm, shape: "hv", unit: "refused", theme }];
-  if (!starts.curve) return strips; // a very long run: only what was refused is told
+  if (!starts.curve) return strips; // a very long run: only refusals are listed
   const x = starts.curve.at_us.map((us) => us / 1e6);
   const delay = starts.curve.delay_us.map((us) => Math.floor(us / 1e6)); // as a broker prints it: whole seconds
   return [

@@ -1,4 +1,4 @@
-/** Why no snapshot is asked for now: the tick's questions in order, which one stops it, what would let it go on. */
+/** Why no snapshot is requested now: the tick's conditions in order, which one stops it, what would let it continue. */
 
 import { seconds, span } from "../../../model/format.js";
 import { element } from "../../../render/dom.js";

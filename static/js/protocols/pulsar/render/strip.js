@@ -1,4 +1,4 @@
-/** Draws one log as a strip: entries one by one while they can be told apart, else a column of shares per pixel. */
+/** Draws one log as a strip: entries one by one while they are large enough to distinguish, else a column of shares per pixel. */
 
 import { markerKind, originOf } from "../model/cells.js";
 import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/standing.js";

@@ -93,7 +93,7 @@ export function drawThreads(context, scene, theme, lit) {
   }
 }
 
-/** A broad pale stroke under the thread of the snapshot that the last update told of. */
+/** A broad pale stroke under the thread of the last update's snapshot. */
 function glow(context, plane, points, theme) {
   const { enter } = ends(plane);
   context.save();
