@@ -47,7 +47,7 @@ class AnsweredWhenAble(Check):
         self.present = {
             (cluster, base): None for base, topic in scenario.topics.items() for cluster in topic.shapes
         }
-        self.heard: dict[tuple[str, str], None] = {}  # (client, topic of the answer)
+        self.heard: dict[tuple[str, str], None] = {}  # (client, kind of request answered)
 
     def copy_into(self, copy: AnsweredWhenAble) -> None:
         copy.watching, copy.with_schema, copy.serves = self.watching, self.with_schema, self.serves
