@@ -88,12 +88,12 @@ def test_deleting_says_what_is_lost_and_asks(lab):
     dialog = page.get_by_role(
         "dialog", name=re.compile("Delete “Region crash: duplicates since the last snapshot")
     )
-    expect(dialog).to_contain_text("It stands at 5.840 s; the 1 command given to it")
+    expect(dialog).to_contain_text("It is at 5.840 s; the 1 command given to it")
     expect(dialog.get_by_role("button", name="Keep it")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Region crash: duplicates since the last snapshot")).to_be_visible()
     page.get_by_role("button", name=re.compile("^Delete: ")).click()
-    dialog.get_by_role("button", name="Delete for good").click()
+    dialog.get_by_role("button", name="Delete permanently").click()
     expect(page.get_by_text("No labs in this browser yet.")).to_be_visible()
     assert page.evaluate("() => Object.keys(localStorage).filter((key) => key.includes('token'))") == []
 

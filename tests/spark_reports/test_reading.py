@@ -104,7 +104,7 @@ def test_the_table_begins_with_what_happened_and_ends_with_what_makes_no_differe
     alone = table(
         {"what_if": {**run["what_if"], "variants": beside(load_scenario("region-down"), outcomes)}}, 0
     )
-    assert "no change helps" in alone and "the failover did not come about" in alone
+    assert "no change helps" in alone and "no failover" in alone
 
 
 def test_another_engine_is_not_compared(trace: Path) -> None:

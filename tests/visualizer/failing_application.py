@@ -12,7 +12,7 @@ from visualizer.live.viewers import Viewer
 
 __all__ = ["application"]
 
-_handle = Room.hear
+_handle = Room.handle_message
 
 
 def _broken(self: Room, viewer: Viewer, message: dict[str, Any]) -> None:
@@ -23,4 +23,4 @@ def _broken(self: Room, viewer: Viewer, message: dict[str, Any]) -> None:
     _handle(self, viewer, message)
 
 
-Room.hear = _broken  # type: ignore[method-assign]
+Room.handle_message = _broken  # type: ignore[method-assign]
