@@ -1,8 +1,7 @@
-"""This process's comparisons: the runs of every strategy, one after the other, in the pump's slices.
+"""This process's comparisons: one run per strategy, in the pump's slices.
 
-Rules: a comparison is named by its inputs, so whoever asks again, or beside, sees the same one; the newest
-few are kept. What a
-page draws is whole and final: the browser plays it, and the server has nothing more to do with it.
+Rules: a comparison is identified by its inputs, so repeated or concurrent requests share one study. The
+newest few are kept. The page receives the complete, final result: the browser plays it without the server.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from visualizer.labs.reruns import Study
 from visualizer.live.wire import Refused
 
 KEPT = 20
-"""Comparisons that are kept, running or done: up to a few megabytes each."""
+"""Comparisons kept, running or done: up to a few megabytes each."""
 
 RUNNING = 4
-"""At once; each takes turns among the labs like one of them."""
+"""Comparisons that run at once; each takes turns with the labs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +51,11 @@ class Comparisons:
         """`admit` raises Refused when there is no memory for another."""
         self._pump, self._admit = pump, admit
         self._studies: OrderedDict[str, Study] = OrderedDict()
-        self._askers: dict[str, str] = {}  # whose each comparison is
+        self._askers: dict[str, str] = {}  # the client that requested each comparison
         self._numbers = count(1)
 
     def worlds(self) -> list[Any]:
-        """The worlds that run now."""
+        """The worlds of the running comparisons."""
         return [study.world for study in self._studies.values()]
 
     def of(self, source: Source) -> Study:
@@ -103,7 +102,7 @@ class Comparisons:
 
 
 def told(study: Study) -> dict[str, Any]:
-    """What the page is told: how far it is; when it is done, the columns, in the order of the strategies."""
+    """Progress for the page; when done, also the columns, in the order of the strategies."""
     progress = {
         "state": study.state,
         "running": study.running,

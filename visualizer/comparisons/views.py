@@ -67,7 +67,7 @@ def _page(request: HttpRequest, title: str, scenario: Any, data: str, lab: str) 
 
 @answers
 async def comparison(request: HttpRequest, name: str) -> HttpResponse:
-    """The first one begins the runs; each tells how far they are; the last brings the columns."""
+    """The first request starts the runs; each returns their progress; the last returns the columns."""
     scenario = await sync_to_async(_builtin, thread_sensitive=False)(
         name, whole_number(request, "seed", None, SEED_LIMIT)
     )

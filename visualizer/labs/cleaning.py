@@ -1,9 +1,8 @@
-"""Removing what nobody uses any more: old labs with their commands and reports, and report files without a
-row.
+"""Removes unused labs with their commands and reports, and report files without a row.
 
-Rules: a lab is old when it was neither opened nor moved for so many days; rows go a few at a time, so that
-nobody waits long for the database; a lab that a server runs at the moment is in use, so it is never old.
-Files go after their rows.
+Rules: a lab is old when it was neither opened nor moved for a number of days. Rows are deleted in small
+transactions, so that other writers wait only briefly. A lab that a server runs now counts as in use. Files
+are deleted after their rows.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ from visualizer.models import Lab
 from visualizer.reports.models import Report
 
 DAYS_UNUSED = 90
-"""Days after which a lab that nobody has opened or moved counts as old: a term's exercises are still there
-at its end.
-"""
+"""Days without being opened or moved after which a lab is old: exercises last until the end of a term."""
 
 LABS_AT_ONCE = 50
 """Labs deleted in one transaction, some 50 ms: shorter than any writer waits for another."""
@@ -48,7 +45,7 @@ def clean(days: int, dry_run: bool) -> Cleaned:
     old = Lab.objects.filter(used_at__lt=timezone.now() - timedelta(days=days)).order_by("used_at")
     labs, reports = old.count(), Report.objects.filter(lab__in=old.order_by()).count()
     while not dry_run and (some := list(old.values_list("pk", flat=True)[:LABS_AT_ONCE])):
-        # The condition again: somebody may have opened one of them meanwhile.
+        # The condition again: a lab may have been opened since the first query.
         Lab.objects.filter(pk__in=some, used_at__lt=timezone.now() - timedelta(days=days)).delete()
     orphans = _orphans()
     orphan_bytes = sum(_bytes_of(folder) for folder in orphans)

@@ -1,8 +1,8 @@
-"""Who asks: the address that quotas count for, and the quotas on what one address has at once.
+"""The client address that quotas count for, and the quotas per address.
 
-Rules: it is the socket's peer; when that is one of TRUSTED_PROXIES, the last address in X-Forwarded-For that
-is not. Without the setting the header is not read, since anybody can write it. An IPv6 visitor has a /64
-network, so that is what counts.
+Rules: it is the socket's peer. When that is one of TRUSTED_PROXIES, it is the last address in X-Forwarded-For
+that is not. Without the setting the header is ignored, since any client can set it. An IPv6 visitor has a /64
+network, so the network is counted.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ building.
 """
 
 FAIR_LABS = 10
-"""Labs that one address keeps open in a full process: beyond them it gives one up for an address with
-fewer, so that 20 addresses are needed to shut others out, and not four.
+"""Labs that one address keeps open in a full process.
+
+Beyond them one of its labs is closed for an address with fewer. So 20 addresses are needed to shut others
+out, not four.
 """
 
 LABS_PER_HOUR = 600
@@ -51,14 +53,15 @@ RERUNS_PER_CLIENT = 2
 """
 
 IPV6_NETWORK_BITS = 64
-"""Of an address: what a provider gives to one household."""
+"""Prefix length of an IPv6 address that is counted: what a provider assigns to one household."""
 
 KEY_LENGTH = 16
 """Characters of a stored address's keyed hash."""
 
 client: ContextVar[str] = ContextVar("client", default="")
-"""The address of the request or socket at hand; empty where there is none (a Unix socket, a test): nothing
-is bounded then.
+"""The address of the current request or socket; empty where there is none (a Unix socket, a test).
+
+Without an address no quota applies.
 """
 
 sockets: Counter[str] = Counter()
@@ -66,7 +69,7 @@ sockets: Counter[str] = Counter()
 
 
 def client_key() -> str:
-    """What is stored of the address at hand: enough to count by, and no address."""
+    """The keyed hash stored of the current address: enough to count by, not the address itself."""
     name = client.get()
     return salted_hmac("failover-lab.client", name).hexdigest()[:KEY_LENGTH] if name else ""
 
@@ -108,7 +111,7 @@ def _counted(text: str) -> str:
 
 
 class KnownClients:
-    """ASGI: remembers whose request or socket it is for everything that it leads to, and bounds sockets."""
+    """ASGI: keeps the client address for all work of a request or socket, and limits open sockets."""
 
     def __init__(self, application: Callable[..., Awaitable[Any]]) -> None:
         self.application = application
@@ -140,8 +143,9 @@ def check_open_labs(opened: int) -> None:
 
 
 def check_at_once(running: list[str], most: int, what: str, name: str | None = None) -> None:
-    """Raise Refused when as many of `running`, by address, are this client's; `name` is the client where
-    that is not the one at hand.
+    """Raise Refused when this client already has the allowed number of `running` entries, by address.
+
+    `name` is the client where it is not the current one.
     """
     name = client.get() if name is None else name
     if name and running.count(name) >= most:

@@ -1,7 +1,7 @@
-"""A lab's definition: making one from a scenario or a text, and the scenario of one that is there.
+"""Makes a lab from a scenario or a text, and gives the scenario of a stored lab.
 
-Rules: what people send is a built-in name or a text, never a path; a scenario is read once per text and seed
-and shared, since it is frozen; reading a text takes tens of milliseconds, so it happens in a thread.
+Rules: clients send a built-in name or a text, never a path. A scenario is read once per text and seed and
+shared, since it is frozen. Reading a text takes tens of milliseconds, so it happens in a thread.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _room_for_one_more() -> None:
 
 
 def _room_for_this_client() -> None:
-    """Raise Refused when who asks has made too many labs."""
+    """Raise Refused when this client has made too many labs."""
     own = client_key()
     if not own:
         return

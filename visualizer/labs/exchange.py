@@ -4,12 +4,12 @@ Rules: one message per frame, to the lab's group; requests and answers go to one
 that no longer fits the receiver's part is out of date, since the lease has moved, and is dropped. Every
 message is a dict with `type`, `lab` and `from` (the sender's channel):
 
-    lab.frame     at [epoch, number, is snapshot], text, snapshot (text, when somebody asked)   runner ->
+    lab.frame     at [epoch, number, is snapshot], text, snapshot (text, when requested)         runner ->
     group
     lab.notice    message, failure                                                               runner ->
     group
     lab.gone      (deleted)                                                                      any -> group
-    lab.watch     viewers, snapshot (somebody here waits for one)                                relay ->
+    lab.watch     viewers, snapshot (a viewer here waits for one)                                relay ->
     runner
     lab.ask       number, message (checked, from an owner)        -> lab.reply    number, message
     lab.question  number, what, arguments                         -> lab.answer   number, text, refused
@@ -101,14 +101,14 @@ class Exchange:
             logger.warning("Redis is too slow: a message to other server processes was dropped")
 
     async def send(self) -> None:
-        """For ever; the hub supervises this task."""
+        """Runs until the process ends; the hub supervises this task."""
         while True:
             to_group, name, message = await self._outbox.get()
             try:
                 await (self._layer.group_send if to_group else self._layer.send)(name, message)
             except (OSError, RedisError) as error:
                 lost = 1 + self._outbox.qsize()
-                # frames that wait would be old: relays notice the hole and start over
+                # waiting frames would be outdated: relays detect the gap and start from a snapshot
                 while not self._outbox.empty():
                     self._outbox.get_nowait()
                 logger.warning("%d messages to other server processes were lost: %s", lost, error)
@@ -117,7 +117,7 @@ class Exchange:
     # --- in
 
     async def receive(self) -> None:
-        """For ever; the hub supervises this task."""
+        """Runs until the process ends; the hub supervises this task."""
         while True:
             message = await self._layer.receive(self.channel)
             room = self.hub.rooms.get(message["lab"])
@@ -193,7 +193,7 @@ def _take_as_relay(room: Room, relay: Relay, message: dict[str, Any]) -> None:
 
 
 def _take_notice(room: Room, notice: dict[str, Any], failure: bool) -> None:
-    """A lasting state is kept for pages that come later; what is said once is passed on."""
+    """A lasting state is kept for pages that connect later; a single notice is only passed on."""
     if failure:
         room.fail(notice)
     elif notice["type"] == "notice":

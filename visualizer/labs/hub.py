@@ -1,8 +1,8 @@
-"""This process's labs: opens rooms, looks after them, runs the pump.
+"""This process's labs: opens rooms, checks them once a second, runs the pump.
 
-Rules: one hub per event loop; whatever runs in the background is supervised, so a bug is logged and shown
-instead of vanishing; once a second each room is looked after (positions, watchers, idleness, leases). Who
-runs which lab is the business of `visualizer.labs.placement`.
+Rules: one hub per event loop. Background tasks are supervised, so that an error is logged and shown. Once a
+second each room's position, watchers, idle time and lease are updated. Which process runs which lab is
+decided in `visualizer.labs.placement`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TICK_S = 1.0
 """Positions are stored, leases renewed and watchers counted this often."""
 
 IDLE_TICKS = 60
-"""Seconds without anyone watching or asking after which a lab is put away; it comes back paused."""
+"""Seconds without a viewer or a request after which a lab is closed; it is reopened paused."""
 
 ROOMS = 200
 """Labs that this process runs or shows at once; each may hold five million rows."""
@@ -68,11 +68,11 @@ class Hub:
         self.memory = Memory(self)
         self.studies = Studies(self.pump, self.memory.admit)
         self.comparisons = Comparisons(self.pump, self.memory.admit)
-        self._reserved: dict[str, str] = {}  # labs that are being opened, and for which client
+        self._reserved: dict[str, str] = {}  # labs that are being opened, with the client of each
         self.saver = Saver()
         self._leaving: set[Room] = set()  # rooms that are being closed for others
         self._casting = Casting(self)
-        self.ticks = 0  # seconds of looking after the labs
+        self.ticks = 0  # ticks since the start, one a second
         self._starting: asyncio.Task[None] | None = None
         self._opening: dict[str, asyncio.Lock] = {}
         self._tasks: set[asyncio.Future[Any]] = set()
@@ -93,9 +93,7 @@ class Hub:
         return task
 
     def _for_ever(self, work: Coroutine[Any, Any, Any], what: str) -> None:
-        """As `soon`, for a task that must not end: when it does, every page is told to come back, to a new
-        hub.
-        """
+        """As `soon`, for a task that must not end: if it does, every page must reconnect to a new hub."""
         task = self.soon(work, what)
 
         def ended(done: asyncio.Future[Any]) -> None:
@@ -110,7 +108,7 @@ class Hub:
         try:
             await asyncio.shield(self._starting)
         except Refused:
-            self._starting = None  # whoever comes next tries again
+            self._starting = None  # the next caller tries again
             raise
 
     async def _start(self) -> None:
@@ -143,7 +141,7 @@ class Hub:
     # --- rooms
 
     def admit_rerun(self, asker: str) -> None:
-        """A lab would be run again with one thing changed.
+        """Check that a variant of a lab can be run beside it.
 
         Raises Refused when there is no room or memory for it.
         """
@@ -168,9 +166,7 @@ class Hub:
             return room
 
     async def _open(self, lab_id: str) -> Room:
-        """Opens a place of this process's `ROOMS`, taken before the first await: others are opened
-        meanwhile.
-        """
+        """Reserves one of this process's `ROOMS` before the first await: others may be opened meanwhile."""
         name = client.get()
         held = [room.client for room in self.rooms.values()] + list(self._reserved.values())
         check_open_labs(held.count(name))
@@ -190,8 +186,9 @@ class Hub:
                 self._leaving.discard(leaving)
 
     def _gives_way(self, held: list[str], name: str) -> Room:
-        """The lab that is closed in a full process for a client with few: of whoever has most, unwatched
-        ones first. Raises Refused.
+        """The lab to close in a full process, for a client with few labs.
+
+        It is one of the client with the most labs, unwatched ones first. Raises Refused.
         """
         staying = [room for room in self.rooms.values() if room.client and room not in self._leaving]
         counts = Counter(room.client for room in staying)
@@ -216,20 +213,19 @@ class Hub:
         return room
 
     def lost(self, room: Room) -> None:
-        """Another process runs this lab now: show what that one says."""
+        """Another process runs this lab now: relay its frames."""
         if isinstance(room.part, Runner):
             self.soon(self.recast(room), "handing a lab over")
 
     async def recast(self, room: Room) -> None:
-        """Let the room show what the process says that runs the lab now; run it when that is this one."""
+        """Let the room relay the process that runs the lab now, or run the lab if that is this one."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is not room:
                 return
             try:
                 there = await store.exists(room.lab.pk)
             except Refused:
-                # the database is away: the lab goes on as it is, its writes are refused, and this is tried
-                # again
+                # the database is away: the lab keeps running, its writes are refused, and this is retried
                 return
             if not there:
                 await self._close(room, DELETED)
@@ -261,7 +257,7 @@ class Hub:
             await self._survived(self._casting.tick(self.rooms.values()))
 
     async def _survived(self, work: Coroutine[Any, Any, Any]) -> None:
-        """What goes wrong with one lab is logged; the others are still looked after."""
+        """An error with one lab is logged; the others are still updated."""
         try:
             await work
         except Exception:
@@ -293,19 +289,19 @@ class Hub:
         self._opening.pop(lab_id, None)
 
     async def _close(self, room: Room, reason: str) -> None:
-        """Take a room out of this process; whoever is in it is told why. Called with the lab's lock held."""
+        """Take a room out of this process and send its pages the reason. Called with the lab's lock held."""
         room.part.close()
         self._leave(room, reason)
         await self._casting.dismiss(room)
 
     def _leave(self, room: Room, reason: str) -> None:
-        """Everyone who is still in it is told why; pages connect again by themselves."""
+        """Send the reason to every page still connected; pages reconnect by themselves."""
         self.rooms.pop(room.lab.pk, None)
         for viewer in list(room.viewers.values()):
             viewer.close(reason)
 
     async def delete(self, lab: Lab) -> None:
-        """Delete a lab's rows. Its pages are told at once, here and in other processes."""
+        """Delete a lab's rows. Its pages are notified at once, here and in other processes."""
         async with self._opening.setdefault(lab.pk, asyncio.Lock()):
             lab_id = lab.pk  # deleting takes it from the object
             await lab.adelete()
@@ -317,20 +313,18 @@ class Hub:
         self._opening.pop(lab_id, None)
 
     async def gone(self, room: Room) -> None:
-        """Another process says that this lab was deleted: look, and if so, close it here."""
+        """Another process reports that this lab was deleted: check, and if so, close it here."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room and not await store.exists(room.lab.pk):
                 await self._close(room, DELETED)
 
     async def keep_positions(self, lab_ids: Iterable[str]) -> None:
-        """Store where those of these labs stand that run here, before somebody is told of it from the
-        database.
-        """
+        """Store the positions of those of these labs that run here, so that the database has them."""
         rooms = [self.rooms[lab_id] for lab_id in lab_ids if lab_id in self.rooms]
         await asyncio.gather(*(room.part.keep_position() for room in rooms))
 
     def renamed(self, lab: Lab) -> None:
-        """Pages that open the lab from now on are told its new title."""
+        """Use the new title in the welcome message of pages that open the lab from now on."""
         room = self.rooms.get(lab.pk)
         if room is not None:
             room.lab.title = lab.title

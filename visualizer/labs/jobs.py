@@ -1,8 +1,7 @@
-"""The jobs of a lab: rebuild it from its rows, seek, step, change branch, carry out a command, answer a
-question.
+"""The jobs of a lab: rebuild, seek, step, change branch, carry out a command, answer a question.
 
-Rules: each is a generator that works in slices and leaves the world whole between them; a command is in the
-database before the engine hears of it; whatever a person asked that cannot be done raises `Refused`.
+Rules: each is a generator that works in slices and leaves the world consistent between them. A command is
+stored in the database before the engine applies it. A request that cannot be carried out raises `Refused`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from visualizer.labs.work import Wait, Work, in_thread
 from visualizer.live.wire import Refused
 
 FARTHEST_FACTOR, FARTHEST_US = 10, 3_600_000_000
-"""How far beyond its scenario's end a lab may be sought: ten times, or an hour if that is more."""
+"""How far beyond its scenario's end a lab may seek: ten times, or an hour if that is more."""
 
 SEARCH_US = 60_000_000
 """How far ahead of all that has been run a step looks for its row."""
@@ -236,14 +235,14 @@ def carry_out(
     keep: Callable[..., Awaitable[int | Refused]],
     kept: Callable[..., None],
 ) -> Work:
-    """Store the command, then let it take effect, then leave what came of it to be stored.
+    """Store the command, apply it, then queue the result to be stored.
 
-    Nothing moves in between.
+    The world does not move in between.
 
-    `keep` gives the command's number once it is stored, or why it could not be stored in time: then it does
-    not take effect.
-    `apart`: it begins a branch even at the front of the run, so that going back to the branch before undoes
-    it. The engine branches where the past goes on without the command, so the past is given one more instant.
+    `keep` gives the command's number once it is stored, or why it could not be stored in time. In that case
+    it is not applied. `apart`: the command starts a branch even at the front of the run, so that returning to
+    the branch before undoes it. The engine branches where the past continues without the command, so the past
+    is run for one more instant.
     """
     world = session.world
     if apart and world.now_us == world.furthest_us:

@@ -1,10 +1,10 @@
-"""Which server process runs a lab: a lease in Redis, or nobody else when there is no Redis.
+"""Which server process runs a lab: a lease in Redis, or this process when there is no Redis.
 
-Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process; it is renewed and
-released only by its holder (compared in Redis, in one step), who takes it again when Redis came back without
-its memory; for that, who relays a lab leaves it to its holder for `HEAD_START_TICKS`. The holder's value is
-its channel, so others know where to send requests. What keeps an outdated holder from writing is the lab's
-`run_number` in the database, not the lease: so while Redis is away nobody gives a lab up.
+Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process. Only its holder
+renews and releases it (compared in Redis, in one step). The holder takes it again when Redis restarts without
+its data, so a relaying process leaves a free lease to its holder for `HEAD_START_TICKS`. The value is the
+holder's channel, so others know where to send requests. What stops an outdated holder from writing is the
+lab's `run_number` in the database, not the lease: so while Redis is away no process closes its labs.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 LEASE_MS = 5_000
-"""How long a lab that runs in a process that has died stays its own, at most."""
+"""How long the lab of a process that has died keeps its lease, at most."""
 
 HEAD_START_TICKS = 3
-"""Looks, a second apart, at which a relaying process must have found a lease free before it takes it."""
+"""Checks, a second apart, in which a relaying process must find a lease free before it takes it."""
 
 ANSWER_S = 2
 """How long Redis may take to answer before it counts as away."""
@@ -80,7 +80,7 @@ class RedisLeases:
 
     def __init__(self, url: str, channel: str) -> None:
         self.channel = channel
-        # Tried once: whoever asks again does so a second later.
+        # Not retried: the callers try again a second later.
         self._redis = redis.Redis.from_url(
             url,
             decode_responses=True,

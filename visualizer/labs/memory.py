@@ -1,8 +1,8 @@
-"""What the labs of this process may take of memory, and what gives way when it is used up.
+"""How much memory the labs of this process may use, and what is closed when that is exceeded.
 
-Rules: estimated once a second. First labs that nobody watches are closed, the least recently used first, then
-watched ones that stand still; each is run again from its inputs when somebody opens it. When that is not
-enough nothing runs forward, and no lab, comparison or set-up study begins, until memory is free again.
+Rules: estimated once a second. Unwatched labs are closed first, the least recently used first, then watched
+ones that are paused. A closed lab is run again from its inputs when it is opened. When that is not enough,
+nothing runs forward, and no lab, comparison or set-up study starts until memory is free again.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FREED_TO_PERCENT = 80
-"""Labs are closed until so much of the limit is used, and labs are opened only below it: else one would be
-closed for the next.
+"""Percent of the limit down to which labs are closed, and below which labs are opened.
+
+Above it each new lab would cause another one to be closed.
 """
 
 HINT = "Try again in a minute, or ask the server's operator for a larger LAB_MEMORY_MB."
@@ -59,7 +60,7 @@ class Memory:
         return [world for world in found if world is not None]
 
     def admit(self) -> None:
-        """Something new would begin. Raises Refused when there is no memory for it."""
+        """Check that a new run may start. Raises Refused when there is no memory for it."""
         if self.full or self.used_bytes() * 100 > self.limit_bytes * FREED_TO_PERCENT:
             raise Refused(
                 "memory",
@@ -71,7 +72,7 @@ class Memory:
             )
 
     async def make_room(self) -> None:
-        """A lab would be opened: close what nobody watches, if need be.
+        """Check that a lab may be opened, closing unwatched labs if necessary.
 
         Raises Refused when there is no memory for it.
         """
@@ -79,11 +80,11 @@ class Memory:
         self.admit()
 
     async def look_each_second(self) -> None:
-        """What the hub calls."""
+        """Called by the hub once a second."""
         await self.look()
 
     async def look(self) -> None:
-        """Close labs while too much is used, and stop the others when that is not enough."""
+        """Close labs while too much memory is used, and pause the others when that is not enough."""
         if self.used_bytes() > self.limit_bytes:
             await self._free(watched=True)
         over = self.used_bytes() > self.limit_bytes

@@ -1,10 +1,9 @@
-"""Which server process runs which lab, and what becomes of that when Redis goes away and comes back.
+"""Which server process runs which lab, also when Redis goes away and comes back.
 
-Rules: with Redis a lab is run by the holder of its lease and relayed by the others; without, this process is
-the only one.
-While Redis is away nobody gives a lab up and nobody takes one: it goes on where it runs, pages elsewhere are
-told that they cannot see it just now, and what cannot be done is refused in words. What a process may write
-is decided by the database.
+Rules: with Redis the holder of a lab's lease runs it and the others relay it. Without Redis this process is
+the only one. While Redis is away no process closes or takes a lab. A lab keeps running where it is, its pages
+in other processes get a notice that it cannot be shown, and requests that cannot be carried out are refused
+with a reason. The database decides what a process may write.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Casting:
         self.leases: Leases = OnlyProcess()
 
     async def start(self) -> list[tuple[Coroutine[Any, Any, Any], str]]:
-        """What runs for ever, with words for the log."""
+        """The tasks that run until the process ends, with their names for the log."""
         if not settings.REDIS_URL:
             return []
         try:
@@ -90,7 +89,7 @@ class Casting:
             room.part = Runner(self.hub, room, await self._taken(room.lab.pk))
 
     async def _taken(self, lab_id: str) -> store.StoredLab:
-        """The lab's rows, after what an earlier run of it here still has to save.
+        """The lab's rows, read after pending writes of an earlier run of it here.
 
         Raises Refused while the database is away.
         """
@@ -103,7 +102,7 @@ class Casting:
             raise no_database() from error
 
     async def dismiss(self, room: Room) -> None:
-        """The room is closed here; the lease, if Redis cannot be told, runs out by itself."""
+        """Release the lease of a room closed here; it expires if Redis cannot be reached."""
         try:
             if self.exchange is not None:
                 await self.exchange.leave(room.lab.pk)
@@ -115,9 +114,7 @@ class Casting:
     # --- once a second
 
     async def tick(self, rooms: Iterable[Room]) -> None:
-        """Renew what this process runs, follow what others run; or notice that Redis went away, or is
-        back.
-        """
+        """Renew this process's leases, follow those of others, detect whether Redis is reachable."""
         if self.exchange is None:
             return
         away = not await self.leases.reachable()
@@ -144,13 +141,11 @@ class Casting:
                     self.hub.lost(room)
             elif isinstance(room.part, Relay) and await self._gone_elsewhere(room.part, room.lab.pk):
                 await self.hub.recast(room)
-        except (OSError, RedisError) as error:  # the next second says whether it is away
+        except (OSError, RedisError) as error:  # the next tick finds out whether it is away
             logger.warning("Redis cannot be reached to renew a lease: %s", error)
 
     async def _gone_elsewhere(self, relay: Relay, lab_id: str) -> bool:
-        """Another process holds the lab's lease, or its own has had time enough to take it back and has
-        not.
-        """
+        """Another process holds the lease, or the former holder did not take it back in time."""
         holder = await self.leases.holder(lab_id)
         if holder is not None:
             relay.free_ticks = 0

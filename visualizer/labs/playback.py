@@ -1,8 +1,8 @@
-"""Playback: which instant a playing lab should show by the wall clock, and how fast it really goes.
+"""Playback: which instant a playing lab shows by the wall clock, and the speed it really reaches.
 
-Rules: wall seconds come in as numbers; playback decides when a slice runs, never what it writes. A process
-that was held up makes playback late, it never jumps; an engine that cannot keep up slows playback down to
-itself.
+Rules: wall seconds are passed in as numbers. Playback decides when a slice runs, never what it writes. A
+delayed process makes playback late; it never skips. An engine that is too slow slows playback down to its own
+speed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The pump: deals engine time to the labs of this process. The only module that reads the wall clock.
+"""The pump: gives engine time to the labs of this process. Only this module reads the wall clock.
 
 Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order. After each turn
-everything else in this process, sockets above all, may have as long as the turn took; what it does not need
-of that, the labs have. A lab whose turn raises is stopped and says so; the others go on.
+everything else in this process, sockets above all, may use as long as the turn took. The labs get the time
+that it does not need. A lab whose turn raises is stopped and shows the error; the others continue.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHORTEST_REST_S = 0.0002
 """After a turn of almost nothing the sockets still get this long, if they need it."""
 
 QUIET_S = 0.0001
-"""A round of the event loop in which nothing was ready takes some 20 us; a longer one served somebody."""
+"""A round of the event loop in which nothing was ready takes some 20 us; a longer one did other work."""
 
 QUIET_ROUNDS = 3
 """So many in a row end the rest: what a socket brings is read in one round, handled in the next and
@@ -67,7 +67,7 @@ class Pump:
         self._wake.set()
 
     def remove(self, session: Turns) -> None:
-        """Take the lab out; what it waits for in the database is given up."""
+        """Take the lab out; what it waits for in the database is cancelled."""
         if self._sessions.get(session.lab_id) is session:
             del self._sessions[session.lab_id]
             waiting = self._waiting.pop(session.lab_id, None)
@@ -75,11 +75,11 @@ class Pump:
                 waiting.cancel()
 
     def wake(self) -> None:
-        """Something was asked: look now."""
+        """Wake the pump: a request has arrived."""
         self._wake.set()
 
     async def run(self) -> None:
-        """For ever; the hub supervises this task."""
+        """Runs until the process ends; the hub supervises this task."""
         while True:
             self._wake.clear()
             if not await self.round():

@@ -1,9 +1,8 @@
-"""The part of a room whose lab runs in another process: frames come through the channel layer, requests go
-there.
+"""The part of a room whose lab runs in another process: relays its frames, forwards requests to it.
 
-Rules: one message per frame between processes; a hole in the numbers means that Redis dropped one, and
-everyone here starts over from a snapshot. The process that runs the lab is told every second how many watch
-here.
+Rules: one message per frame between processes, through the channel layer. A gap in the numbers means that
+Redis dropped one, and every viewer here starts from a snapshot. The process that runs the lab is sent the
+number of viewers here every second.
 """
 
 from __future__ import annotations
@@ -23,15 +22,17 @@ ANSWER_S = 15
 
 
 class Relay:
-    """`runner` is the channel of the process that runs the lab; `free_ticks` counts looks in a row that
-    found nobody holding its lease.
+    """`runner` is the channel of the process that runs the lab.
+
+    `free_ticks` counts consecutive checks that found its lease free.
     """
 
     def __init__(self, exchange: Exchange, room: Room, runner: str) -> None:
         self.exchange, self.room, self.runner = exchange, room, runner
         self.free_ticks = 0
         self._last: tuple[int, int] | None = None
-        self._waiting: dict[int, tuple[dict[str, Any], Reply]] = {}  # what was asked, and whom to answer
+        # the message of each pending request, and its reply callback
+        self._waiting: dict[int, tuple[dict[str, Any], Reply]] = {}
         self._questions: dict[int, asyncio.Future[str]] = {}
         self._number = 0
 
@@ -59,9 +60,7 @@ class Relay:
             reply(message)
 
     def cut_off(self) -> None:
-        """Redis is away: whoever waits for a command's result is told that it may or may not have come
-        through.
-        """
+        """Redis is away: answer pending commands that their outcome is unknown."""
         waiting, self._waiting = self._waiting, {}
         why = Refused(
             "no-answer",
@@ -138,7 +137,7 @@ class Relay:
             self._watch()
 
     async def keep_position(self) -> None:
-        """The process that runs the lab does, within a second."""
+        """The process that runs the lab does this within a second."""
 
     async def tick(self) -> None:
         self.room.idle_ticks = 0 if self.room.viewers or self._questions else self.room.idle_ticks + 1

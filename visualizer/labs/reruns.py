@@ -1,8 +1,8 @@
 """Runs beside a lab: the variants of "what would have helped", one after the other, in the pump's slices.
 
-Rules: a study is a lab of the pump's like any other, so it takes turns and never keeps the real lab waiting;
-it touches worlds of its own only. It is named by its inputs (branch, commands, end): whoever asks while it
-runs, or after, sees the same one. An internal error in it is logged and said in the answer; the lab goes on.
+Rules: a study takes turns in the pump like a lab, so it never delays the real one. It touches only worlds of
+its own. It is identified by its inputs (branch, commands, end), so later requests with the same inputs share
+it. An internal error in it is logged and reported in the answer; the lab continues.
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ class Study:
         told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
         compared: str = "cases",
     ) -> None:
-        """`told` gives the outcome of a run; what stands in it under the name `compared` is what the runs
-        are compared by.
-        """
+        """`told` computes the outcome of a run, whose entry `compared` is what the runs are compared by."""
         self.lab_id = lab_id
         self._ended = ended
         self._told = told
@@ -108,7 +106,7 @@ class Study:
             return
         self._rerun = None
         self.outcomes.append(answer)
-        # where nobody moves, say, there is nothing to compare
+        # without cases (no failover, say) there is nothing to compare
         self._left = self._left[1:] if self.outcomes[0][self._compared] else []
         if not self._left:
             self._ended(self)
@@ -141,7 +139,7 @@ class Reruns:
     def __init__(self, lab_id: str, pump: Pump, admit: Callable[[str], None] = lambda asker: None) -> None:
         """`admit` raises Refused when this address, or the process, has no room for another study."""
         self._lab_id, self._pump, self._admit = lab_id, pump, admit
-        self.asker = ""  # the address that asked last
+        self.asker = ""  # the address of the latest request
         self._studies: dict[str, Study] = {}
         self._numbers = count(1)
 
@@ -183,7 +181,7 @@ class Reruns:
         return [study.world for study in self._studies.values()]
 
     def close(self) -> None:
-        """The lab is put away: nobody asks any more."""
+        """Cancel every study: the lab is closed."""
         for study in self._studies.values():
             self._pump.remove(study)
         self._studies.clear()

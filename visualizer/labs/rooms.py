@@ -1,10 +1,10 @@
-"""A lab as this process shows it: its viewers, and the frames they may still want.
+"""A lab as this process shows it: its viewers, and the recent frames they may still need.
 
-Who runs it is the room's `part`.
+The room's `part` is what runs it.
 
-Rules: viewers never learn which process runs their lab; a frame is handed to each viewer here as one text;
-whoever waits for a snapshot gets the snapshot of the same number instead. A part is a `Runner` (the world is
-here) or a `Relay` (it is in another process); the hub exchanges one for the other when a lease moves.
+Rules: viewers never learn which process runs their lab. A frame is handed to each viewer here as one text;
+viewers that wait for a snapshot get the snapshot of the same number instead. A part is a `Runner` (the world
+is here) or a `Relay` (it is in another process); the hub exchanges one for the other when a lease moves.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RECENT_FRAMES = 60
 """Frames kept for pages that come back after a short loss: three seconds."""
 
 VIEWERS_PER_ROOM = 500
-"""Open pages of one lab in one process; a further one is told so."""
+"""Open pages of one lab in one process; a further page is refused with a reason."""
 
 Reply = Callable[[dict[str, Any]], None]
 
@@ -54,7 +54,7 @@ class Room:
 
     def __init__(self, lab: Lab, client: str = "") -> None:
         self.lab = lab
-        self.client = client  # who opened it: a quota counts it for this address
+        self.client = client  # the client that opened it: a quota counts it for this address
         self.viewers: dict[int, Viewer] = {}
         self.recent: deque[Frame] = deque(maxlen=RECENT_FRAMES)
         # Another engine version may do better: a failure of an older one is forgotten.
@@ -62,8 +62,8 @@ class Room:
             lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
         )
         self.idle_ticks = 0
-        self.used_tick = 0  # second of the hub's in which somebody last asked for something
-        # notices that every page gets for as long as they are so, by code
+        self.used_tick = 0  # hub tick of the latest request
+        # current notices that every page gets, by code
         self._lasting: dict[str, dict[str, Any]] = {}
 
     # --- viewers
@@ -128,16 +128,14 @@ class Room:
         return newer if whole else None
 
     def second_passed(self) -> None:
-        """What each page has to answer is looked at once a second."""
+        """Called once a second: checks that each page has answered its frames."""
         for viewer in list(self.viewers.values()):
             viewer.second_passed()
 
     # --- what the part brings
 
     def deliver(self, frame: Frame, snapshot: Frame | None) -> None:
-        """The next frame, to every viewer here; the snapshot of the same instant to those who start from
-        one.
-        """
+        """Hand the next frame to every viewer here, or its snapshot to those that start from one."""
         self.recent.append(frame)
         for viewer in list(self.viewers.values()):
             viewer.offer(snapshot if snapshot is not None and viewer.wants_snapshot else frame)
@@ -162,13 +160,13 @@ class Room:
         self.say_to_all(notice)
 
     def start_over(self) -> None:
-        """Frames come from somewhere else now: everyone waits for a snapshot."""
+        """Frames come from another process now: every viewer waits for a snapshot."""
         self.recent.clear()
         for viewer in self.viewers.values():
             viewer.needs_snapshot = True
 
     def fail(self, failure: dict[str, Any]) -> None:
-        """An internal error: the lab stands still, and every page says so."""
+        """An internal error: the lab stops, and every page shows it."""
         self.failure = failure
         self.say_to_all(failure)
 

@@ -1,9 +1,8 @@
-"""The part of a room that runs the lab here: messages become jobs, frames go out, positions and failures
-are kept.
+"""The part of a room that runs the lab here: turns messages into jobs, sends frames, stores positions.
 
 Rules: everything returns at once; the session does the work when the pump gives it a turn. Other processes
-that show the lab are `watchers`: they get each frame as one message, as long as they say every second that
-somebody watches there.
+that show the lab are `watchers`: they get each frame as one message, as long as they report viewers every
+second.
 """
 
 from __future__ import annotations
@@ -39,13 +38,13 @@ FORWARD = frozenset({"play", "seek", "step", "command"})
 """Requests that may need more memory."""
 
 WATCHER_TICKS = 4
-"""Seconds without a word after which another process no longer watches."""
+"""Seconds without a report after which another process no longer counts as a watcher."""
 
 FRAME_FAILED = "frame-failed"
 """Code of the notice that a frame could not be made."""
 
 POSITION_S = 1.0
-"""How long somebody who asks where the lab stands waits for that to be stored."""
+"""How long a request for the lab's position waits for it to be stored."""
 
 
 class Runner:
@@ -83,7 +82,7 @@ class Runner:
         self.position_changed()
 
     def _not_rebuilt(self, refused: Refused) -> None:
-        """The room was closed before the lab stood: there is nobody to tell."""
+        """The room was closed before the lab was rebuilt: there is no page to notify."""
 
     # --- listening to the session
 
@@ -97,7 +96,7 @@ class Runner:
 
     @property
     def evictable(self) -> bool:
-        """Whether the lab could be put away now: it stands still and nobody waits for it."""
+        """Whether the lab could be closed now: it is paused and no request is pending."""
         return self.session.settled and not self.session.playback.playing
 
     def position_changed(self) -> None:
@@ -200,7 +199,7 @@ class Runner:
         def refused(why: Refused) -> None:
             if not writes:
                 answer(why)
-            elif writes[0].stored:  # whoever runs the lab next carries it out
+            elif writes[0].stored:  # the process that runs the lab next carries it out
                 answer(saving.no_answer() if why.code == "moved" else why)
             elif (undone := self.hub.saver.take_back(self.stored.lab_id, writes[0])) is None:
                 answer(why)
@@ -222,7 +221,7 @@ class Runner:
         return Job(work, done, refused)
 
     async def _keep_command(self, writes: list[saving.Write], **given: Any) -> int | Refused:
-        """The command's number once it is stored; why not when that took too long, or cannot be."""
+        """The command's number once it is stored, or the reason why it is not."""
         number, self._next_number = self._next_number, self._next_number + 1
         saver, lab_id = self.hub.saver, self.stored.lab_id
 
@@ -252,7 +251,7 @@ class Runner:
         if self.room.failure is not None:
             raise Refused("engine-bug", self.room.failure["error"], self.room.failure["hint"])
         self.room.idle_ticks = 0
-        # asked from another process: whoever opened the lab here
+        # requested through another process: count it for the client that opened the lab here
         self.reruns.asker = client.get() or self.room.client
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -306,7 +305,7 @@ class Runner:
     # --- other processes
 
     def watch(self, channel: str, viewers: int, snapshot: bool) -> None:
-        """Another process shows this lab to so many viewers."""
+        """Record how many viewers another process has for this lab."""
         if viewers:
             self._watchers[channel] = [viewers, WATCHER_TICKS]
         else:
@@ -363,12 +362,12 @@ class Runner:
             self._notify({"type": "notice", "code": saving.NOT_SAVED, "words": words})
 
     async def keep_position(self) -> None:
-        """Store where the lab stands; returns when that is done, or soon when it cannot be done now."""
+        """Store the lab's position; returns when stored, or soon when it cannot be stored now."""
         self._put_position()
         await self.hub.saver.flushed(self.stored.lab_id, POSITION_S)
 
     def _put_position(self) -> None:
-        """Leave where the lab stands to be stored, when that is not what was stored last."""
+        """Queue the lab's position to be stored, when it differs from the one stored last."""
         if not self._position_due or not self.session.settled:
             return
         self._position_due = False
@@ -416,7 +415,7 @@ class Runner:
     # --- internal errors
 
     def failed(self, error: BaseException) -> None:
-        """The engine, or the code here, broke: stop this lab, loudly, with what is needed to see it again."""
+        """Stop this lab after an internal error and keep what is needed to reproduce it."""
         if isinstance(error, store.LabTaken):
             self.hub.lost(self.room)
             return

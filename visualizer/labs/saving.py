@@ -1,13 +1,12 @@
-"""What running labs write to the database: in order, one write at a time, tried again while the database
-is away.
+"""Database writes of running labs: in order, one at a time, retried while the database is away.
 
-Rules: every lab has a line of writes; a line whose write failed waits longer each time, up to
-`LONGEST_PAUSE_S`, and the other lines go on, so that one write that can never succeed holds up nobody else. A
-command waits for its write and is refused when it takes too long. Before its commit has begun the write is
-certain not to happen any more. After that it may have happened: then it is undone in the same place of the
-line, and the refusal is given when that is done and not earlier, since the process may end before. A
-line is short: of positions only the newest waits, and a lab gives its next command after the one before. The
-writes have a thread of their own, since SQLite waits in it for other writers.
+Rules: every lab has a queue of writes (a line). A line whose write failed waits longer each time, up to
+`LONGEST_PAUSE_S`, and the other lines continue, so that one failing write does not delay other labs. A
+command waits for its write and is refused when it takes too long. Before its commit has begun the write can
+be cancelled for certain. After that it may have happened. Then it is undone in the same place of the line,
+and the refusal is sent only when that is done, since the process may end before. A line is short: of
+positions only the newest waits, and a lab accepts its next command after the one before. The writes have a
+thread of their own, since SQLite waits in it for other writers.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ NOT_SAVED = "not-saved"
 """Code of the notice and of the refusal."""
 
 UNDECIDED = "undecided"
-"""Code of the notice to whoever gave a command that was taken back and may be stored all the same."""
+"""Code of the notice to the sender of a command that was taken back and may still be stored."""
 
 UNDECIDED_NOTICE = (
     "The database may have saved the last command although its answer did not come. The lab goes on "
@@ -68,7 +67,7 @@ def not_saved() -> Refused:
 
 
 def no_answer() -> Refused:
-    """The answer to a command when nobody here can say any more whether it is among the lab's commands."""
+    """The answer to a command when this process cannot find out whether it was stored."""
     return Refused(
         "no-answer",
         "The lab went to another server process before the result came.",
@@ -88,7 +87,7 @@ class Write:
     done: asyncio.Future[Any]
     since_s: float
     replaceable: bool = False  # only the newest of these is worth doing
-    once: bool = False  # somebody waits: not tried again
+    once: bool = False  # a caller waits for it: not retried
     undo: Callable[[], Any] | None = None
     undoing: Write | None = None  # takes its place once it is taken back, when it may have happened
     _taken_back: bool = False
@@ -96,16 +95,13 @@ class Write:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_commit(self) -> bool:
-        """Whether it is still wanted; from a yes on nobody can say that it did not happen.
-
-        Called in the saving thread.
-        """
+        """Whether the write is still wanted; once this is true, it may happen."""
         with self._lock:
             self._commit_begun |= not self._taken_back
             return not self._taken_back
 
     def take_back(self) -> bool:
-        """It is not wanted any more; whether it may have happened all the same."""
+        """Mark it as not wanted; true when it may have happened all the same."""
         with self._lock:
             self._taken_back = True
             return self._commit_begun
@@ -116,7 +112,7 @@ class Write:
 
     @property
     def stored(self) -> bool:
-        """Whether it has happened, for all that is known here."""
+        """Whether the write is known to have succeeded."""
         return self.done.done() and not self.done.cancelled() and self.done.exception() is None
 
 
@@ -145,16 +141,16 @@ class Saver:
     # --- asked by labs
 
     def put(self, lab_id: str, work: Callable[[], Any], replaceable: bool = False) -> asyncio.Future[Any]:
-        """Write this after all that the lab has put before.
+        """Write this after the lab's earlier writes.
 
-        The future is for who wants to know; its error is the asker's.
+        The future is optional to await; its error belongs to the caller.
         """
         return self._add(lab_id, work, replaceable=replaceable).done
 
     def begin(self, lab_id: str, work: Callable[[Write], Any], undo: Callable[[], Any] | None) -> Write:
-        """Write this for somebody who then waits with `wait`.
+        """Queue a write whose caller then awaits `wait`.
 
-        Without `undo` it only matters while somebody waits.
+        Without `undo` it is only tried once.
         """
         write = self._add(lab_id, lambda: work(write), undo=undo, once=undo is None)
         return write
@@ -176,9 +172,9 @@ class Saver:
             raise
 
     def take_back(self, lab_id: str, write: Write) -> asyncio.Future[Any] | None:
-        """Nobody waits for this any more.
+        """Cancel a write that its caller no longer waits for.
 
-        None when it is certain that it does not happen, else a future of its being undone.
+        None when it is certain that it does not happen, else a future that completes when it is undone.
         """
         if write.undoing is not None:
             return write.undoing.done
@@ -213,7 +209,7 @@ class Saver:
             await asyncio.wait([line.writes[-1].done], timeout=limit_s)
 
     def stop(self) -> None:
-        """The process ends or begins anew: what waits is given up."""
+        """The process ends or restarts: cancel what waits."""
         self._lines.clear()
         self._thread.submit(connections.close_all)
         self._thread.shutdown(wait=False)
@@ -260,7 +256,7 @@ class Saver:
     # --- the thread's work
 
     async def run(self) -> None:
-        """For ever; the hub supervises this task."""
+        """Runs until the process ends; the hub supervises this task."""
         while True:
             self._wake.clear()
             due = self._due()

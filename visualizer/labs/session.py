@@ -1,10 +1,8 @@
-"""One lab at work in this process: its world, its playback, what is looked at of it, and the jobs that
-wait for the world.
+"""One lab at work in this process: its world, its playback, its frames, and the jobs that wait for the world.
 
-Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order it was
-asked for; a job is a generator that yields between slices, or yields a `Wait` when it needs the database.
-Instants of the wall clock come
-in as numbers: the pump is the only one that reads it.
+Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order of the
+requests. A job is a generator that yields between slices, or yields a `Wait` when it needs the database.
+Instants of the wall clock are passed in as numbers: only the pump reads it.
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ class Session:
         self.printouts = Printouts()
         # where the rows around the instant were read, and the answer
         self.events_kept: tuple[Any, Any] = (None, None)
-        self.reruns: Reruns | None = None  # set by whoever has a pump for runs beside the lab
+        self.reruns: Reruns | None = None  # set by the owner of a pump for runs beside the lab
         self.playback = Playback()
         self.looking = Looking(first_epoch, listener, self.playback)
         self.until_us = 0
@@ -75,7 +73,7 @@ class Session:
         return self.curves
 
     def give_up(self, why: Refused) -> None:
-        """The lab ends here: everyone who waits is told."""
+        """Close the lab: every pending request is refused with a reason."""
         self.playback.pause()
         self._jobs.give_up(why)
 
@@ -87,7 +85,7 @@ class Session:
         self.new_epoch()
 
     def new_epoch(self) -> None:
-        """The world stands elsewhere than the last frame said: pages start over."""
+        """The world is at another instant than the last frame: pages start from a snapshot."""
         self.looking.new_epoch()
         self.playback.restart()
 
@@ -226,12 +224,12 @@ class Session:
 
     @property
     def settled(self) -> bool:
-        """Whether the world stands where a person or the playback left it, not half-way through a job."""
+        """Whether the world is where a person or the playback left it, not half-way through a job."""
         return self.world is not None and not self._jobs and self.world.whole
 
     @property
     def has_work(self) -> bool:
-        """Whether somebody waits for something: a job is under way or in line."""
+        """Whether a job is under way or queued."""
         return bool(self._jobs)
 
     @property
@@ -243,6 +241,6 @@ class Session:
         return world.limit_reached if world is not None and world.seq == len(world.trace) else None
 
     def position(self) -> dict[str, Any]:
-        """Where the lab stands, as the database keeps it."""
+        """The lab's position, as the database keeps it."""
         world = self.world
         return {"branch": world.branch, "position_us": world.now_us, "furthest_us": world.furthest_us}

@@ -1,7 +1,7 @@
 """What a running lab reads from and writes to the database, off the event loop.
 
-Rules: a process takes a lab by raising its `run_number`; every write names the number it was taken with, so a
-process that lost the lab without noticing is told (`LabTaken`) instead of overwriting. A command's row is
+Rules: a process takes a lab by raising its `run_number`. Every write carries the number it was taken with, so
+a process that lost the lab without noticing gets `LabTaken` instead of overwriting. A command's row is
 written before it takes effect. Writes are functions for the thread of `visualizer.labs.saving`, each one
 transaction that may be done twice: a connection that breaks in a commit leaves open whether it happened.
 Reads have threads of their own, since those of requests end with them, and raise Refused while the database
@@ -36,7 +36,7 @@ class LabTaken(Exception):
 
 
 class TakenBack(Exception):
-    """Nobody waits for this command any more: it is not stored."""
+    """This command was taken back: it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,11 @@ def keep_failure(stored: StoredLab, failure: dict[str, Any]) -> None:
 
 
 def keep_command(stored: StoredLab, number: int, may_commit: Callable[[], bool], **given: Any) -> None:
-    """Store a command that is about to take effect, unless nobody waits for it any more.
+    """Store a command that is about to take effect, unless it was taken back.
 
-    A second time it is there already.
+    If it is stored already, nothing is written.
 
-    `may_commit` is asked last: once it says yes, an error leaves open whether the command is stored.
+    `may_commit` is called last: once it returns true, an error leaves open whether the command is stored.
     """
     with transaction.atomic():
         _write(stored, branch=given["branch"], position_us=given["at_us"], furthest_us=given["furthest_us"])

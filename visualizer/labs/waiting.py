@@ -1,8 +1,8 @@
-"""The jobs that wait for one lab, in order, the first of them under way.
+"""The queue of one lab's jobs, the first of them under way.
 
-Rules: bounded. Of several seeks in a row only the newest is worth doing: those between are dropped at once;
-the one under way may finish for `GRACE_S`, so that dragging shows one instant after another instead of none,
-and is then given up for the newest.
+Rules: bounded. Of several consecutive seeks only the newest is done: those between are dropped at once. The
+one under way may finish for `GRACE_S`, so that dragging shows one instant after another instead of none, and
+is then cancelled for the newest.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Waiting:
         self._jobs.append(job)
 
     def give_up(self, why: Refused) -> None:
-        """The lab ends here: everyone who waits is told."""
+        """Close the lab: every pending request is refused with a reason."""
         jobs, self._jobs = self._jobs, deque()
         for job in jobs:
             job.work.close()
@@ -74,12 +74,12 @@ class Waiting:
         return self._began_s is not None
 
     def slice(self, now_s: float, whole: bool = True) -> Wait | None:
-        """One slice of the first job; what it waits for outside the engine, if anything.
+        """One slice of the first job; returns what it waits for outside the engine, if anything.
 
-        Within an instant (not `whole`) it is not given up.
+        Within an instant (not `whole`) it is not cancelled.
 
-        An internal error ends a job that only reads, and no more than that. In any other job it may have left
-        the world in pieces, so it is raised.
+        An internal error ends only the job when it only reads. Any other job may have left the world
+        inconsistent, so the error is raised.
         """
         if whole and self._overtaken(now_s):
             self._finish(self._jobs[0])  # the world is whole, only elsewhere

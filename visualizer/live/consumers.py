@@ -1,10 +1,8 @@
-"""The socket of one open page: checks what comes in, hands it to the lab's room, sends what waits for this
-page.
+"""The socket of one open page: checks messages, passes them to the lab's room, sends the queued ones.
 
-Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included;
-the task
-that sends is supervised: when it breaks the page is told and the socket closed; nothing slow and no clock
-here.
+Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included.
+The sending task is supervised: when it fails the page is notified and the socket closed. No slow work and no
+clock here.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class Delivery:
 
     def _failed(self, error: BaseException) -> None:
         self.stop()
-        if not isinstance(error, OSError):  # which says that the page has gone: its disconnect comes too
+        if not isinstance(error, OSError):  # it means that the page has gone: its disconnect arrives too
             self._broken(error)
 
 

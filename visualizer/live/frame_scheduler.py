@@ -1,9 +1,9 @@
-"""What is looked at of a lab: its frames on their beat.
+"""When a lab's frames are made, and in which slices.
 
-Rules: looking never moves the world, and the world stands still while a frame is made: that is cut into
-slices, so that no neighbour waits for it, and begun anew when a job comes first. An internal error in a frame
-loses that frame only: the next one that somebody asks for is made from nothing, in a new epoch. Instants of
-the wall clock come in as numbers.
+Rules: making a frame never moves the world, and the world does not move meanwhile. It is cut into slices, so
+that other labs need not wait, and restarted when a job comes first. An internal error in a frame loses only
+that frame: the next one requested is built from scratch, in a new epoch. Instants of the wall clock are
+passed in as numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CHECK_ROWS = 2_000
 
 
 class Listener(Protocol):
-    """Whoever shows and keeps the lab: the room."""
+    """Receives frames and notices: the lab's room."""
 
     def publish(self, frame: Frame, snapshot: Frame | None) -> None: ...
 
@@ -54,7 +54,7 @@ class Looking:
         self.frames = FrameMaker(world, curves)
 
     def new_epoch(self) -> None:
-        """The world stands elsewhere than the last frame said: pages start over."""
+        """The world is at another instant than the last frame: pages start from a snapshot."""
         assert self.frames is not None
         self._epoch += 1
         self.frames.begin_epoch(self._epoch)
@@ -77,7 +77,7 @@ class Looking:
         self._making = None
 
     def frame_failed(self, error: Exception) -> None:
-        """An internal error in the frame under way: nothing is shown until somebody asks for the next."""
+        """An internal error in the frame under way: nothing is shown until the next one is requested."""
         self.drop()
         self.wanted, self._failed = False, True
         self._listener.frame_failed(error)
@@ -123,7 +123,7 @@ class Looking:
     # --- long jobs
 
     def say_within_instant(self) -> None:
-        """Say that a long instant is being run; pages keep the last complete one."""
+        """Notify pages that a long instant is being run; they keep the last complete one."""
         self._say_busy("instant", None)
 
     def say_busy(self, job: Job) -> None:

@@ -1,11 +1,11 @@
 """Builds a lab's frames: what changed since the last one, encoded once for every viewer.
 
-Rules: a frame holds only what does not depend on a viewer. An ordinary frame says what changed and fits
-`FRAME_BYTES`: it is thinned until it does, and says `sampled`. A snapshot frame is what a page can start
-from, and shows the view as the ordinary frame of the same number does. Building one looks at the world and
-never changes the run. Numbers count from 1 in each epoch; the epoch is given by the lab's session. Frames of
-a lab that plays fast leave out rows, cells and points; at rest everybody is given a snapshot frame after such
-frames, so that no page lacks what another one holds.
+Rules: a frame holds only what does not depend on a viewer. An ordinary frame holds the changes and fits
+`FRAME_BYTES`: it is thinned until it does, and is marked `sampled`. A page can start from a snapshot frame,
+which shows the same view as the ordinary frame of the same number. Building one reads the world and never
+changes the run. Numbers count from 1 in each epoch; the lab's session sets the epoch. Frames of a lab that
+plays fast leave out rows, cells and points. Once it is paused every page gets a snapshot frame, so that no
+page lacks what another one holds.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class FrameMaker:
         self._shown_us = 0  # the instant of the last frame
         self._level = 0
         self._repeats = 0  # frames since the world moved
-        self._left_out = False  # since the last snapshot frame for everybody: rows, cells or points
+        self._left_out = False  # whether rows, cells or points are missing since the last snapshot to all
         self._head: dict[str, Any] = {}  # of the last frame
         self._view: dict[str, Any] = {}  # as the last frame showed it
 

@@ -1,7 +1,8 @@
-"""What happened last to one client of a group and to one of its streams (docs/websocket.md): the moves of
-each state machine, and what the layers told each other.
+"""The latest rows about one client of a group and one of its streams (docs/websocket.md).
 
-Rules: a page that asks again says which rows it has, so that a long run is looked through once.
+They are the moves of each state machine, and the messages between the layers.
+
+Rules: a page that asks again sends the rows it has, so that a long run is searched once.
 """
 
 from __future__ import annotations
@@ -31,15 +32,16 @@ OF_CONNECTION = ("session.connected", "session.disconnected")
 OF_STREAM = ("assignment.changed",)
 OF_LEADER = ("leader.elected", "leader.ended")
 UNSAID = NULL - 1
-"""A name that no row has used yet: it is nowhere."""
+"""A number that no row has, for a name that is not in the trace."""
 
 _COLUMNS = ("type", "subscription", "client", "topic", "reason")
 
 
 def latest(session: Session, group: str, client: str, stream: str, after: int) -> Work:
-    """`{group, client, stream, branch, seq, rows}`: rows from `after` on, ascending; `seq` is where to go
-    on from. A client's leases and what is said of streams are told apart by stream: this one's, and any
-    other's.
+    """`{group, client, stream, branch, seq, rows}`: rows from `after` on, ascending.
+
+    `seq` is where to continue. A client's leases and reports about streams are separated into this stream's
+    and any other's.
     """
     world = session.world
     numbers = [

@@ -1,9 +1,10 @@
-"""Who may open a socket or post: pages of this very site (scheme is the proxy's business, host and port
-are not).
+"""Which origins may open a socket or post: pages of this site.
+
+The scheme is left to the proxy; host and port are compared.
 
 Rules: an Origin must be there on a socket and name the host and port that the request was sent to, or one of
 TRUSTED_ORIGINS; the host must be one of ALLOWED_HOSTS. A POST without an Origin comes from a script, not from
-a page elsewhere, and carries no cookie that means anything here: it may pass.
+a page elsewhere, and carries no cookie that the site uses: it is accepted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""What every socket of the site does alike: send what waits for its page, and close when that is over or
-broken.
+"""What all sockets of the site share: sending the queued messages, and closing when done or broken.
 
-Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included;
-an error in a handler or in sending is logged and closes the socket. No channel layer of its own: processes
-speak through `visualizer.labs.exchange`, so with Redis away a page is still heard.
+Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included.
+An error in a handler or in sending is logged and closes the socket. There is no channel layer here: processes
+communicate through `visualizer.labs.exchange`, so messages of pages are handled while Redis is away.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Thins a frame that would be too long, in steps, so that it says less about more things instead of nothing.
+"""Thins a frame that would be too long, in steps: less detail on everything instead of none on most.
 
-Rules: level 0 is all. With each further level the clusters, and the streams and sessions of groups, take
-turns twice as seldom in telling what changed in them; of what is new in them a share comes now and the rest
-later, in order; from level 2 on a quarter of every list is kept. Totals stay, so a page knows what it does
-not see, and `sampled` says so.
+Rules: level 0 is everything. With each further level the changes of clusters, and of the streams and sessions
+of groups, are sent half as often, in turns. New ones are sent in part now and the rest later, in order. From
+level 2 on a quarter of every list is kept. Totals stay, so a page can show how much is left out, and
+`sampled` marks the frame.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 5
-"""At this level lists hold next to nothing, and of sixteen clusters one speaks at a time: what remains
-fits.
-"""
+"""At this level lists are nearly empty, and one of sixteen clusters is sent at a time: the rest fits."""
 
 LONGEST_LIST = 2560
 """Items of a list at level 0, above every bound of the view's lists; at level 1 they are bounded by 640."""
@@ -26,8 +24,10 @@ def most_at(level: int) -> int:
 
 
 def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: int) -> dict[str, Any]:
-    """The view with all but each 2^level-th cluster, and the forecasts in between, as shown before: their
-    changes come later. So with streams and sessions of groups.
+    """The view with only each 2^level-th cluster and its forecasts updated.
+
+    The others stay as shown before; their changes are sent later. The same holds for streams and sessions of
+    groups.
     """
     every = 1 << level
 
@@ -95,8 +95,9 @@ def newest_cells(block: dict[str, Any], most: int) -> dict[str, Any]:
 
 
 def thin_view(view: dict[str, Any], level: int) -> dict[str, Any]:
-    """The view with shorter lists: ranges, messages in hand, ledgers, cached snapshots, violations,
-    failovers.
+    """The view with shorter lists.
+
+    They are ranges, messages delivered but not acked, ledgers, cached snapshots, violations and failovers.
     """
     most = most_at(level)
     clusters = {

@@ -1,9 +1,8 @@
-"""One open page: what waits to be sent to it, how far it has seen, and what happens when it cannot keep up.
+"""One open page: its queued messages, the last frame it has seen, and what is done when it is slow.
 
-Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames; at most `FRAMES_AHEAD`
-frames are ever on their way to it. A page that falls behind is not fed a gap: it gets nothing until it has
-seen what it was sent, but for fewer than `SEEN_EVERY` frames, then gets the number of frames it missed and
-starts over from a snapshot frame.
+Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames. At most `FRAMES_AHEAD`
+frames are on their way to it. A page that falls behind gets no further frame until it has seen all but fewer
+than `SEEN_EVERY` of those sent. It then gets the number of frames it missed and starts from a snapshot frame.
 """
 
 from __future__ import annotations
@@ -29,8 +28,9 @@ frame.
 """
 
 CLOSED_NORMALLY, CLOSED_SILENT = 1000, 4408
-"""Close codes. 4000 to 4999 are an application's own (RFC 6455, 7.4.2); 4408 after HTTP's 408, for a page
-from which nothing comes.
+"""Close codes. 4000 to 4999 are an application's own (RFC 6455, 7.4.2).
+
+4408, after HTTP's 408, is for a page that sends nothing.
 """
 
 TEXTS_WAITING = 400
@@ -133,9 +133,7 @@ class Viewer:
             self.needs_snapshot = True
 
     def second_passed(self) -> None:
-        """Once a second: closes the socket of a page that does not answer, as when nobody is there any
-        more.
-        """
+        """Once a second: closes the socket of a page that does not answer, such as one that is gone."""
         due = len(self._ahead) >= SEEN_EVERY or self._snapshot in self._ahead
         self._unseen_s = self._unseen_s + 1 if due else 0
         if self._unseen_s > SEEN_WITHIN_S:

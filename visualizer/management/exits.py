@@ -1,5 +1,7 @@
-"""How a command ends: with the simulator's exit code, quietly when its reader has gone, with words when
-there is no room for the answer, with words and a traceback on an internal error.
+"""How a command ends: its exit code, and what is printed on an error.
+
+It exits quietly when its reader has gone, prints a message when the output cannot be written, and adds a
+traceback on an internal error.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ def leave_with(work: Callable[[], int]) -> NoReturn:
         code = work()
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read the output has gone away (`| head`): nobody is left to tell.
+        # The reader of the output has exited (`| head`): there is no one to print to.
         sys.stdout = None  # the interpreter must not flush it at exit
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:

@@ -1,9 +1,8 @@
-"""The gallery: every built-in scenario by family, with a true picture; how one comes out is told only when
-it was played.
+"""The gallery: every built-in scenario by family, with a picture from a real run.
 
-Rules: pictures and outcomes come from real runs, computed once. Which scenarios were played, and what
-somebody said beforehand, is kept in the browser and never sent; the page asks for the outcomes of those it
-may show.
+Rules: pictures and outcomes come from real runs, computed once. Outcomes are shown only for scenarios that
+were played. Which ones were played, and the reader's prediction, is kept in the browser and never sent. The
+page requests the outcomes that it may show.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from visualizer.pages.pictures import known_pictures, outcome_of, picture_of
 from visualizer.questions.questions import refusal
 
 FIRST = ("two-regions", "three-regions", "region-down", "periodic-snapshots")
-"""Where a newcomer begins; the others follow by title."""
+"""The scenarios recommended first; the others follow by title."""
 
 
 @require_safe
@@ -69,7 +68,7 @@ def paragraphs(text: str) -> str:
 
 
 def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
-    """What a card says; without a picture until somebody asked for it."""
+    """The fields of a card; without a picture until one was requested."""
     return {
         "name": scenario.name,
         "title": scenario.title,
@@ -86,7 +85,7 @@ def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
 
 @require_safe
 def pictures(request: HttpRequest) -> HttpResponse:
-    """?names=a,b → {a: picture, …}, each run now where nobody asked for it before."""
+    """?names=a,b → {a: picture, …}, each run now unless it was computed before."""
     return _of_each(request, picture_of)
 
 

@@ -1,8 +1,7 @@
-"""Small pictures of group labs: the leader with what it believes, streams with their positions, clients
-with their leases.
+"""Small pictures of group labs: the leader's view, streams with positions, clients with leases.
 
-Rules: as much as a card holds; streams that nobody reads, or two, come first. Clients are numbered as on the
-lab's page, for hue and shape.
+Rules: only as many items as fit a card. Streams with no reader or with two come first. Clients are numbered
+as on the lab's page, for hue and shape.
 """
 
 from __future__ import annotations
@@ -17,15 +16,16 @@ CLIENTS = 6
 
 STEP_US = 250_000
 STEPS = 48
-"""The instant that says most is looked for at so many steps after the first command."""
+"""The number of steps after the first command at which instants are compared."""
 
 QUIET_US = 1_000_000
 """Commands before this only set the stage."""
 
 
 def telling(world: World, scenario: Any) -> dict[str, Any]:
-    """The picture of the run's most telling instant: where most is read by two or by nobody after a
-    command; half-way where nothing is done, or when somebody has come.
+    """The picture of the instant after a command with the most trouble: no leader, or no or two readers.
+
+    Without commands: half-way, or later when the first leader is elected.
     """
     asked_us = [command.at_us for command in scenario.commands if command.at_us >= QUIET_US]
     if not asked_us:
@@ -35,7 +35,7 @@ def telling(world: World, scenario: Any) -> dict[str, Any]:
             and world.now_us < scenario.until_us
             and not world.limit_reached
         ):
-            world.run(min(scenario.until_us, world.now_us + STEP_US))  # nobody has come yet
+            world.run(min(scenario.until_us, world.now_us + STEP_US))  # no leader has been elected yet
         return group_picture(world)
     found: tuple[int, dict[str, Any]] | None = None
     world.run(asked_us[0])

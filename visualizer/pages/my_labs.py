@@ -1,8 +1,8 @@
-"""One's labs: listing, renaming, deleting them, and taking a copy of any.
+"""A visitor's own labs: listing, renaming, deleting them, and copying any lab.
 
-Rules: there are no accounts and no list of labs: a lab is one's own when one holds its token, which the
-browser keeps. So the browser says which labs it means and proves each; tokens travel in bodies, never in
-addresses. A copy needs the viewing link only.
+Rules: there are no accounts and no list of labs. A lab is the visitor's own when the browser holds its token.
+So the browser sends the labs it means with their tokens. Tokens travel in bodies, never in addresses. A copy
+needs the viewing link only.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from visualizer.models import Lab
 from visualizer.questions.questions import refusal
 
 LABS_ASKED, LABS_LISTED = 1_000, 200
-"""Labs that a browser may ask about at once, and those that it is told of: the ones used last, some 5 KB
-each with their pictures.
+"""Labs in one request of a browser, and in the answer: the most recently used, some 5 KB each with pictures.
 """
 
 TITLE_LIMIT = 200
@@ -66,8 +65,9 @@ def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpRespon
 
 @_posted('{"labs": [{"id": "…", "token": "…"}]}')
 async def listed(given: dict[str, Any]) -> HttpResponse:
-    """{labs: [{id, token}]} → {labs: [what each is], more, gone: [ids]}: a lab whose token is wrong is as
-    good as not there.
+    """{labs: [{id, token}]} → {labs: [fields of each], more, gone: [ids]}.
+
+    A lab with a wrong token is answered as if it did not exist.
     """
     asked = given.get("labs")
     if (
@@ -81,7 +81,7 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
             f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.',
         )
     tokens = {str(one.get("id")): one.get("token") for one in asked}
-    await current_hub().keep_positions(tokens)  # who comes here from a lab finds it where it was left
+    await current_hub().keep_positions(tokens)  # so that the list shows each lab's present position
     found = {
         lab.pk: lab
         async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))
@@ -120,7 +120,7 @@ def _shown(lab: Any) -> dict[str, Any]:
 
 
 async def _owned(lab_id: str, given: dict[str, Any]) -> Lab:
-    """The lab, for who holds its token. Raises Refused."""
+    """The lab, if the token is its owner's. Raises Refused."""
     lab = await _lab(lab_id)
     if not _is_owner(lab, given.get("token")):
         raise Refused(

@@ -49,17 +49,16 @@ def picture_of(scenario: Any) -> dict[str, Any]:
 
 
 def known_pictures(scenarios: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """name -> picture of those that were computed before, in one query; nobody waits for the others, which
-    a page asks for a few at a time.
+    """name -> picture of those that were computed before, in one query.
+
+    The page requests the others a few at a time.
     """
     names = {_key("", scenario): scenario.name for scenario in scenarios}
     return {names[found.pk]: found.picture for found in ScenarioPicture.objects.filter(pk__in=names)}
 
 
 def outcome_of(scenario: Any) -> dict[str, Any]:
-    """{failovers: [{duplicates, redeliveries, lost, stranded}]}: how a scenario of the library comes out,
-    as its run counts it.
-    """
+    """{failovers: [{duplicates, redeliveries, lost, stranded}]}: the outcome of a built-in scenario's run."""
     return _kept("outcome ", scenario, _outcome)
 
 
@@ -185,7 +184,7 @@ def _threads(world: World, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _index(ledgers: list[list[int]], position: dict[str, int]) -> int | None:
-    """The place in its log of a position; None when its ledger is not told of any more."""
+    """The index of a position in its log; None when its ledger is no longer listed."""
     return next(
         (first + position["entry_id"] for ledger, first, _ in ledgers if ledger == position["ledger_id"]),
         None,

@@ -1,9 +1,8 @@
-"""Arguments of the questions about a lab, with their bounds: the one place that decides what may reach a lab.
+"""Arguments of the questions about a lab, with their bounds: the only check of what may reach a lab.
 
 Rules: every question of `visualizer.questions.queries` has an entry with every argument that its function
-takes (a test compares both); numbers are checked here wherever they came from (path, query string, another
-process), and text is bounded. What an argument means for the lab at hand (is there such a row, such a topic)
-is decided where the lab is.
+takes (a test compares both). Numbers are checked here wherever they came from (path, query string, another
+process), and text is bounded. Whether a row or topic exists is checked where the lab runs.
 """
 
 from __future__ import annotations

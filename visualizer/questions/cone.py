@@ -74,8 +74,9 @@ def _first(session: Session, wanted: dict[str, int | None], error: str) -> Gener
 
 
 def _forward(session: Session, seq: int) -> Generator[None, Any, tuple[list[int], bool]]:
-    """Rows caused by `seq`, directly or through others; a cause always stands before what it caused, so
-    one pass finds them.
+    """Rows caused by `seq`, directly or through others.
+
+    A cause always precedes what it caused, so one pass finds them.
     """
     world = session.world
     end = min(world.seq, seq + 1 + SEARCHED_ROWS)

@@ -1,9 +1,9 @@
-"""The risk curve of each branch: what a failover would have cost, at instants that the run alone decides.
+"""The risk curve of each branch: the cost of a failover at instants fixed by the run alone.
 
 Rules: there is a point at every instant of a grid of simulated time, and after every instant at which a
 forecast jumps (an update applied, a cursor opened, a crash, a command). Points are taken when a branch first
-runs there, whether or not somebody watches and however the run is cut, so everybody is shown the same ones,
-also after a restart. The grid gets coarser with time, so their number is bounded.
+runs there, watched or not and however the run is cut, so all viewers see the same ones, also after a restart.
+The grid gets coarser with time, so their number is bounded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The rows around the instant shown, for the page's event list: the newest control rows before it, and the
-first that the branch has run after it.
+"""The rows around the instant shown, for the page's event list.
+
+They are the newest control rows before it, and the first after it that the branch has run.
 
 Rules: the answer depends on branch, instant and how far the branch has been run, never on what a page has
-watched; it is made once for all who ask while the lab stands.
+watched. It is computed once for all pages while the lab is paused.
 """
 
 from __future__ import annotations

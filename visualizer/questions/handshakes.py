@@ -1,9 +1,10 @@
-"""What borrowers and leaders of a group said to each other between two instants, or counts when it is too
-much (docs/websocket.md).
+"""Messages between borrowers and leaders of a group between two instants, or counts (docs/websocket.md).
 
-Rules: a window is asked for by its instants and by whom it is about, so the page's work is bounded however
-long the run and however many sessions there are. What stood at the window's beginning comes along: the latest
-word on each leader, borrower and lease before it.
+Counts are given when there are too many messages.
+
+Rules: a request gives the window's instants and its sessions, so the page's work is bounded however long the
+run and however many sessions there are. The answer includes the state at the window's beginning: the latest
+row before it for each leader, borrower and lease.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CHANGED = (
     "leader.ended",
 )
 RESENT = ("leader-wanted", "grant", "revoke", "revoked")
-"""What is said again when nothing came back; a ping is new each time."""
+"""Messages that are resent when no reply arrived; a ping is new each time."""
 
 _LISTED = np.array(
     [CODE[name] for name in (*SAID, *CHANGED, "election.failed", "leader.round", "leader.committed")]
@@ -43,7 +44,7 @@ _OVER = {
     "leader.ended": None,
     "borrower.dropped": None,
 }
-"""After such a row there is nothing to tell of its thing; None: whatever its reason."""
+"""After such a row its subject has ended; None: whatever its reason."""
 _KEYS = {
     "borrower.changed": ("borrower", "client", "count"),
     "borrower.joined": ("known", "client", "count"),
@@ -54,14 +55,16 @@ _KEYS = {
     "protocol.sent": ("pong-sent", "client"),
     "protocol.arrived": ("pong-arrived", "client"),
 }
-"""Of what each row is the latest word: a kind, and the columns that tell it from others."""
+"""For each row type, its kind and the columns that identify its subject."""
 _COLUMNS = ("type", "at_us", "subscription", "client", "count", "topic", "reason")
 
 
 def handshakes(session: Session, group: str, clients: Sequence[str], from_us: int, to_us: int) -> Work:
-    """`{group, from_us, to_us, branch, count, rows, again, before}` or, of too many, `bins: {width_us,
-    counts: {S: {kind: [number per bin]}}, lost: {S: […]}}` instead of rows. `again` are the seqs of what
-    was said again; no clients: all of them.
+    """Rows of the window, or bins when there are too many.
+
+    `{group, from_us, to_us, branch, count, rows, again, before}` or, of too many, `bins: {width_us, counts:
+    {S: {kind: [number per bin]}}, lost: {S: […]}}` instead of rows. `again` are the seqs of resent messages.
+    Without clients: all of them.
     """
     world = session.world
     trace = world.trace
@@ -128,7 +131,7 @@ class _Wanted:
 
 
 def _again(trace: Any, row: dict[str, Any]) -> bool:
-    """What a timer says of an older state, not what a new state brought, is said again."""
+    """Whether a message was resent: by a timer of an older state, not because of a new state."""
     return (
         row["type"] == "protocol.sent"
         and row["reason"] in RESENT
@@ -137,7 +140,7 @@ def _again(trace: Any, row: dict[str, Any]) -> bool:
 
 
 def _before(trace: Any, wanted: _Wanted, end: int) -> Work:
-    """The seqs of the latest word on everything that stands before row `end`."""
+    """The seqs of the latest row about each subject that still exists before row `end`."""
     names = {CODE[name]: name for name in _KEYS}
     pong = trace.number("ping-response")
     latest: dict[tuple, int] = {}
@@ -153,7 +156,7 @@ def _before(trace: Any, wanted: _Wanted, end: int) -> Work:
             key = (kind, *(int(columns[part][place]) for part in parts))
             if name in _OVER and (_OVER[name] is None or reason == trace.number(_OVER[name])):
                 latest = {other: row for other, row in latest.items() if not _ends(key, other)}
-            # one that is gone still tells its session to stop
+            # a borrower that is gone still stops its session: those leases are not listed
             elif kind != "lease" or ("borrower", *key[1:3]) in latest:
                 latest[key] = seq
         yield None
@@ -161,8 +164,9 @@ def _before(trace: Any, wanted: _Wanted, end: int) -> Work:
 
 
 def _ends(key: tuple, other: tuple) -> bool:
-    """Whether the end of one thing is the other's too: a borrower's leases go with it, and what a leader
-    knew with the leader.
+    """Whether the end of `key` also ends `other`.
+
+    A borrower's leases end with it, and a leader's progress records with the leader.
     """
     return (
         other == key

@@ -1,10 +1,9 @@
-"""What a page asks about failovers that happened, and about shared groups: their messages by cause, one
-message's story, and what would have helped.
+"""Answers about failovers that happened and about shared groups: messages by cause, stories, what-if.
 
-A *case* is what the protocol counts, such as a failover or a group, numbered from 0.
-Rules: each answer is about all that the lab's present branch has run, wherever it stands, so it stays while
-somebody steps through a story; counting a long run takes seconds, so it happens in a thread while the lab
-stands still. Arguments were checked by the view, what is not there is refused in words.
+A *case* is what the protocol counts, such as a failover or a group, numbered from 0. Rules: each answer
+covers all that the lab's present branch has run, whatever instant is shown, so it does not change while a
+reader steps through a story. Counting a long run takes seconds, so it happens in a thread while the lab is
+paused. Arguments were checked by the view; a case that does not exist is refused with a reason.
 """
 
 from __future__ import annotations
@@ -141,9 +140,7 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
 
 
 def what_if(session: Session) -> Work:
-    """What would have helped, as far as it has been run: asking begins it, asking again tells how far it
-    is.
-    """
+    """What would have helped: the first request starts the runs, later ones return their progress."""
     yield None
     assert session.reruns is not None, "the hub gives each session its reruns"
     found = session.reruns.of(session.world)

@@ -1,4 +1,4 @@
-"""Full tiles of a lab's logs, kept for the next who asks (`visualizer.questions.tiles`)."""
+"""Full tiles of a lab's logs, cached for later requests (`visualizer.questions.tiles`)."""
 
 from __future__ import annotations
 

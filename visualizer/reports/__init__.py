@@ -1,4 +1,4 @@
-"""Reports on the site: asking for one, watching it being made, reading it.
+"""Reports on the site: requesting one, following its progress, reading it.
 
 The work itself is done by the task worker.
 """

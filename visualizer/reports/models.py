@@ -1,8 +1,8 @@
-"""A report that somebody asked for: the run it is about, how far its making has come, and how it ended.
+"""A requested report: the run it is about, its progress, and how it ended.
 
-Rules: the row holds the run's inputs, so a report stays about the run it was asked for while the lab goes on.
-Whoever works on it writes only rows of its own `attempt`, so a worker that was given up cannot overwrite the
-next one's; every change of state is a conditional update.
+Rules: the row holds the run's inputs, so a report keeps its run while the lab continues. A worker writes only
+rows of its own `attempt`, so one that was given up cannot overwrite the next one's. Every change of state is
+a conditional update.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from visualizer.labs.clients import KEY_LENGTH
 from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
 
 SILENT_FOR_S = 15
-"""A worker writes every second; one that has been silent for so long has died."""
+"""A worker writes every second; one that has not written for so long has died."""
 
 UNTAKEN_FOR_S = 20
-"""A report that waits longer than this is told about the worker that should take it."""
+"""Wait after which a report's page names the worker that should take it."""
 
 
 class Report(models.Model):
@@ -119,9 +119,9 @@ SILENT = "The worker that made this report ended before it was done."
 
 
 def heard_from(report: Report, columns: dict[str, Any]) -> bool:
-    """Its worker writes how far it is, or how it ended; False when this attempt is over.
+    """Record the worker's progress or result; False when this attempt is over.
 
-    One that was given up for its silence goes on: the database was away, not the worker.
+    An attempt given up for not writing continues if its worker writes again: the database was away.
     """
     going_on = {"state": Report.State.RUNNING, "error": "", "hint": "", "finished_at": None}
     wanted = models.Q(state=Report.State.RUNNING) | models.Q(state=Report.State.FAILED, error=SILENT)

@@ -1,7 +1,7 @@
-"""Asking for a report: which run it is about, who may ask, and the task that is queued.
+"""Requests for a report: its run, the owner's check, and the queued task.
 
-Rules: only the lab's owner asks, cancels and tries again; whoever has the link may look. The queue is named
-by import path, so the web process never imports what the task needs.
+Rules: only the lab's owner requests, cancels and retries a report; any holder of the link may read it. The
+queue is named by import path, so the web process never imports what the task needs.
 """
 
 from __future__ import annotations

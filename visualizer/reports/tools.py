@@ -1,8 +1,7 @@
-"""What the report page says while `script/server` installs Spark (`script/support/report_tools.py` writes
-it).
+"""What the report page shows while `script/server` installs Spark.
 
-Rules: a file that is not there, or cannot be read, says nothing: the tools are here, or somebody else sees to
-them.
+Rules: `script/support/report_tools.py` writes the status file. Without a readable one nothing is shown: the
+tools are installed, or managed elsewhere.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ A field that is not given has its default; one that is given empty is empty.
 """
 
 ROUND_TRIP = "80ms"
-"""Round trip of a pair that nothing was said about: across a continent."""
+"""Default round trip of a pair: across a continent."""
 
 TOPIC, SUBSCRIPTION = "orders", "billing"
 SIGMA = "0.5"

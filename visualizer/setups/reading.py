@@ -1,8 +1,7 @@
-"""What the loader says of a set-up's text: its problems at the fields they belong to, and the failure that
-it plans.
+"""The loader's verdict on a set-up's text: its problems by field, and the failure that it plans.
 
-Rules: the loader is the only judge; here its problems are sorted to fields by line and column, each said once
-a field.
+Rules: only the loader judges the text. Here its problems are assigned to fields by line and column, each once
+per field.
 """
 
 from __future__ import annotations

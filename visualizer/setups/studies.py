@@ -1,7 +1,6 @@
-"""This process's studies: at most a few at a time, the others in line, and the answers that were given
-lately.
+"""This process's studies: at most a few at a time, the others queued, and the latest answers.
 
-Rules: each running study takes its turns among the labs; one that waits is told how many are before it; an
+Rules: each running study takes turns with the labs. A queued one is sent the number of studies before it. An
 answer is kept by its text, since equal inputs give equal runs.
 """
 
@@ -22,7 +21,7 @@ RUNNING = 2
 """Studies that take turns at once: together they have at most the share of two labs."""
 
 WAITING = 20
-"""Studies in line; a further one is told to come back."""
+"""Studies in the queue; a further one is refused and may be sent again later."""
 
 KEPT = 200
 """Answers that are remembered, some 8 KB each: a link that is passed round is answered at once."""
@@ -39,7 +38,7 @@ class Studies:
         self._kept: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
 
     def ask(self, text: str, tell: Tell) -> Callable[[], None]:
-        """Begin to answer, or stand in line; what to call when the asker has gone. Raises Refused."""
+        """Start or queue a study; returns what to call when its client disconnects. Raises Refused."""
         key = hashlib.sha256(f"{ENGINE_VERSION}\n{text}".encode(errors="surrogatepass")).hexdigest()
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -75,7 +74,7 @@ class Studies:
         return [study.world for study in self._running]
 
     def stop(self) -> None:
-        """The process ends, or begins anew: everyone who waits is left by the closing of their socket."""
+        """Drop the queue and cancel the running studies: the process ends or restarts."""
         self._line.clear()
         for study in list(self._running):
             study.cancel()

@@ -1,8 +1,8 @@
-"""Twenty runs of one set-up, a slice at a time: what the pump drives beside the labs.
+"""Twenty runs of one set-up, a slice at a time, driven by the pump beside the labs.
 
-Rules: one world at a time, and none is kept; reading a text, building a world and counting a run happen in a
-thread, since they cannot be cut; what comes of each run is told at once. Whoever asked may leave at any
-slice. An internal error stops this study only, loudly.
+Rules: one world at a time, and none is kept. Reading a text, building a world and counting a run happen in a
+thread, since they cannot be cut. Each run's result is sent at once. The client may disconnect at any slice.
+An internal error stops this study only, and is reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FIGURES = (
     "drained_us",
     "by_cause",
 )
-"""What is told of each run: names of `failovers[]` in the summary."""
+"""Figures sent for each run: names of `failovers[]` in the summary."""
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -56,12 +56,12 @@ _build = sync_to_async(
 class Study:
     """A participant of the pump (`visualizer.labs.pump.Turns`).
 
-    `tell` gets each message; `ended` is called once, however it ends.
+    `tell` is called with each message; `ended` is called once, however it ends.
     """
 
     def __init__(self, name: str, text: str, tell: Tell, ended: Callable[[Study], None]) -> None:
         self.lab_id = name  # what the pump calls its participants by
-        self.listener = self  # and who is called on an internal error
+        self.listener = self  # called on an internal error
         self.blocked_on: Awaitable[Any] | None = None
         self._tell, self._ended = tell, ended
         self._size = SliceSize()
@@ -128,7 +128,7 @@ class Study:
         self._end()
 
     def cancel(self) -> None:
-        """Whoever asked has gone."""
+        """Stop without an answer, as when the client has disconnected."""
         if self._work is not None:
             self._end()
 

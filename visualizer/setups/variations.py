@@ -1,10 +1,9 @@
-"""The twenty runs that answer "if this region goes down": which seed, and when exactly it goes down.
+"""The twenty runs that answer "if this region goes down": the seed and the instant of each.
 
-Rules: run N has seed N, and its commands, with the end of the run, come later by (N - 1) twentieths of the
-snapshot period of the region that fails. With constant latencies twenty seeds could make twenty equal runs,
-and what comes twice
-depends above all on how long ago the last snapshot was taken: so the runs look at that instant evenly. Each
-is a scenario with overrides that anyone can give to `manage.py simulate`.
+Rules: run N has seed N, and its commands and its end are later by (N - 1) twentieths of the snapshot period
+of the region that fails. With constant latencies twenty seeds could make twenty equal runs, and the number of
+duplicates depends above all on the age of the last snapshot: so the runs sample that age evenly. Each is a
+scenario with overrides that `manage.py simulate` accepts too.
 """
 
 from __future__ import annotations

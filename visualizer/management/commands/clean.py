@@ -1,6 +1,4 @@
-"""`manage.py clean`: removes labs that nobody uses any more, their reports, and files that belong to no
-report.
-"""
+"""`manage.py clean`: removes unused labs, their reports, and files that belong to no report."""
 
 from __future__ import annotations
 
