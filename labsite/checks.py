@@ -1,6 +1,4 @@
-"""System checks: settings that would make the site fail later are named at the start, with what would be
-right.
-"""
+"""System checks: report at the start the settings that would fail later, and what would be right."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ def check_secret_key(app_configs: object, **kwargs: object) -> list[CheckMessage
 
 @register()
 def check_hosts(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    """labsite.W003: everyone may name this site; labsite.E004: an origin that is not one."""
+    """labsite.W003: every host name is accepted; labsite.E004: an origin that is not one."""
     found: list[CheckMessage] = []
     if "*" in settings.ALLOWED_HOSTS and not settings.DEBUG:
         found.append(

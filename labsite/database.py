@@ -1,8 +1,8 @@
-"""How the site reaches its database, and what is answered while it cannot.
+"""How the site reaches its database, and the answers while it cannot.
 
-Rules: whatever waits for the database waits for `WRITER_WAIT_S` at most; a request that cannot be answered
-without it gets 503 in words, and the log has the driver's. Which error means what is decided in
-`visualizer.labs.trouble`.
+Rules: whatever waits for the database waits for `WRITER_WAIT_S` at most. A request that cannot be answered
+without it gets 503 with a message, and the driver's error is logged. `visualizer.labs.trouble` decides what
+an error means.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class DatabaseErrors:
 
 
 def _answer(request: HttpRequest, refused: Any, status: int, headers: dict[str, str]) -> HttpResponse:
-    """JSON to a script, plain words to who reads a page: templates and sessions may need what is away."""
+    """JSON for a script, plain text for a page: templates and sessions may need the database."""
     headers = {**headers, "Cache-Control": "no-store"}
     if "text/html" in request.headers.get("Accept", ""):
         return HttpResponse(

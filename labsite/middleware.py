@@ -32,7 +32,7 @@ _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "SAMEORIGIN",
-    "Referrer-Policy": "same-origin",  # a lab's link is what lets one look: it is not told to other sites
+    "Referrer-Policy": "same-origin",  # a lab's link grants viewing, so it is not sent to other sites
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }

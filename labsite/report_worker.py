@@ -1,9 +1,9 @@
-"""Making one report in the worker: replay, trace, Spark; and its row kept up to date meanwhile.
+"""Makes one report in the worker (replay, trace, Spark) and keeps its row up to date.
 
-Rules: the row is written every second by one thread, so that a dead worker shows by its silence and a cancel
-is heard wherever the work stands; an error reaches the row in words and the log with its traceback. While the
-database is away the work goes on, and what came of it is written when it is back. Imported by the worker
-only.
+Rules: one thread writes the row every second, so that missing writes reveal a dead worker and a cancel is
+noticed at any step. An error is written to the row as a message, and logged with its traceback. While the
+database is away the work continues, and its result is written when the database is back. Only the worker
+imports this module.
 """
 
 from __future__ import annotations
@@ -36,17 +36,18 @@ WRITE_EVERY_S = 1.0
 REPLAY_SLICE_EVENTS = 20_000
 
 DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
-"""How long a report that begins or is over waits for a database that is away, and how often it is tried;
-the files stay in any case.
+"""How long the start or end of a report waits for a database that is away, and the time between tries.
+
+The files stay in any case.
 """
 
 
 class Stopped(Exception):
-    """The worker itself was told to stop."""
+    """The worker itself was asked to stop."""
 
 
 class Row:
-    """The report's row as a progress listener: remembers what is said, and writes it from one thread."""
+    """The report's row as a progress listener: collects the progress and writes it from one thread."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -76,15 +77,15 @@ class Row:
         self._tell(tasks_done=done, tasks_count=of)
 
     def cancel_wanted(self) -> bool:
-        """Whether somebody cancelled, or the worker stops."""
+        """Whether the report was cancelled, or the worker stops."""
         return self._cancel.is_set() or self.stopping.is_set()
 
     def say(self, name: str) -> None:
-        """What is done before the first step."""
+        """Record the work done before the first step."""
         self._tell(step_name=name)
 
     def go_on(self) -> None:
-        """Raise Cancelled when it is wanted."""
+        """Raise Cancelled when the report was cancelled or the worker stops."""
         if self.cancel_wanted():
             raise Cancelled
 
@@ -100,7 +101,7 @@ class Row:
             connection.close()
 
     def _try_to_write(self) -> None:
-        """Half a second later it is tried again, with what has been said until then."""
+        """Retried half a second later, with the progress recorded until then."""
         with self._lock:
             told, self._told = self._told, {}
         try:
@@ -122,7 +123,7 @@ class Row:
 
 
 def make_report(report_id: str, attempt: int) -> str:
-    """Make the report of this attempt; returns its state. Never raises for what the row can say."""
+    """Make the report of this attempt; returns its state. Errors of the making are recorded in the row."""
     report = _when_the_database_is_there(lambda: _taken(report_id, attempt))
     if report is None:
         return "given up"
@@ -248,8 +249,9 @@ def _replayed(report: Report, row: Row, path: Path) -> Path:
 
 
 def _forget_broken_session() -> None:
-    """A session whose JVM is gone is of no use to the next report: end the worker, whoever keeps it
-    running starts another.
+    """End the worker: a session whose JVM is gone cannot make another report.
+
+    Its supervisor starts another worker.
     """
     from pyspark.sql import SparkSession
 

@@ -100,7 +100,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
-WHITENOISE_MAX_AGE = 0  # names carry no hash: a browser asks each time and is told 304
+WHITENOISE_MAX_AGE = 0  # names carry no hash: a browser revalidates each time and gets a 304
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 USE_TZ = True

@@ -18,8 +18,8 @@ log = logging.getLogger("labsite.reports")
 def make_failover_report(report_id: str, attempt: int) -> str:
     """Make the report whose turn it is; returns how it ended.
 
-    Each queued report has a task, but tasks come in the order of asking: which report is made is decided
-    here, in turns among addresses, so that thirty reports of one visitor do not hold up another's.
+    Each queued report has a task, but tasks arrive in the order of the requests. Which report is made is
+    decided here, in turns among addresses, so that thirty reports of one visitor do not delay another's.
     """
     from labsite.report_worker import make_report
     from visualizer.reports.models import next_report

@@ -1,7 +1,7 @@
-"""`python manage.py db_worker`: the report worker of django-tasks-db, which here outlives its database.
+"""`python manage.py db_worker`: django-tasks-db's report worker, which here survives database outages.
 
-Rules: whatever error says that the database cannot be reached is logged and waited for; all others end the
-worker, as there. This command is found before the library's because `labsite` stands before it in
+Rules: an error that means that the database cannot be reached is logged, and the worker waits. All others end
+the worker, as in the library. This command is found before the library's because `labsite` precedes it in
 INSTALLED_APPS.
 """
 
@@ -22,10 +22,10 @@ DATABASE_PAUSE_S = 2.0
 
 
 class PatientWorker(db_worker.Worker):
-    """Looks for tasks until it is told to stop, also while the database is away."""
+    """Looks for tasks until it is asked to stop, also while the database is away."""
 
     def run(self) -> None:
-        """Returns as the library's does: when it is told to stop, or has done what it was started for."""
+        """Returns as the library's does: when asked to stop, or when its tasks are done."""
         while True:
             try:
                 super().run()
