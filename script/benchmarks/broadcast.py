@@ -19,7 +19,7 @@ from simulator import World, load_scenario_text
 
 SUBSCRIPTIONS, MESSAGES = 100_000, 30
 SHADOWS = (0, 1, 2, 4, 8, 16, 32)
-"""0 is one topic with everybody on it."""
+"""0 is one topic with all subscriptions on it."""
 LONGEST_S = 60.0
 
 DISPATCH_US, CONNECT_US = 145, 30_000

@@ -1,7 +1,6 @@
-"""The live diagram before a crowd: servers compared, hundreds of viewers of one lab, and many labs that
-play at once.
+"""The live diagram with many viewers: servers compared, one lab with hundreds, and many labs at once.
 
-Processor time is read from the server's own process, so viewers that run in this process do not count; frames
+Processor time is read from the server's own process, so viewers that run in this process do not count. Frames
 per second and ages suffer from both when they share the machine's cores.
 """
 
@@ -73,12 +72,12 @@ SERVERS: dict[str, Command] = {"uvicorn": site_command, "Daphne": _daphne, "Gran
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a crowd saw in one round."""
+    """What the viewers of one round measured."""
 
     frames_per_s: float  # of the median viewer
     age_ms: float  # p95
     frame_us: float  # processor time of the server for each frame of each viewer, the engine's included
-    speed: float  # of the slowest lab, 1 is what was asked for
+    speed: float  # of the slowest lab; 1 is the requested speed
     cores: float  # processor time of the server in a second
 
 

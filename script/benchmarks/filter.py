@@ -1,8 +1,7 @@
-"""The filter stage of acknowledgement-state sync: what it costs to ask, for one entry, whether a peer says
-it is acknowledged.
+"""The filter of acknowledgement-state sync: the cost of looking up one entry in a peer's acked state.
 
-The state names a million entries of which every other one is acknowledged. Beside it: the same question of a
-peer that has acknowledged all up to a position, and of the obvious way, a sorted list of ranges with binary
+The state names a million entries of which every other one is acknowledged. Beside it: the same look-up in a
+peer that has acknowledged all up to a position, and the obvious way, a sorted list of ranges with binary
 search.
 """
 

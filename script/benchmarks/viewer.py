@@ -21,7 +21,7 @@ _HEAD = re.compile(
 )
 _LAGGED = re.compile(rb'\{"type":"lagged"')
 TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
-"""Kinds of websocket frames (RFC 6455). The server closes a socket whose pongs stay out."""
+"""Kinds of websocket frames (RFC 6455). The server closes a socket that sends no pongs."""
 
 SLOW_BYTES_PER_S = 20_000
 """How fast the slow viewer reads: far below what is sent to it."""
@@ -40,7 +40,7 @@ class Seen:
 
 
 class Viewer(asyncio.BufferedProtocol):
-    """`frames` are in order of arrival; `lagged` counts the server's words that this viewer fell behind."""
+    """`frames` are in order of arrival; `lagged` counts the `lagged` messages of the server."""
 
     def __init__(self, port: int, lab: str, token: str = "", slow: bool = False, seen_every: int = 1) -> None:
         self.port, self.lab, self.token, self.slow, self.seen_every = port, lab, token, slow, seen_every
@@ -80,7 +80,7 @@ class Viewer(asyncio.BufferedProtocol):
         self._write(TEXT, json.dumps(message).encode())
 
     def missed(self) -> int:
-        """Frames that numbers of one epoch say were made and did not come."""
+        """Frames of one epoch that are missing, by their numbers."""
         pairs = zip(self.frames, self.frames[1:])
         return sum(later.number - former.number - 1 for former, later in pairs if later.epoch == former.epoch)
 

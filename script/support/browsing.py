@@ -1,9 +1,8 @@
-"""The system's Chromium driven by Playwright, for pages whose policy forbids `eval`: waiting asks from
-outside, again and again.
+"""The system's Chromium driven by Playwright, for pages whose policy forbids `eval`.
 
-Rules: nobody waits for a length of time. What a page does after it is told something (ask the server, draw,
-move, write a moment later) is counted by `unrest.js` as it begins and ends; a page that has nothing left to
-do is at rest, and only then is what it shows read in several steps or a picture of it taken.
+Rules: waits have no fixed length. The page's pending work (requests to the server, drawing, moves, delayed
+writes) is counted by `unrest.js` as it begins and ends. A page without pending work is at rest, and only then
+is it read in several steps or a picture of it taken. Waiting polls from outside.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The lab page's rooms for `script/screenshots`: scenarios at telling instants, everything that opens, and
-the states that a reader seldom meets (no line, too slow, an internal error), which are brought about in
-the page.
+"""The lab page's rooms for `script/screenshots`: scenarios at informative instants and all that opens.
+
+States that a reader seldom meets (no connection, too slow, an internal error) are produced in the page.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _break_a_region(page: Any) -> None:
 
 
 def _stop_the_lookup_service(page: Any) -> None:
-    """A topic's broker lets its clients go while nobody answers them."""
+    """Unloads a topic while the lookup service is stopped, so that its clients stay disconnected."""
     for command in ({"do": "lookup.stop"}, {"do": "topic.unload", "cluster": "blue", "topic": "orders"}):
         page.evaluate("command => failoverLab.link.command(command)", command)
         page.wait_for_timeout(500)

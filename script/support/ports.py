@@ -1,8 +1,8 @@
-"""A port to listen at for a process that is yet to start.
+"""A port for a process that is yet to start.
 
-Port 0 is no answer there: what the kernel gives away, it gives to outgoing connections too, and between our
-asking for a port and the process's listening any browser or client on this machine may have been given the
-same one. So ports come from below that range.
+Port 0 is no answer there: the kernel also assigns the ports that it gives out to outgoing connections.
+Between our request and the process's listening, any browser or client on this machine may have got the same
+one. So ports come from below that range.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KERNELS_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """One that nobody listens at, chosen by chance, so that processes that ask at one moment do not agree."""
+    """A port without a listener, chosen at random so that concurrent processes choose different ones."""
     chosen = random.SystemRandom()
     while True:
         port = chosen.randrange(FIRST_PORT, _kernels_first_port())

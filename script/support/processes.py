@@ -137,7 +137,7 @@ class Supervisor:
 
 
 def _end_with_parent() -> None:
-    """Runs in the child before its program: a killed parent leaves nobody behind."""
+    """Runs in the child before its program: the child ends when its parent is killed."""
     if _LIBC is not None:
         _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 

@@ -1,5 +1,4 @@
-"""`script/screenshots`: every room of the site in every look, from real runs, for somebody to open and
-criticise.
+"""`script/screenshots`: every room of the site in every look, from real runs, for review.
 
 A room is a function that brings a page to the state worth seeing; a look is a size, a theme and a mode. To
 add a room, add it to `ROOMS` (the lab page's own are in `lab_rooms.py`). As `script/screenshot`, it makes the

@@ -1,10 +1,9 @@
-"""`script/server`: sets the checkout up, then serves the lab and runs the report worker until told to stop.
+"""`script/server`: sets the checkout up, then serves the lab and runs the report worker until stopped.
 
-Rules: uvicorn serves the site, a second process works off report tasks; the worker is started again when it
-dies, the end of the site ends everything; Ctrl-C, SIGTERM and a closed terminal leave no process behind.
-Spark and Java are only for
-reports: what is missing of them is installed while the site serves, the worker starts when Spark is there,
-and until then report tasks wait in their queue. Without Java the lab runs, and this says what to install.
+Rules: uvicorn serves the site, a second process works off report tasks. The worker is restarted when it dies;
+the end of the site ends everything. Ctrl-C, SIGTERM and a closed terminal leave no process behind. Spark and
+Java are only for reports: they are installed while the site serves, the worker starts when Spark is there,
+and until then report tasks wait in their queue. Without Java the lab runs, and this prints what to install.
 """
 
 from __future__ import annotations

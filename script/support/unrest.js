@@ -1,7 +1,8 @@
 /**
- * Put before a page's own scripts: counts what the page still has to do, as it begins and ends, so that whoever reads it or takes
- * its picture waits for that and for no length of time. Counted are animation frames asked for, timers, idle calls, requests until
- * they are read, scripts that are fetched, and moves that end. Not counted: what the server may say by itself, and long timers.
+ * Put before a page's own scripts: counts what the page still has to do, as it begins and ends, so that a script which
+ * reads it or takes its picture waits for that work and for no fixed time. Counted are requested animation frames, timers, idle
+ * calls, requests until they are read, scripts that are fetched, and moves that end. Not counted: messages that the server sends
+ * unprompted, and long timers.
  */
 
 (() => {
@@ -74,7 +75,7 @@
     },
     /** @returns {string[]} as above, of drawing alone */
     ofDrawing: () => (frames.size > 0 ? [`animation frames: ${frames.size}`] : []),
-    /** Until the screen has been painted twice: by then whatever watches for other sizes has been told of them. */
+    /** Until the screen has been painted twice: by then ResizeObservers and media query listeners have been notified. */
     painted: () => new Promise((done) => requestFrame(() => requestFrame(done))),
   };
 })();
