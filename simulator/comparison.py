@@ -1,6 +1,6 @@
 """One run under every strategy: the same seed, publishes, faults and move, side by side.
 
-Rules: a strategy changes what subscriptions ask for and nothing else (`scenarios/strategies.py`). Page,
+Rules: a strategy changes the options of subscriptions and nothing else (`scenarios/strategies.py`). Page,
 command line and report use these very functions, so their figures agree. Each run is a world of its own.
 """
 
@@ -54,8 +54,9 @@ def strategy_runs(scenario: Scenario, commands: CommandLog = ()) -> list[Variant
 
 
 def costs(world: World) -> dict[str, int]:
-    """What synchronising took: markers as stored entries and bytes in all logs, requests and their bytes on
-    the links.
+    """The cost of synchronising.
+
+    It counts markers as stored entries and bytes in all logs, and requests and their bytes on the links.
     """
     return _declared(world).costs(world)
 

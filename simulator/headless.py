@@ -187,7 +187,7 @@ def list_scenarios(out: TextIO, *, as_json: bool = False) -> int:
 
 
 def trace_meta(world: World) -> dict[str, Any]:
-    """What a trace file says about the run that made it: enough to replay it."""
+    """Metadata of a trace file about the run that made it: enough to replay it."""
     return {
         "engine_version": ENGINE_VERSION,
         "scenario": world.scenario.canonical_text,
@@ -283,5 +283,5 @@ def trace_files() -> ModuleType:
 
 
 def _as_written(*changes: Any) -> bool:
-    """Whether the run is the file's own, so that its expectations speak of it."""
+    """Whether the run is the file's own, so that its expectations apply."""
     return all(change is None or change == () or change == [] for change in changes)

@@ -1,5 +1,4 @@
-"""Whole instants only: a command applied in slices, and the way back from an instant that would write more
-rows than a lab may hold.
+"""Applies commands in slices of whole instants, and undoes an instant that would write too many rows.
 
 Rules: an instant is finished or undone, however the run is cut. Undone means back at the end of the last
 complete instant, with nothing of the undone one left in trace, logs or tables. Which instant that is depends
@@ -40,7 +39,7 @@ class CommandResult:
 
 
 class Run(Protocol):
-    """What a command or a seek under way asks of its world."""
+    """The methods of the world that a command or a seek under way uses."""
 
     runtime: System
     applying: Applying | None
@@ -104,7 +103,7 @@ class Applying:
         self.result: CommandResult | None = None
         self._command = command
         self._begun = False
-        self._parent: Branch | None = None  # where it began a branch: the one before
+        self._parent: Branch | None = None  # the branch before, when the command began one
         self._full_us: int | None = None
 
     def step(self, events: int) -> bool:
@@ -176,7 +175,7 @@ class Advancing:
 
     @property
     def limit_reached(self) -> str | None:
-        """A sentence when the branch is full and will not run further."""
+        """Why the branch is full and cannot run further, else None."""
         full_us = self._branch.full_us
         if full_us is None:
             return None
@@ -188,9 +187,9 @@ class Advancing:
 
     @property
     def whole(self) -> bool:
-        """Whether it stands at the end of an instant.
+        """Whether the world is at the end of an instant.
 
-        Within one there is nothing to look at, command or save: `advance` first.
+        Within one there is nothing to view, command or save: `advance` first.
         """
         return self._undo is None and (self.runtime.whole or self._branch.full_us == 0)
 

@@ -1,8 +1,8 @@
 """The checks of one branch, kept up with its trace as it grows.
 
-Rules: whole blocks are read as soon as they are sealed, the open end only when somebody asks; a capture at
-every block lets a new branch go on from there instead of reading the past again. Standing earlier in the
-branch reads nothing twice.
+Rules: whole blocks are read as soon as they are sealed, the open end only when the result is requested. A
+capture at every block lets a new branch continue from there instead of reading the past again. At an earlier
+instant of the branch nothing is read twice.
 """
 
 from __future__ import annotations

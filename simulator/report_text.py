@@ -44,7 +44,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
 
 
 def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
-    """Each failover under every strategy, then what telling cost.
+    """Each failover under every strategy, then the cost of synchronising.
 
     `broken` are the expectations not met, by strategy.
     """

@@ -1,6 +1,6 @@
 """Stepping through a run by rows that pass a filter.
 
-Rules: a world stands at the end of an instant, so a step ends where the found row's instant ends. Filters:
+Rules: a world is always at the end of an instant, so a step ends where the found row's instant ends. Filters:
 "everything", "control" (the default: markers, snapshots, cursors, faults, failovers), {"message": [producer,
 sequence id]}, {"subscription": name}.
 """
@@ -15,12 +15,12 @@ from simulator.system.system import System
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 SEARCH_US = 60_000_000
-"""How far a step runs ahead of the furthest instant before it says that nothing comes."""
+"""How far a step runs ahead of the furthest instant before it ends without a row."""
 SLICE_EVENTS = 1
 
 
 class Run(Protocol):
-    """What stepping asks of a world."""
+    """The methods of the world that stepping uses."""
 
     runtime: System
 

@@ -1,8 +1,9 @@
-"""What would have helped: the same seed and the same failure, run again with one thing changed at a time.
+"""What would have helped: the same seed and failure, run again with one thing changed at a time.
 
-Rules: the first variant is the run as it was; the others are told as differences to it. Page and report use
-these very functions, so their figures agree. What is changed and compared is the protocol's own (`changes.py`
-and `compared.py` in its folder). A rerun is a world of its own: nothing that is shown elsewhere moves.
+Rules: the first variant is the run as it was; the others are described by their differences to it. Page and
+report use these very functions, so their figures agree. What is changed and compared is the protocol's own
+(`changes.py` and `compared.py` in its folder). A rerun is a world of its own: nothing that is shown elsewhere
+moves.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ def looks(scenario: Scenario) -> dict[str, Any]:
 
 
 def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outcomes, the first being the real one, with their cases in the order of its cases: each with
-    its `label` and `at_us`, `figures` (null where it did not come about), and what the change did:
-    `difference` in words, `harm` (a list of integers, small is good; null where nobody can say), `helps`,
-    and what it `assumes` that was not so (null for advice that could have been followed).
+    """The outcomes, the first being the real one, with their cases in the order of its cases.
+
+    Each has its `label` and `at_us`, `figures` (null where the case did not happen), and the effect of the
+    change: `difference` in words, `harm` (a list of integers, small is good; null where it cannot be judged),
+    `helps`, and what it `assumes` that was not so (null for advice that could have been followed).
     """
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]

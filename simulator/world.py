@@ -1,9 +1,9 @@
-"""A lab: one scenario, run, looked at, broken, sought to and fro, branched.
+"""A lab: one scenario that can be run, viewed, changed by commands, sought and branched.
 
 The simulator's front door (docs/front-door.md).
 
-Rules: looking never changes a run. A command takes effect at the end of the present instant; given in the
-past of its branch it begins a new one, and the old one stays. All work can be done in slices of queue events
+Rules: reading never changes a run. A command takes effect at the end of the present instant. A command in the
+past of its branch begins a new branch, and the old one stays. All work can be done in slices of queue events
 (`advance`, `Seek`).
 """
 
@@ -33,15 +33,15 @@ An instant that would write more is undone, and the lab pauses before it and say
 """
 
 _NO_FORECASTS: tuple[tuple[int, int, int], dict] = ((-1, -1, -1), {})
-"""(branch, instant, rows) where they were made, and what was foretold there by (subscription, source)."""
+"""(branch, instant, rows) at which they were computed, and the forecasts by (subscription, source)."""
 
 
 class _Accepted(Exception):
-    """A command's function has checked everything and would begin."""
+    """Raised once a command's function has checked everything, before it changes the run."""
 
 
 class World(Advancing):
-    """A run that can be looked at, changed and sought in.
+    """A run that can be viewed, changed and sought in.
 
     `rows_max` None lifts the bound (headless runs). Not `begun`, its first instant is still to be run, in
     slices: `advance(0, …)` until it is `whole`.
@@ -64,7 +64,7 @@ class World(Advancing):
         # (branch, seq of a failover): the forecast at its instant
         self._foretold: dict[tuple[int, int], dict] = {}
         self._forecasts = _NO_FORECASTS
-        # where `violations_until` read up to: nearly always what the next frame asks for again
+        # how far `violations_until` has read: nearly always what the next frame needs
         self._judged_seq = 0
         if begun:
             self._finish_instant()
@@ -120,8 +120,9 @@ class World(Advancing):
 
     @property
     def memory_bytes(self) -> int:
-        """An estimate of what it keeps in memory: rows, checkpoints, tables; what branches share is
-        counted once.
+        """An estimate of its memory: rows, checkpoints, tables.
+
+        What branches share is counted once.
         """
         return memory_bytes(self._branches)
 
@@ -168,9 +169,7 @@ class World(Advancing):
         return [dict(entry) for entry in self._branch.command_log]
 
     def _keep_forecasts(self) -> None:
-        """What was foretold at each failover so far: the state that knows it is left behind when somebody
-        goes back.
-        """
+        """Keep the forecast of each failover so far: a seek back discards the state that holds it."""
         for failover in self.runtime.failovers:
             self._foretold[self.branch, failover.seq] = failover.window.forecast
 
@@ -187,19 +186,18 @@ class World(Advancing):
             pass
 
     def step(self, filter: str | dict | None = None) -> dict | None:
-        """Go to the end of the instant of the next row that passes; None when none comes within a minute
-        of simulated time.
+        """Go to the end of the instant of the next row that passes the filter.
+
+        None when no row passes within a minute of simulated time.
         """
         return stepping.step(self, filter)
 
     def step_back(self, filter: str | dict | None = None) -> dict | None:
-        """Go to the end of the last instant, before the present row's, that holds a row that passes; None
-        at the start.
-        """
+        """Go to the end of the last earlier instant with a row that passes the filter; None at the start."""
         return stepping.step_back(self, filter)
 
     def switch_branch(self, number: int) -> None:
-        """Stand in another branch, at the same instant if it has been there, else at its front."""
+        """Switch to another branch, at the same instant if it has been run that far, else at its front."""
         self._finish_instant()
         seek = self.begin_switch(number)
         while seek.step(SLICE_EVENTS):
@@ -238,22 +236,22 @@ class World(Advancing):
 
     @property
     def present_branch(self) -> Branch:
-        """The branch that it stands in."""
+        """The present branch."""
         return self._branch
 
     def begin_branch(self, command: dict) -> Branch:
-        """A command in the past begins a branch; gives the one before."""
+        """Begin a branch for a command in the past; returns the branch before."""
         parent = self._branch
         self._branch_off(parent, command)
         return parent
 
     def drop_branch(self, parent: Branch) -> None:
-        """The branch that was just begun comes to nothing."""
+        """Remove the branch that was just begun."""
         del self._branches[-1]
         self._branch = parent
 
     def _branch_off(self, parent: Branch, command: dict | None) -> None:
-        """Begin a branch at the present state: what was to come by hand in the parent does not come here."""
+        """Begin a branch at the present state, without the later commands by hand of its parent."""
         self.runtime.depart()
         self.runtime.drop(BY_HAND)
         branch = Branch(len(self._branches), self.runtime, parent, command)
@@ -371,8 +369,9 @@ class World(Advancing):
         return [dict(result) for result in self.runtime.command_results]
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
-        """What each remote that consumers could move to would bring if `source` (default: where the
-        consumers are) failed now; kept while the world stands.
+        """The forecast per remote that consumers could move to, if `source` failed now.
+
+        `source` is by default where the consumers are. Kept while the world does not move.
         """
         here = (self.branch, self.now_us, self.seq)
         if self._forecasts[0] != here:
@@ -388,8 +387,9 @@ class World(Advancing):
         return self.protocol.forecasts.sync_lag(self.runtime, subscription)
 
     def snapshot_rules(self, topic: str) -> dict[str, dict]:
-        """By cluster that has the topic: which of the tick's rules stops a snapshot now, in words, and
-        what would let it go on.
+        """Why no snapshot is taken now, by cluster that has the topic.
+
+        For each the tick's rule that stops it, in words, and what would let it continue.
         """
         return self.protocol.inspection.snapshot_rules(self.runtime, topic)
 
@@ -422,13 +422,14 @@ class World(Advancing):
         return self.protocol.inspection.marker(self, number)
 
     def begin_admin(self, tool: str, cluster: str, topic: str | None = None) -> Iterator[None]:
-        """What an operator's tool prints now, in pieces: yields between them, returns the answer
-        (docs/admin.md). Raises AdminError.
+        """What an operator's tool prints now, in pieces (docs/admin.md).
+
+        Yields between pieces and returns the answer. Raises AdminError.
         """
         return self.protocol.admin.ask(self.runtime, tool, cluster, topic)
 
     def admin(self, tool: str, cluster: str, topic: str | None = None) -> dict:
-        """The same at once."""
+        """The same in one call."""
         pieces = self.begin_admin(tool, cluster, topic)
         while True:
             try:
