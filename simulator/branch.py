@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from simulator.checkpoint import SharedObjects
 from simulator.live_checks import LiveChecks
 from simulator.protocols.table import protocol_of
-from simulator.system.commanding import schedule_command
+from simulator.system.commanding import CommandRunner, schedule_command
 from simulator.system.system import System
 from simulator.trace.block import Block
-
-BY_HAND = "run_by_hand"
-"""The queue's method for commands given by hand: another future drops those that are not yet due."""
 
 CHECKPOINT_ROWS_MIN = 16_384
 """Rows between checkpoints at least: about 60 ms to run again, and a run of the hardest mix spends 2 % of
@@ -99,7 +96,7 @@ class Branch:
         runtime.write_to(self.trace, checkpoint.seq)
         if owner is not self:
             runtime.adopt(self._grown)
-        runtime.drop(BY_HAND)
+        runtime.drop(CommandRunner.run_by_hand)
         for entry in self.command_log[runtime.command_count :]:
             put_by_hand(runtime, entry)
         return runtime
@@ -139,4 +136,4 @@ def memory_bytes(branches: list[Branch]) -> int:
 def put_by_hand(runtime: System, entry: dict) -> None:
     """Put a logged command on a state's calendar."""
     command = {name: value for name, value in entry.items() if name not in ("at_us", "number")}
-    schedule_command(runtime, entry["at_us"], command, BY_HAND)
+    schedule_command(runtime, entry["at_us"], command, by_hand=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simulator import stepping, summary
-from simulator.branch import BY_HAND, Branch, memory_bytes, put_by_hand
+from simulator.branch import Branch, memory_bytes, put_by_hand
 from simulator.checks.checks import Checks
 from simulator.counting.results import CountedRun
 from simulator.instants import SLICE_EVENTS, Advancing, Applying, CommandResult, Seek, Undo
@@ -23,6 +23,7 @@ from simulator.protocols.table import protocol_of
 from simulator.scenarios.commands import normalise_command
 from simulator.scenarios.loader import load_scenario
 from simulator.scenarios.model import Scenario
+from simulator.system.commanding import CommandRunner
 from simulator.trace.trace import Trace
 from simulator.views import live
 
@@ -253,7 +254,7 @@ class World(Advancing):
     def _branch_off(self, parent: Branch, command: dict | None) -> None:
         """Begin a branch at the present state, without the later commands by hand of its parent."""
         self.runtime.depart()
-        self.runtime.drop(BY_HAND)
+        self.runtime.drop(CommandRunner.run_by_hand)
         branch = Branch(len(self._branches), self.runtime, parent, command)
         branch.command_log = parent.command_log[: self.runtime.command_count]
         self._branches.append(branch)

@@ -1,16 +1,17 @@
 """The clock and the queue: what happens next, and when.
 
 Rules: time is integer microseconds and only moves forward. An event is data, `(at_us, rank, order, target,
-method, argument)`: the method is a name on the target, never a closure, so a queue can be copied. Ties at one
-instant go by the target's rank (from the scenario's sorted names), then by the order of asking. Nothing is
-ever removed: a target ignores what it no longer waits for.
+method, argument)`: the method is a function of the target's class, never a closure, so a queue can be copied.
+Ties at one instant go by the target's rank (from the scenario's sorted names), then by the order of asking.
+Nothing is ever removed: a target ignores what it no longer waits for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from typing import Any, Protocol
+from types import MethodType
+from typing import Any, Protocol, cast
 
 COMMAND_RANK = 1 << 40
 """Commands come after everything else at their instant."""
@@ -24,6 +25,13 @@ EVENTS_QUEUED_MAX = 5_000_000
 """Events waiting at once: far above what a scenario needs (one per producer, consumer, timer and thing on
 a wire).
 """
+
+
+Handler = Callable[[Any], int | None]
+"""What an event calls: a method bound to its target. Returns how many events it stands for, None for one."""
+
+Event = tuple[int, int, int, Any, Callable[..., int | None], Any]
+"""(at_us, rank, order, target, method, argument): at `at_us`, `method(target, argument)`."""
 
 
 class QueueFull(RuntimeError):
@@ -44,18 +52,18 @@ class Clock:
     def __init__(self) -> None:
         self.now_us = 0
         self.limit_us = 0  # how far the run under way may go
-        self._queue: list[tuple[int, int, int, Any, str, Any]] = []
+        self._queue: list[Event] = []
         self._order = 0
 
-    def schedule(self, at_us: int, rank: int, target: Any, method: str, argument: Any = None) -> None:
-        """Schedule `target.method(argument)` at `at_us` (not before now)."""
-        assert at_us >= self.now_us, f"event for {method} at {at_us} us lies before now, {self.now_us} us"
+    def schedule(self, at_us: int, rank: int, handler: Handler, argument: Any = None) -> None:
+        """Schedule `handler(argument)` at `at_us` (not before now)."""
+        assert at_us >= self.now_us, f"event for {handler} at {at_us} us lies before now, {self.now_us} us"
         self._order += 1
-        heappush(self._queue, (at_us, rank, self._order, target, method, argument))
+        heappush(self._queue, (at_us, rank, self._order, *_divided(handler), argument))
 
-    def drop(self, method: str) -> None:
-        """Forget every event that would call this method."""
-        self._queue = [event for event in self._queue if event[4] != method]
+    def drop(self, method: Callable[..., int | None]) -> None:
+        """Forget every event that would call this method of a class."""
+        self._queue = [event for event in self._queue if event[4] is not method]
         heapify(self._queue)
 
     @property
@@ -68,17 +76,20 @@ class Clock:
         """How many events have been scheduled; events are numbered in that order."""
         return self._order
 
-    def events(self) -> Iterable[tuple[int, int, int, Any, str, Any]]:
+    def events(self) -> Iterable[Event]:
         """What waits, in no order."""
         return self._queue
 
-    def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Any, str, Any]]) -> None:
+    def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Handler, Any]]) -> None:
         """Drop the events before `horizon_us`, which are done, the last of them at `now_us`.
 
-        `events` `(at_us, rank, target, method, argument)` are scheduled again, in this order.
+        `events` `(at_us, rank, handler, argument)` are scheduled again, in this order.
         """
         first = self._order + 1
-        asked = [(at_us, rank, order, *rest) for order, (at_us, rank, *rest) in enumerate(events, first)]
+        asked = [
+            (at_us, rank, order, *_divided(handler), argument)
+            for order, (at_us, rank, handler, argument) in enumerate(events, first)
+        ]
         self._order += len(asked)
         self._queue[:] = [event for event in self._queue if event[0] >= horizon_us] + asked
         heapify(self._queue)
@@ -99,7 +110,7 @@ class Clock:
         events = next(portions, None)
         if events is None:
             return 1
-        self.schedule(self.now_us, CONTINUES_RANK, self, "in_portions", portions)
+        self.schedule(self.now_us, CONTINUES_RANK, self.in_portions, portions)
         return events
 
     def run_instants(
@@ -128,6 +139,12 @@ class Clock:
             if pause is not None and queue[0][0] > self.now_us and pause():
                 return True
             self.now_us, _rank, _order, target, method, argument = heappop(queue)
-            events -= getattr(target, method)(argument) or 1
+            events -= method(target, argument) or 1
         self.now_us = max(self.now_us, until_us)
         return False
+
+
+def _divided(handler: Handler) -> tuple[Any, Callable[..., int | None]]:
+    """A bound method as its target and function: checkpoints keep a function as a name."""
+    method = cast(MethodType, handler)
+    return method.__self__, method.__func__

@@ -55,9 +55,10 @@ def execute(system: System, command: dict) -> None:
     system.handlers[command["do"]](system, arguments, begin)
 
 
-def schedule_command(system: System, at_us: int, command: dict, method: str = "run") -> None:
+def schedule_command(system: System, at_us: int, command: dict, by_hand: bool = False) -> None:
     """Put a normalised command on the calendar: it takes effect when its instant is finished."""
-    system.schedule(at_us, COMMAND_RANK, CommandRunner(system), method, command)
+    runner = CommandRunner(system)
+    system.schedule(at_us, COMMAND_RANK, runner.run_by_hand if by_hand else runner.run, command)
 
 
 def schedule_planned(system: System) -> None:

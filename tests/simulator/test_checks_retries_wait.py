@@ -116,9 +116,7 @@ def test_retries_before_their_time(monkeypatch):
 
     def early(self):
         wait_us = retry(self)
-        self.runtime.schedule(
-            self.runtime.now_us + wait_us // 4, self.rank, self, "retry_now", self.connection
-        )
+        self.runtime.schedule(self.runtime.now_us + wait_us // 4, self.rank, self.retry_now, self.connection)
         return wait_us
 
     monkeypatch.setattr(Replicator, "_retry", early)

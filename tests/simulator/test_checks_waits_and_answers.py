@@ -147,17 +147,17 @@ def test_states_told_in_time_break_nothing(text):
 
 def slower(self, epoch):
     if self.period_us is not None:
-        self.runtime.schedule(self.runtime.now_us + 2 * self.period_us, self.topic.rank, self, "tick", epoch)
+        self.runtime.schedule(self.runtime.now_us + 2 * self.period_us, self.topic.rank, self.tick, epoch)
 
 
 def hasty(self, epoch):
     if self.period_us is not None:
-        self.runtime.schedule(self.runtime.now_us + self.period_us // 2, self.topic.rank, self, "tick", epoch)
+        self.runtime.schedule(self.runtime.now_us + self.period_us // 2, self.topic.rank, self.tick, epoch)
 
 
 def unasked(self, epoch):
     self.period_us = 700_000
-    self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self, "tick", epoch)
+    self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self.tick, epoch)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,7 @@ def each_on_its_own(consumer):
     consumer.runtime.schedule(
         consumer.runtime.now_us + backoff.wait_us(consumer.retries),
         consumer.rank,
-        consumer,
-        "reconnect",
+        consumer.reconnect,
         consumer.epoch,
     )
     consumer.retries += 1

@@ -20,7 +20,7 @@ class Server:
         self.up = True
         self.stored: list[int] = []  # by entry the row that stored it
         self.cursor = self.persisted = -1
-        system.schedule(spec.every_us, 0, self, "store")
+        system.schedule(spec.every_us, 0, self.store)
 
     def store(self, _argument: None) -> None:
         """The next message arrives, if the server is up, and is read at once."""
@@ -30,7 +30,7 @@ class Server:
             row = (name, None, name, name, number, 0, number, None, 1)
             self.stored.append(self.system.note("message.stored", NULL, *row))
             self.read()
-        self.system.schedule(self.system.now_us + self.spec.every_us, 0, self, "store")
+        self.system.schedule(self.system.now_us + self.spec.every_us, 0, self.store)
 
     def read(self) -> None:
         """Deliver and acknowledge everything behind the cursor."""
@@ -48,7 +48,7 @@ class Server:
         """The server dies and is back after a while."""
         self.up = False
         self.system.note("server.crashed", cause, self.spec.name)
-        self.system.schedule(self.system.now_us + self.spec.restart_us, 0, self, "restart")
+        self.system.schedule(self.system.now_us + self.spec.restart_us, 0, self.restart)
 
     def restart(self, _argument: None) -> None:
         """Back from what was persisted."""

@@ -175,7 +175,7 @@ class Agent:
                 self._say(borrower, effect, cause)
             elif isinstance(effect, machine.Arm):
                 system.schedule(
-                    effect.at_us, TIMER_RANK, self, "expire", (borrower.id, effect.timer, effect.at_us)
+                    effect.at_us, TIMER_RANK, self.expire, (borrower.id, effect.timer, effect.at_us)
                 )
             elif isinstance(effect, machine.Lease):
                 seq = self._note_lease(borrower, effect.stream, effect.position, "granted", cause)

@@ -10,9 +10,9 @@ drifts by the duration of its own work.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
+from simulator.kernel.clock import Handler
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.emqx import leader as machine
 from simulator.protocols.emqx.cluster_state import ClusterState
@@ -118,7 +118,7 @@ class LeaderProcess:
         self.committed_us = self.round_us = system.now_us  # its claim is of then, too
         self.rounds = 0
         self.asked_us: int | None = None  # since when a commit waits for the store
-        self.mailbox: list[tuple[str, Any]] = []
+        self.mailbox: list[tuple[Handler, Any]] = []
         self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
         for name, assignment in self.leader.streams.items():
@@ -126,37 +126,38 @@ class LeaderProcess:
         interval_us = system.setting("leader_periodical_actions_interval")
         self._arm(
             1 + draw(stream_key(system.seed, f"phase/{group}/{number}"), 0) % interval_us,
-            "periodical_actions",
+            self.periodical_actions,
         )
-        self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
+        self._arm(system.setting("leader_heartbeat_interval"), self.heartbeat)
         self.renew_streams(True)
 
     @property
     def alive(self) -> bool:
         return self.state == LEADING
 
-    def _arm(self, after_us: int, method: str, argument: bool | None = None) -> None:
+    def _arm(self, after_us: int, timer: Handler, argument: bool | None = None) -> None:
         at_us = self.system.now_us + after_us
-        self.due[method].append(at_us)
-        self.system.schedule(at_us, TIMER_RANK, self, method, argument)
+        self.due[timer.__name__].append(at_us)
+        self.system.schedule(at_us, TIMER_RANK, timer, argument)
 
-    def due_us(self, method: str) -> int | None:
-        """When a timer goes off next."""
-        return min(self.due[method], default=None)
+    def due_us(self, timer: str) -> int | None:
+        """When a timer fires next."""
+        return min(self.due[timer], default=None)
 
-    def _went_off(self, method: str, argument: bool | None = None) -> bool:
+    def _went_off(self, timer: Handler, argument: bool | None = None) -> bool:
         """Record that a timer fired; False when the leader is gone or the process waits for the store."""
-        if self.system.now_us in self.due[method]:
-            self.due[method].remove(self.system.now_us)
+        due_us = self.due[timer.__name__]
+        if self.system.now_us in due_us:
+            due_us.remove(self.system.now_us)
         if self.asked_us is not None:
-            self.mailbox.append((method, argument))
+            self.mailbox.append((timer, argument))
         return self.alive and self.asked_us is None
 
     # --- timers
 
     def renew_streams(self, rearm: bool) -> None:
         """A reassignment round."""
-        if not self._went_off("renew_streams", rearm):
+        if not self._went_off(self.renew_streams, rearm):
             return
         system = self.system
         self.rounds += 1
@@ -184,18 +185,18 @@ class LeaderProcess:
                 )
         self._carry_out(effects, seq)
         if rearm and self.alive:
-            self._arm(system.setting("leader_renew_streams_interval"), "renew_streams", True)
+            self._arm(system.setting("leader_renew_streams_interval"), self.renew_streams, True)
 
     def periodical_actions(self, _argument: None = None) -> None:
         """Drop expired borrowers, resend what waits for an answer."""
-        if self._went_off("periodical_actions"):
+        if self._went_off(self.periodical_actions):
             self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
             if self.alive:
-                self._arm(self.system.setting("leader_periodical_actions_interval"), "periodical_actions")
+                self._arm(self.system.setting("leader_periodical_actions_interval"), self.periodical_actions)
 
     def heartbeat(self, _argument: None = None) -> None:
         """Commit and renew the claim, or find that there is another leader."""
-        if not self._went_off("heartbeat"):
+        if not self._went_off(self.heartbeat):
             return
         store, now = self.system.store, self.system.now_us
         if now - self.committed_us >= self.system.setting("leader_claim_ttl"):
@@ -205,13 +206,13 @@ class LeaderProcess:
             self.asked_us = now
             self.system.note("leader.blocked", self.born_seq, self.node, self.group, self.number)
             self.system.schedule(
-                min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self, "answered"
+                min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self.answered
             )
             return
         if store.answers(self.node, now):
             self._renew(self.born_seq, now)
         if self.alive:
-            self._arm(self.system.setting("leader_heartbeat_interval"), "heartbeat")
+            self._arm(self.system.setting("leader_heartbeat_interval"), self.heartbeat)
 
     def _renew(self, cause: int, asked_us: int) -> None:
         """The store has the request of `asked_us`: it commits and renews the claim, or fences the leader."""
@@ -239,11 +240,11 @@ class LeaderProcess:
         if answers:
             self._renew(seq, asked_us)
         if self.alive:
-            self._arm(system.setting("leader_heartbeat_interval"), "heartbeat")
+            self._arm(system.setting("leader_heartbeat_interval"), self.heartbeat)
         waiting, self.mailbox = self.mailbox, []
-        for method, argument in waiting:
+        for handle, argument in waiting:
             if self.alive:
-                _WAITED[method](self, argument)
+                handle(argument)
 
     def _received(self, message: tuple[Flight, int]) -> None:
         self.receive(*message)
@@ -288,7 +289,7 @@ class LeaderProcess:
     def receive(self, flight: Flight, cause: int) -> None:
         """Something for the leader."""
         if self.asked_us is not None:
-            self.mailbox.append(("_received", (flight, cause)))
+            self.mailbox.append((self._received, (flight, cause)))
             return
         self.places[flight.message.borrower] = flight.source
         self._carry_out(self.leader.receive(self.system.now_us, flight.message), cause)
@@ -350,7 +351,7 @@ class LeaderProcess:
                     effect.why,
                 )
             elif isinstance(effect, machine.RoundAsked):
-                self._arm(0, "renew_streams", effect.rearms)
+                self._arm(0, self.renew_streams, effect.rearms)
             else:
                 self._end(effect.why, cause)
 
@@ -391,12 +392,3 @@ class LeaderProcess:
                     self.number,
                 )
         self.elector.forget(self.group, self.number)
-
-
-_WAITED: dict[str, Callable[[LeaderProcess, Any], None]] = {
-    "renew_streams": LeaderProcess.renew_streams,
-    "periodical_actions": LeaderProcess.periodical_actions,
-    "heartbeat": LeaderProcess.heartbeat,
-    "_received": LeaderProcess._received,
-}
-"""What may be in the mailbox of a leader that waits for the store."""

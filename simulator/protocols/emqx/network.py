@@ -90,7 +90,7 @@ class Network:
     def _put(self, flight: Flight) -> None:
         if flight.source != flight.target.node:
             self.flights[flight.number] = flight
-        self.system.schedule(flight.due_us, WIRE_RANK, self, "arrive", flight)
+        self.system.schedule(flight.due_us, WIRE_RANK, self.arrive, flight)
 
     def _delay_us(self, source: str, target: str, number: int) -> int:
         link = self.system.links.get((source, target))

@@ -47,9 +47,9 @@ class Publisher:
         """Put what is planned on the calendar."""
         if self.spec.at_us is not None:
             for at_us in self.spec.at_us:
-                self.system.schedule(at_us, PUBLISHER_RANK, self, "publish_at")
+                self.system.schedule(at_us, PUBLISHER_RANK, self.publish_at)
         elif self.spec.every_us is not None:
-            self.system.schedule(self.spec.start_us, PUBLISHER_RANK, self, "publish_next", self.waiting)
+            self.system.schedule(self.spec.start_us, PUBLISHER_RANK, self.publish_next, self.waiting)
 
     def publish_at(self, _argument: None = None) -> None:
         """A planned instant."""
@@ -63,7 +63,7 @@ class Publisher:
         self.publish(NULL)
         if not self._over():
             gap_us = self.spec.every_us if self.gaps is None else max(1, self.gaps.at(self.published))
-            self.system.schedule(self.system.now_us + gap_us, PUBLISHER_RANK, self, "publish_next", waiting)
+            self.system.schedule(self.system.now_us + gap_us, PUBLISHER_RANK, self.publish_next, waiting)
 
     def _over(self) -> bool:
         spec = self.spec
@@ -82,8 +82,7 @@ class Publisher:
             self.system.schedule(
                 max(self.system.now_us, self.spec.start_us),
                 PUBLISHER_RANK,
-                self,
-                "publish_next",
+                self.publish_next,
                 self.waiting,
             )
 

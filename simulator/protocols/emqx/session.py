@@ -189,7 +189,7 @@ class Session:
 
     def _try_again(self) -> None:
         self.system.schedule(
-            self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self, "reconnect", self.life
+            self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self.reconnect, self.life
         )
 
     def reconnect(self, life: int) -> None:
@@ -278,7 +278,7 @@ class Session:
         """Work, once, before this instant is over."""
         if not self.due:
             self.due = True
-            self.system.schedule(self.system.now_us, SESSION_RANK, self, "work")
+            self.system.schedule(self.system.now_us, SESSION_RANK, self.work)
 
     def work(self, _argument: None = None) -> None:
         """Report progress due after lease changes, then read, send and handle acknowledgements."""
@@ -295,7 +295,7 @@ class Session:
         for _step in range(STEPS_AT_ONCE):
             if not (self.online and (self._take_in() or self._send() or self._acknowledge())):
                 return
-        self.system.schedule(self.system.now_us, CONTINUES_RANK, self, "work_on", life)
+        self.system.schedule(self.system.now_us, CONTINUES_RANK, self.work_on, life)
 
     def _take_in(self) -> bool:
         """Fetch for the next stream that may have something, however slow the client is."""
@@ -384,7 +384,7 @@ class Session:
             self._acknowledged()
             return True
         self.busy_until_us = self.system.now_us + span_us
-        self.system.schedule(self.busy_until_us, SESSION_RANK, self, "processed_one", self.life)
+        self.system.schedule(self.busy_until_us, SESSION_RANK, self.processed_one, self.life)
         return False
 
     def processed_one(self, life: int) -> None:

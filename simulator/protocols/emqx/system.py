@@ -52,9 +52,9 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Emqx:
     for name in sorted(scenario.sessions):
         spec = scenario.sessions[name]
         session = system.sessions[name] = Session(system, spec)
-        system.schedule(spec.start_us, SESSION_RANK, session, "start")
+        system.schedule(spec.start_us, SESSION_RANK, session.start)
         if spec.stop_us is not None:
-            system.schedule(spec.stop_us, SESSION_RANK, session, "stop")
+            system.schedule(spec.stop_us, SESSION_RANK, session.stop)
     for name in sorted(scenario.publishers):
         publisher = system.publishers[name] = Publisher(system, scenario.publishers[name])
         publisher.begin()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.creation.policies import PolicyBook
 from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
 from simulator.protocols.pulsar.lookup.service import LookupService
@@ -78,10 +79,25 @@ class MigrationOfTenant(Protocol):
 class RequestsToPeers(Protocol):
     """Sends administrative requests to other clusters (`creation.remote_admin.RemoteAdmin`)."""
 
+    def create(self, request: Any) -> None:
+        """create-partitioned-topic, copied."""
+
+    def grow(self, request: Any) -> None:
+        """update-partitioned-topic, copied."""
+
+    def set_global_list(self, request: Any) -> None:
+        """A global topic policy arrives."""
+
     def send(
-        self, method: str, source: str, target: str, base: str, what: int | tuple[str, ...] | None, cause: int
+        self,
+        handle: Handler,
+        source: str,
+        target: str,
+        base: str,
+        what: int | tuple[str, ...] | None,
+        cause: int,
     ) -> None:
-        """Send a request; `method` names what the target does with it."""
+        """Send a request; `handle` is what the target does with it."""
 
 
 class Runtime(System):

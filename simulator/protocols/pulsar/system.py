@@ -107,9 +107,9 @@ def _schedule_clients(runtime: Runtime) -> None:
     for name in sorted(scenario.consumers):
         spec = scenario.consumers[name]
         consumer = runtime.consumers[name] = Consumer(runtime, spec)
-        runtime.schedule(spec.start_us, consumer.rank, consumer, "start")
+        runtime.schedule(spec.start_us, consumer.rank, consumer.start)
         if spec.stop_us is not None:
-            runtime.schedule(spec.stop_us, consumer.rank, consumer, "stop_as_planned")
+            runtime.schedule(spec.stop_us, consumer.rank, consumer.stop_as_planned)
     for name in sorted(scenario.producers):
         producer = runtime.producers[name] = Producer(runtime, scenario.producers[name])
         producer.begin()

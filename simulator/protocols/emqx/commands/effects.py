@@ -207,7 +207,7 @@ def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
             if session.online and session.node == node.name:
                 session.disconnect(seq, "evacuated")
     # what the node's processes send each other at this instant arrives before
-    system.schedule(system.now_us, STOP_RANK, system, "stop_node", (node.name, seq))
+    system.schedule(system.now_us, STOP_RANK, system.stop_node, (node.name, seq))
 
 
 def restart_node(system: Emqx, arguments: dict, begin: Begin) -> None:

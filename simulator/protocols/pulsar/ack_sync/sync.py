@@ -125,7 +125,7 @@ class AcknowledgementSender:
     def _tick_later(self, epoch: int) -> None:
         if self.period_us is not None:
             self.next_us = self.runtime.now_us + self.period_us
-            self.runtime.schedule(self.next_us, self.topic.rank, self, "tick", epoch)
+            self.runtime.schedule(self.next_us, self.topic.rank, self.tick, epoch)
 
     def _stands(self, epoch: int) -> bool:
         subscription = self.topic.subscriptions.get(self.subscription.name)
@@ -180,9 +180,7 @@ class AcknowledgementSender:
         self.requests += 1
         due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
         line.told, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
-        runtime.schedule(
-            line.due_us, topic.rank, self, "arrive", (peer, line.number, self._state(), known, seq)
-        )
+        runtime.schedule(line.due_us, topic.rank, self.arrive, (peer, line.number, self._state(), known, seq))
         return True
 
     def _line(self, peer: str, connection: tuple[int, int]) -> Line:

@@ -48,7 +48,7 @@ class Admissions:
         self.asked += 1
         self.free_us = max(self.runtime.now_us, self.free_us) + self.broker.spec.connect_us
         self.asks[self.asked] = Ask(consumer, topic, self.free_us)
-        self.runtime.schedule(self.free_us, self.broker.rank, self, "admit", self.asked)
+        self.runtime.schedule(self.free_us, self.broker.rank, self.admit, self.asked)
 
     def admit(self, number: int) -> None:
         """The turn of a client is over: it is subscribed, unless it does not wait any more."""

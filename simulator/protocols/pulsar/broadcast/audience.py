@@ -102,7 +102,7 @@ class Audience:
 
     def _ask_at(self, at_us: int) -> None:
         self.asks_again = True
-        self.runtime.schedule(at_us, self.rank, self, "ask", self.epoch)
+        self.runtime.schedule(at_us, self.rank, self.ask, self.epoch)
 
     def topic_loaded(self) -> None:
         """The topic is loaded again: members connect with their region.
@@ -306,9 +306,9 @@ def add_audiences(topic: Topic) -> None:
         if (spec.topic, spec.cluster) == (topic.base, topic.cluster.name):
             audience = topic.audiences[name] = Audience(topic, spec)
             runtime.fan_out.add(audience)
-            runtime.schedule(max(spec.start_us, runtime.now_us), audience.rank, audience, "start")
+            runtime.schedule(max(spec.start_us, runtime.now_us), audience.rank, audience.start)
             if spec.stop_us is not None:
-                runtime.schedule(max(spec.stop_us, runtime.now_us), audience.rank, audience, "stop")
+                runtime.schedule(max(spec.stop_us, runtime.now_us), audience.rank, audience.stop)
 
 
 def member_name(audience: str, member: int) -> str:

@@ -105,7 +105,7 @@ class Broker:
 
     def _expect_head(self) -> None:
         if self.waiting:
-            self.runtime.schedule(self.waiting[0].leaves_us, self.rank, self, "leave", self.epoch)
+            self.runtime.schedule(self.waiting[0].leaves_us, self.rank, self.leave, self.epoch)
 
     def leave(self, epoch: int) -> None:
         """The entry at the head of the queue has left: the client has it."""

@@ -62,7 +62,7 @@ class FanOut:
         if next_us is not None and (self.due_us is None or next_us < self.due_us):
             self.due_us = next_us
             self.epoch += 1
-            self.runtime.schedule(next_us, self.rank, self, "flow", self.epoch)
+            self.runtime.schedule(next_us, self.rank, self.flow, self.epoch)
 
     def flow(self, epoch: int) -> int | None:
         """Run every dispatch and connection that is due; returns how many queue events that replaces."""

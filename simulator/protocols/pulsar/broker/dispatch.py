@@ -120,7 +120,7 @@ class Dispatcher:
 
     def dispatch_on(self, cause: int) -> None:
         """The event's dispatch limit is reached: the rest follows at this instant, before anything else."""
-        self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self, "dispatch", cause)
+        self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self.dispatch, cause)
 
     # --- batched fast path
 
@@ -201,7 +201,7 @@ class SingleActiveDispatcher(Dispatcher):
             self.waiting = True
             self.delays += 1
             self.runtime.schedule(
-                self.runtime.now_us + delay_ms * 1000, self.topic.rank, self, "delay_over", (self.delays, seq)
+                self.runtime.now_us + delay_ms * 1000, self.topic.rank, self.delay_over, (self.delays, seq)
             )
 
     def delay_over(self, argument: tuple[int, int]) -> None:

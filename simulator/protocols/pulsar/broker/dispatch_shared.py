@@ -97,7 +97,7 @@ class SharedDispatcher(Dispatcher):
         if due_us <= self.runtime.now_us or not self.topic.hot.delays:
             return False
         heappush(self.delayed, (due_us, index))
-        self.runtime.schedule(due_us, self.topic.rank, self, "delay_over")
+        self.runtime.schedule(due_us, self.topic.rank, self.delay_over)
         return True
 
     def delay_over(self, _argument: None) -> None:

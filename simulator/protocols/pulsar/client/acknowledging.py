@@ -169,7 +169,7 @@ class Acknowledger(GivesBack):
         self.last_seq = runtime.emit((_HELD, runtime.now_us, cause, *about, held_us))
         if held_us != NULL:
             runtime.schedule(
-                runtime.now_us + held_us, self.rank, self, "hold_over", (self.epoch, key, self.hold_count)
+                runtime.now_us + held_us, self.rank, self.hold_over, (self.epoch, key, self.hold_count)
             )
 
     def hold_over(self, argument: tuple[int, Key, int]) -> None:
@@ -320,7 +320,7 @@ class Acknowledger(GivesBack):
         elif waiting and not self.flush_due:
             self.flush_due = True
             self.runtime.schedule(
-                self.group_ends_us(self.runtime.now_us), self.rank, self, "flush_timer", self.epoch
+                self.group_ends_us(self.runtime.now_us), self.rank, self.flush_timer, self.epoch
             )
 
     def _group_is_full(self) -> bool:

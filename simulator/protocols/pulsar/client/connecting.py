@@ -164,8 +164,7 @@ def retry(consumer: Consumer) -> None:
     runtime.schedule(
         runtime.now_us + backoff.wait_us(consumer.retries),
         consumer.rank,
-        consumer,
-        "reconnect",
+        consumer.reconnect,
         consumer.epoch,
     )
     consumer.retries += 1

@@ -197,7 +197,7 @@ class Consumer(Acknowledger):
         (ZeroQueueConsumerImpl).
         """
         self.last_seq = max(self.last_seq, cause)
-        self.runtime.schedule(self.runtime.now_us, self.rank, self, "close_for_batch", self.epoch)
+        self.runtime.schedule(self.runtime.now_us, self.rank, self.close_for_batch, self.epoch)
 
     def close_for_batch(self, epoch: int) -> None:
         """The client closes itself; its application gets the reason."""
@@ -250,7 +250,7 @@ class Consumer(Acknowledger):
             if duration_us:
                 self.current = handed
                 self.runtime.schedule(
-                    self.runtime.now_us + duration_us, self.rank, self, "processed", self.epoch
+                    self.runtime.now_us + duration_us, self.rank, self.processed, self.epoch
                 )
             else:
                 self.settle(handed)

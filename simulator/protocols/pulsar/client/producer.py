@@ -80,7 +80,7 @@ class Producer:
         """Schedule the first publish."""
         if self.schema is not None or (self.brokers.resolver is None and self.brokers.shape() is None):
             self.runtime.schedule(
-                self.spec.at_us[0] if self.spec.at_us else self.spec.start_us, self.rank, self, "connect"
+                self.spec.at_us[0] if self.spec.at_us else self.spec.start_us, self.rank, self.connect
             )
         self.brokers.begin()
         if self.spec.at_us:
@@ -91,7 +91,7 @@ class Producer:
 
     def _schedule(self, at_us: int) -> None:
         if self.spec.stop_us is None or at_us < self.spec.stop_us:
-            self.runtime.schedule(at_us, self.rank, self, "tick", self.epoch)
+            self.runtime.schedule(at_us, self.rank, self.tick, self.epoch)
         else:
             self.flush_batches(NULL)
 
@@ -315,7 +315,7 @@ class Producer:
         self.pending.append((first, count, topic_name, 1))
         if self.spec.send_timeout_us:
             due_us = self.runtime.now_us + self.spec.send_timeout_us
-            self.runtime.schedule(due_us, self.rank, self, "send_timed_out", first)
+            self.runtime.schedule(due_us, self.rank, self.send_timed_out, first)
         self._retry_later()
 
     def _broker_topic(self, name: str) -> Topic | None:
@@ -389,7 +389,7 @@ class Producer:
     def _retry_later(self) -> None:
         if not self.retry_due:
             self.retry_due = True
-            self.runtime.schedule(self.runtime.now_us + RETRY_US, self.rank, self, "retry")
+            self.runtime.schedule(self.runtime.now_us + RETRY_US, self.rank, self.retry)
 
     def retry(self, _argument: None) -> None:
         """Send what waits, in order, as far as the brokers are there."""

@@ -44,7 +44,7 @@ class GivesBack:
     def expect_ack(self, key: Key, seq: int) -> None:
         """The application received the message by row `seq`: check whether it acknowledges in time."""
         due_us = self.runtime.now_us + self.spec.ack_timeout_us
-        self.runtime.schedule(due_us, self.rank, self, "ack_timed_out", (self.epoch, key, seq))
+        self.runtime.schedule(due_us, self.rank, self.ack_timed_out, (self.epoch, key, seq))
 
     def ack_timed_out(self, argument: tuple[int, Key, int]) -> None:
         """ackTimeout passed: request redelivery, if it is still unacknowledged."""
@@ -62,7 +62,7 @@ class GivesBack:
         self._give_back(key)
         due_us = runtime.now_us + self.spec.redelivery_delay_us
         if item[0].subscription.type in _ONE_BY_ONE:
-            runtime.schedule(due_us, self.rank, self, "nack_over", (self.epoch, handed, seq))
+            runtime.schedule(due_us, self.rank, self.nack_over, (self.epoch, handed, seq))
         else:
             self._ask_with_others(handed, seq, due_us)
 
@@ -89,8 +89,7 @@ class GivesBack:
         self.runtime.schedule(
             begun_us - (-self.spec.redelivery_delay_us * (rounds + 1) // _ROUNDS_IN_A_DELAY),
             self.rank,
-            self,
-            "nack_round",
+            self.nack_round,
             (self.epoch, place),
         )
 

@@ -215,7 +215,7 @@ def _change_everywhere(
     _need_change_events(cluster, namespace, cause)
     seq = policies.change_list(runtime, cluster.name, base, scope, listed, cause)
     for name in sorted(others):
-        runtime.remote_admin.send("set_global_list", cluster.name, name, base, listed, seq)
+        runtime.remote_admin.send(runtime.remote_admin.set_global_list, cluster.name, name, base, listed, seq)
     enforcement.apply(runtime, seq)
 
 

@@ -62,7 +62,7 @@ def create(runtime, arguments, begin) -> None:
     copies = partitions > 0 and not arguments["createLocalTopicOnly"] and copies_requests(runtime, cluster)
     seq = catalogue.create(cluster, base, partitions, "command", begin(code="204"))
     for peer in _copies(cluster, base) if copies else ():
-        runtime.remote_admin.send("create", cluster.name, peer, base, partitions, seq)
+        runtime.remote_admin.send(runtime.remote_admin.create, cluster.name, peer, base, partitions, seq)
 
 
 def copies_requests(runtime: Runtime, cluster: Cluster) -> bool:
@@ -172,7 +172,7 @@ def update_partitions(runtime, arguments, begin) -> None:
         seq = catalogue.grow(cluster, base, wanted, "command", seq)
         remote_admin.use_new_partitions(cluster, base, seq)
     for peer in _copies(cluster, base):
-        runtime.remote_admin.send("grow", cluster.name, peer, base, wanted, seq)
+        runtime.remote_admin.send(runtime.remote_admin.grow, cluster.name, peer, base, wanted, seq)
 
 
 def grow(runtime, arguments, begin) -> None:

@@ -47,8 +47,7 @@ def crash(runtime, arguments, begin) -> None:
             runtime.schedule(
                 runtime.now_us + arguments["downtime_us"],
                 topic.rank,
-                topic,
-                "load_again",
+                topic.load_again,
                 (topic.epoch, cause),
             )
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies
 from simulator.protocols.pulsar.creation.policies import GLOBAL
@@ -31,13 +32,19 @@ class RemoteAdmin:
         self.rank = rank(ADMIN, 0)
 
     def send(
-        self, method: str, source: str, target: str, base: str, what: int | tuple[str, ...] | None, cause: int
+        self,
+        handle: Handler,
+        source: str,
+        target: str,
+        base: str,
+        what: int | tuple[str, ...] | None,
+        cause: int,
     ) -> None:
-        """Put a request on its way; `method` is one of those below."""
+        """Put a request on its way; `handle` is one of the methods below."""
         link = self.runtime.links[source, target]
         if link.up:
             due_us = self.runtime.now_us + link.latency_us(cause)
-            self.runtime.schedule(due_us, self.rank, self, method, (source, target, base, what, cause))
+            self.runtime.schedule(due_us, self.rank, handle, (source, target, base, what, cause))
         else:
             self._log(
                 self.runtime.clusters[target], source, base, cause, f"the link {source} -> {target} is cut"

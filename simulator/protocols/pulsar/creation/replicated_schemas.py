@@ -46,7 +46,7 @@ def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> boo
     replicator.schemas.waiting, replicator.schemas.since_us = True, runtime.now_us
     arrive_us = runtime.now_us + replicator.link.latency_us(replicator.draw_base + index)
     runtime.schedule(
-        arrive_us, replicator.rank, replicator, "register_schema", (replicator.connection, index, schema)
+        arrive_us, replicator.rank, replicator.register_schema, (replicator.connection, index, schema)
     )
     return True
 
@@ -61,9 +61,7 @@ def register(replicator: ReplicatorOfCreation, connection: int, index: int, sche
         remote, topic.base, schema, "replicator", topic.stored_seqs[index], peer=topic.cluster.name
     )
     answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base + index)
-    runtime.schedule(
-        answer_us, replicator.rank, replicator, "schema_answered", (connection, index, schema, why)
-    )
+    runtime.schedule(answer_us, replicator.rank, replicator.schema_answered, (connection, index, schema, why))
 
 
 def answered(

@@ -37,7 +37,7 @@ def passes(replicator: ReplicatorOfCreation) -> bool:
     if verdict.action == CREATE:
         arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
         replicator.runtime.schedule(
-            arrive_us, replicator.rank, replicator, "create_remote", (replicator.connection, verdict.shape)
+            arrive_us, replicator.rank, replicator.create_remote, (replicator.connection, verdict.shape)
         )
     else:
         replicator.refused(verdict.reason, verdict.words)
@@ -130,4 +130,4 @@ def create_remote(replicator: ReplicatorOfCreation, connection: int, shape: int)
     else:
         catalogue.create(remote, topic.base, shape, "replicator", replicator.start_seq, topic.cluster.name)
     answer_us = runtime.now_us + replicator.back.latency_us(replicator.draw_base)
-    runtime.schedule(answer_us, replicator.rank, replicator, "creation_answered", (connection, answer))
+    runtime.schedule(answer_us, replicator.rank, replicator.creation_answered, (connection, answer))

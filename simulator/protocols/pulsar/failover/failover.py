@@ -108,7 +108,7 @@ class Failover:
             .get("duplicates", 0)
         )
         if left and runtime.now_us < self.deadline_us:
-            runtime.schedule(min(runtime.now_us + DRAIN_POLL_US, self.deadline_us), self.rank, self, "poll")
+            runtime.schedule(min(runtime.now_us + DRAIN_POLL_US, self.deadline_us), self.rank, self.poll)
         else:
             self._close_all()
 
@@ -175,9 +175,7 @@ class AutomaticFailover:
         self._schedule()
 
     def _schedule(self) -> None:
-        self.runtime.schedule(
-            self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self, "probe"
-        )
+        self.runtime.schedule(self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self.probe)
 
     def probe(self, _argument: None) -> None:
         """Probe whether the service in use answers; away from the primary, then whether that does."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.stretch import Stretch
 
 Asked = list[tuple[int, tuple]]
-"""(seq of the row that schedules it, the event to schedule: (at_us, rank, target, method, argument))"""
+"""(seq of the row that schedules it, the event to schedule: (at_us, rank, handler, argument))"""
 
 
 def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
@@ -88,8 +88,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
                         (
                             until_us,
                             consumer.rank,
-                            consumer,
-                            "hold_over",
+                            consumer.hold_over,
                             (consumer.epoch, key, consumer.hold_count),
                         ),
                     )
@@ -97,7 +96,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
         elif act.kind == NEGATIVE:
             consumer.negatively_acknowledged.add(act.handed[0][2])
             asked.append(
-                (seq, (until_us, consumer.rank, consumer, "nack_over", (consumer.epoch, act.handed, seq)))
+                (seq, (until_us, consumer.rank, consumer.nack_over, (consumer.epoch, act.handed, seq)))
             )
 
 
@@ -116,7 +115,7 @@ def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn
         if consumed.settled[place] == NULL:
             consumer.current = handed
             asked.append(
-                (handed[1], (int(work.done_us[place]), consumer.rank, consumer, "processed", consumer.epoch))
+                (handed[1], (int(work.done_us[place]), consumer.rank, consumer.processed, consumer.epoch))
             )
 
 
@@ -137,7 +136,7 @@ def _keep_acks(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: i
         consumer.ack_pending.add(stretch.lane.topic.place, acks)
         if sent or not timed:
             end_us, seq = consumer.group_ends_us(int(left_us[0])), int(acks.seqs[0])
-            asked.append((seq, (end_us, consumer.rank, consumer, "flush_timer", consumer.epoch)))
+            asked.append((seq, (end_us, consumer.rank, consumer.flush_timer, consumer.epoch)))
     consumer.flush_due = bool(consumer.ack_pending)
 
 

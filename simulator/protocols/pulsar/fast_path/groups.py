@@ -258,5 +258,5 @@ class Groups:
             subscription.border.persist()
         if self.flush_us is not None:
             subscription.writer.flush_due = True
-            events.append((self.flush_us, subscription.topic.rank, subscription.writer, "flush", None))
+            events.append((self.flush_us, subscription.topic.rank, subscription.writer.flush, None))
         return events

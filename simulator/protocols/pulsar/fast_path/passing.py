@@ -9,9 +9,11 @@ cannot schedule anything at its own instant, and no ledger can be opened or dele
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from simulator.kernel.clock import Event
 from simulator.protocols.pulsar.markers.entries import REQUEST, UPDATE
+from simulator.protocols.pulsar.replication.replicator import Replicator
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -34,7 +36,7 @@ class Passing:
 
     __slots__ = ("at_us", "rank", "target", "method", "argument", "wire", "answered_us", "seq", "rows")
 
-    def __init__(self, event: tuple[int, int, int, Any, str, Any], wire: int, answered_us: int) -> None:
+    def __init__(self, event: Event, wire: int, answered_us: int) -> None:
         self.at_us, self.rank, _order, self.target, self.method, self.argument = event
         self.wire = wire
         self.answered_us = answered_us
@@ -44,7 +46,7 @@ class Passing:
     @property
     def index(self) -> int | None:
         """The entry that arrives; None for a tick."""
-        return self.argument[1] if self.method == "arrive" else None
+        return self.argument[1] if self.method is Replicator.arrive else None
 
 
 class Passings:
@@ -60,7 +62,7 @@ class Passings:
         }
         self._ticking = {lane.replicators[wire][1].controller.rank: wire for wire in self._wires.values()}
 
-    def take_marker(self, event: tuple[int, int, int, Any, str, Any]) -> bool:
+    def take_marker(self, event: Event) -> bool:
         """Whether a marker's arrival can run during the stretch; then it is taken."""
         wire = self._wires.get(event[1])
         if wire is None:
@@ -72,7 +74,7 @@ class Passings:
         self._take(event, wire, marker.type == REQUEST)
         return True
 
-    def take_tick(self, event: tuple[int, int, int, Any, str, Any]) -> bool:
+    def take_tick(self, event: Event) -> bool:
         """Whether the tick of a peer's controller passes, before which nothing arrives that is yet to be
         sent; then it is taken.
         """
@@ -80,14 +82,17 @@ class Passings:
         if wire is None:
             return False
         replicator, peer = self.lane.replicators[wire]
-        if event[3] is not peer.controller or event[0] >= max(
-            replicator.runtime.now_us + replicator.link.least_us, replicator.last_arrival_us
+        if (
+            event[4] is not type(peer.controller).tick
+            or event[3] is not peer.controller
+            or event[0]
+            >= max(replicator.runtime.now_us + replicator.link.least_us, replicator.last_arrival_us)
         ):
             return False
         self._take(event, wire, True)
         return True
 
-    def _take(self, event: tuple[int, int, int, Any, str, Any], wire: int, asks: bool) -> None:
+    def _take(self, event: Event, wire: int, asks: bool) -> None:
         back_us = self.lane.replicators[wire][0].back.constant_us
         self.found.append(
             (*event[:3], Passing(event, wire, event[0] + back_us if asks and back_us is not None else _NEVER))

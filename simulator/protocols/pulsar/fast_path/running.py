@@ -105,9 +105,7 @@ def pass_by(order: Order) -> int:
         order.bring(one)
         one.seq, asked = order.seq_of(one), runtime.asked
         runtime.now_us = one.at_us
-        one.rows = runtime.aside(
-            one.seq, lambda event=one: getattr(event.target, event.method)(event.argument)
-        )
+        one.rows = runtime.aside(one.seq, lambda event=one: event.method(event.target, event.argument))
         follows_us = [
             at_us for at_us, _rank, added, *_rest in runtime.events() if added > asked and at_us < horizon_us
         ]
@@ -137,7 +135,7 @@ def _take_effect(stretch: Stretch, order: Order) -> None:
     runtime.pass_to(
         order.last_us,
         stretch.horizon_us,
-        [*events, (next_us, producer.rank, producer, "tick", producer.epoch)],
+        [*events, (next_us, producer.rank, producer.tick, producer.epoch)],
     )
 
 
@@ -207,6 +205,6 @@ def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
     replicator.sent_bytes += count * stretch.lane.producer.spec.size_bytes
     seqs = wire.seqs[wire.before + fresh :].tolist()
     return [
-        (at_us, replicator.rank, replicator, "arrive", (replicator.connection, index, seq))
+        (at_us, replicator.rank, replicator.arrive, (replicator.connection, index, seq))
         for at_us, index, seq in zip(due_us, indices, seqs)
     ]

@@ -6,10 +6,13 @@ ignores by now is skipped. Every other one ends a stretch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.protocols.pulsar.broker.dispatch_shared import SharedDispatcher
+from simulator.protocols.pulsar.client.consumer import Consumer
 from simulator.protocols.pulsar.fast_path.passing import Passings
+from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -17,9 +20,10 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.deliveries import Key
     from simulator.protocols.pulsar.fast_path.lane import Lane
 
-PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED = "processed", "flush_timer", "hold_over", "nack_over"
+PROCESSED, FLUSHED = Consumer.processed, Consumer.flush_timer
+HELD_ENOUGH, RETURNED = Consumer.hold_over, Consumer.nack_over
 _OWN = (PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED)
-_STANDING = (PROCESSED, FLUSHED, "arrive")  # what the lane must include, however late it is due
+_STANDING = (PROCESSED, FLUSHED, Replicator.arrive)  # what the lane must include, however late it is due
 
 
 class Own(NamedTuple):
@@ -31,7 +35,7 @@ class Own(NamedTuple):
     rank: int
     order: int
     turn: int
-    method: str
+    method: Callable[..., int | None]
     argument: Any
 
 
@@ -62,7 +66,7 @@ class Survey:
             at_us, rank, order, target, method, argument = event
             if at_us >= horizon_us and method not in _STANDING:
                 continue
-            if rank in replicators and method == "arrive" and target is replicators[rank]:
+            if method is Replicator.arrive and replicators.get(rank) is target:
                 if argument[0] == target.connection:
                     self.sent[rank][argument[1]] = argument[2]
                 if (
@@ -71,7 +75,7 @@ class Survey:
                     or passings.take_marker(event)
                 ):
                     continue
-            elif method == "tick" and passings.take_tick(event):
+            elif passings.take_tick(event):
                 continue
             if rank in turns and method in _OWN and target is lane.sessions[turns[rank]].consumer:
                 turn = turns[rank]
@@ -105,7 +109,7 @@ class Survey:
         self.own = [event for event in own if event.at_us < self.horizon_us]
 
 
-def _owned(session: Session, method: str, argument: Any) -> bool | None:
+def _owned(session: Session, method: Callable[..., int | None], argument: Any) -> bool | None:
     """Whether a consumer's event is the lane's own: True, or False when the consumer ignores it.
 
     None when more follows from it than a lane handles.

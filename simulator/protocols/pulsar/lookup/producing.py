@@ -92,9 +92,7 @@ class Brokers:
         """Retry after the backoff."""
         if not self.due:
             self.due = True
-            self.runtime.schedule(
-                self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self, "again"
-            )
+            self.runtime.schedule(self.runtime.now_us + backoff.wait_us(self.retries), self.rank, self.again)
             self.retries += 1
 
     def again(self, _argument: None) -> None:
@@ -111,7 +109,7 @@ class Brokers:
                 self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
             )
             # a send by hand may have requested before, and wait its backoff
-            self.runtime.schedule(first_us, self.rank, self, "look_up", NULL)
+            self.runtime.schedule(first_us, self.rank, self.look_up, NULL)
 
     def look_up(self, cause: int) -> None:
         """Look up the topic while something is not connected."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA, SCHEMA, RuntimeOfLookups
 
 
@@ -63,11 +64,13 @@ class Resolver:
         self._send((LOOKUP,) if self.knows_partitions else (*self.first_requests, LOOKUP), cause)
 
     def _send(self, requests: tuple[str, ...], cause: int) -> None:
-        self._later(self.client.runtime.lookup.latency_us // 2, "at_service", (self.number, requests, cause))
+        self._later(
+            self.client.runtime.lookup.latency_us // 2, self.at_service, (self.number, requests, cause)
+        )
 
-    def _later(self, after_us: int, method: str, argument: tuple) -> None:
+    def _later(self, after_us: int, handler: Handler, argument: tuple) -> None:
         runtime = self.client.runtime
-        runtime.schedule(runtime.now_us + after_us, self.client.rank, self, method, argument)
+        runtime.schedule(runtime.now_us + after_us, self.client.rank, handler, argument)
 
     def at_service(self, argument: tuple) -> None:
         """The request reached the LookupService."""
@@ -80,14 +83,14 @@ class Resolver:
         if reason is not None:
             service.failed += 1
             runtime.note("lookup.failed", cause, self.base, client.number, reason, client.retries + 1)
-            self._later(back_us, "told_nothing", (number,))
+            self._later(back_us, self.told_nothing, (number,))
             return
         service.answered[requests[0]] += 1
         cause = max(cause, service.moved_seq[service.tenant_of(self.base)])
         seq = runtime.note(
             "lookup.answered", cause, service.cluster_of(self.base), self.base, client.number, requests[0]
         )
-        self._later(back_us, "told", (number, requests[1:], service.cluster_of(self.base), seq))
+        self._later(back_us, self.told, (number, requests[1:], service.cluster_of(self.base), seq))
 
     def told(self, argument: tuple) -> None:
         """The answer is back."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from simulator.kernel.clock import Handler
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class RuntimeOfLookups(Protocol):
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row; returns its seq."""
 
-    def schedule(self, at_us: int, rank: int, target: Any, method: str, argument: Any = None) -> None:
-        """Call a method of `target` at an instant."""
+    def schedule(self, at_us: int, rank: int, handler: Handler, argument: Any = None) -> None:
+        """Call `handler(argument)` at an instant."""
 
 
 class LookupService:

@@ -98,8 +98,7 @@ class BlueGreen:
             self.runtime.schedule(
                 self.runtime.now_us + period_us,
                 rank(MIGRATION, _CHECKS, cluster.index),
-                self,
-                "check",
+                self.check,
                 cluster.name,
             )
 
@@ -194,8 +193,7 @@ class BlueGreen:
         self.runtime.schedule(
             self.runtime.now_us,
             topic.rank,
-            self,
-            "send_on_drained",
+            self.send_on_drained,
             (topic.cluster.name, topic.name, subscription.name, cause),
         )
 

@@ -124,7 +124,7 @@ class CleanUp(Work):
         self.migration.works[TOPIC_DATA].undo(cause)
         self._stop_replication(cause)
         self.number += 1
-        self.migration.later(self, DELETE_EVERY_US, "delete_next", self.number)
+        self.migration.later(DELETE_EVERY_US, self.delete_next, self.number)
 
     def _stop_replication(self, cause: int) -> None:
         """The scenario's own replication between the two ends too, because the source loses the topics."""
@@ -151,4 +151,4 @@ class CleanUp(Work):
         left = self._left() if number == self.number and self.source.up else []
         if left:
             resources.delete(self, self.source, left[-1], self.seq)
-            self.migration.later(self, DELETE_EVERY_US, "delete_next", number)
+            self.migration.later(DELETE_EVERY_US, self.delete_next, number)

@@ -53,7 +53,7 @@ class Metadata(Work):
                 links[pair].latency_us(self.requests)
                 for pair in ((self.source.name, self.target.name), (self.target.name, self.source.name))
             )
-            self.migration.later(self, round_trip_us, "answered", Request(self.requests, missing[0]))
+            self.migration.later(round_trip_us, self.answered, Request(self.requests, missing[0]))
 
     def answered(self, request: Request) -> None:
         """A request's answer would be here."""

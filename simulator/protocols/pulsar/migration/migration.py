@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.lookup import client_locations as whereabouts
 from simulator.protocols.pulsar.migration import step_registry as work_of
 from simulator.protocols.pulsar.migration.run import (
@@ -98,7 +99,7 @@ class Migration:
         for effect in effects:
             self._do(effect, seq)
         if run.state not in ENDED:
-            self.later(self, 0 if given in ("roll-back", "undone") else LOOK_EVERY_US, "look", self.life)
+            self.later(0 if given in ("roll-back", "undone") else LOOK_EVERY_US, self.look, self.life)
 
     def note_forced(self, cause: int) -> int:
         """The row of an operator's clean-up that is forced though subscriptions still need entries there."""
@@ -146,9 +147,9 @@ class Migration:
 
     # --- looking
 
-    def later(self, target: Any, after_us: int, method: str, argument: Any = None) -> None:
+    def later(self, after_us: int, handler: Handler, argument: Any = None) -> None:
         """Request a call after a span of time."""
-        self.runtime.schedule(self.runtime.now_us + after_us, self.rank, target, method, argument)
+        self.runtime.schedule(self.runtime.now_us + after_us, self.rank, handler, argument)
 
     def look(self, life: int) -> None:
         """Every 100 ms: is the step through, has it failed, may the next one begin?"""
@@ -162,7 +163,7 @@ class Migration:
         if run.state == WAITING and run.automatic and all(condition.holds for condition in self.conditions()):
             self.take("begin", self.seq)
         if self.life == before and run.state not in ENDED:
-            self.later(self, LOOK_EVERY_US, "look", self.life)
+            self.later(LOOK_EVERY_US, self.look, self.life)
 
     def _look_at_work(self, work: Work) -> None:
         failure = work.failure()

@@ -117,7 +117,7 @@ class Switching(Work):
             topic.unload("migration", self.seq)
             topic.load(self.seq)
         if any(topic.name not in self.unloaded_us for topic in self._topics_left()):
-            self.migration.later(self, UNLOAD_EVERY_US, "unload_next", number)
+            self.migration.later(UNLOAD_EVERY_US, self.unload_next, number)
 
     def _topics_left(self) -> list[Topic]:
         cluster = self.runtime.clusters[self.leaving]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from simulator.kernel.clock import Handler
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.run import Run
@@ -66,8 +67,8 @@ class MigrationOfStep(Protocol):
     def followers(self) -> list[str]:
         """The tenant's running clients that follow the LookupService, sorted."""
 
-    def later(self, target: Any, after_us: int, method: str, argument: Any = None) -> None:
-        """Call a method of `target` after a span of time."""
+    def later(self, after_us: int, handler: Handler, argument: Any = None) -> None:
+        """Call `handler(argument)` after a span of time."""
 
 
 class Work:

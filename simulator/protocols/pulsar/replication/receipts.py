@@ -62,7 +62,7 @@ class ReceiptTaker:
         if ledger == self.seen_in:
             return
         self.seen_in = ledger
-        self.runtime.schedule(receipt_us, self.rank, self, "passed_border", (self.connection, index))
+        self.runtime.schedule(receipt_us, self.rank, self.passed_border, (self.connection, index))
 
     def passed_border(self, argument: tuple[int, int]) -> None:
         """It came."""
@@ -158,7 +158,7 @@ class ReceiptTaker:
         # a queue of one is below when it is empty
         needed = min(self.in_flight - size_max * 9 // 10, self.in_flight - 1)
         if 0 <= needed < len(self.receipts):
-            self.runtime.schedule(self.receipts[needed][1], self.rank, self, "room", self.connection)
+            self.runtime.schedule(self.receipts[needed][1], self.rank, self.room, self.connection)
 
     def room(self, connection: int) -> None:
         """A receipt arrived while stalled."""

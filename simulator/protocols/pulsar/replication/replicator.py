@@ -108,7 +108,7 @@ class Replicator(ReceiptTaker):
             return
         round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
         self.runtime.schedule(
-            self.runtime.now_us + round_trip_us, self.rank, self, "connected_now", self.connection
+            self.runtime.now_us + round_trip_us, self.rank, self.connected_now, self.connection
         )
 
     def reachable(self) -> bool:
@@ -139,7 +139,7 @@ class Replicator(ReceiptTaker):
         self.retries += 1
         self.failed_starts += 1
         self.next_try_us = self.runtime.now_us + wait_us
-        self.runtime.schedule(self.next_try_us, self.rank, self, "retry_now", self.connection)
+        self.runtime.schedule(self.next_try_us, self.rank, self.retry_now, self.connection)
         return wait_us
 
     def fail_start(self, why: str) -> int:
@@ -382,7 +382,7 @@ class Replicator(ReceiptTaker):
         self.sent_entries += 1
         self.sent_bytes += size_bytes
         self.wire.append((index, now_us, due_us))
-        self.runtime.schedule(due_us, self.rank, self, "arrive", (self.connection, index, seq))
+        self.runtime.schedule(due_us, self.rank, self.arrive, (self.connection, index, seq))
 
     def arrive(self, argument: tuple[int, int, int]) -> None:
         """An entry reached the peer: stored there, its receipt on the way back."""
@@ -400,7 +400,7 @@ class Replicator(ReceiptTaker):
             self.see_border(index, receipt_us)
         replication_order.store_at_peer(self, index, seq)
         if self.stalled:
-            self.runtime.schedule(receipt_us, self.rank, self, "room", self.connection)
+            self.runtime.schedule(receipt_us, self.rank, self.room, self.connection)
 
     # --- schemas
 

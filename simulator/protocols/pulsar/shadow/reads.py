@@ -150,9 +150,7 @@ class Reads:
         if not self.retry_due:
             self.retry_due = True
             wait_us = min(RETRY_FIRST_US << min(self.retries, 20), RETRY_MAX_US)
-            topic.runtime.schedule(
-                topic.runtime.now_us + wait_us, topic.rank, self, "read_again", topic.epoch
-            )
+            topic.runtime.schedule(topic.runtime.now_us + wait_us, topic.rank, self.read_again, topic.epoch)
 
     def read_again(self, epoch: int) -> None:
         """The wait after a failed read is over."""

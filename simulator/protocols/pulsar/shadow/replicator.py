@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from simulator.kernel.clock import Handler
 from simulator.kernel.random import draw, stream_key
 from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.client import backoff
@@ -78,10 +79,10 @@ class ShadowReplicator:
         if at_once and (begins or self._reachable()):
             self._started(cause)
         else:
-            self._after(2 * self.runtime.option("shadowReplicationLatency"), "connected_now")
+            self._after(2 * self.runtime.option("shadowReplicationLatency"), self.connected_now)
 
-    def _after(self, wait_us: int, method: str) -> None:
-        self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, self, method, self.connection)
+    def _after(self, wait_us: int, handler: Handler) -> None:
+        self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, handler, self.connection)
 
     def connected_now(self, connection: int) -> None:
         """The round trip is over."""
@@ -101,7 +102,7 @@ class ShadowReplicator:
         """Try again with backoff; the very first start that fails is the last, as shipped."""
         wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
         self.retries += 1
-        self._after(wait_us, "retry_now")
+        self._after(wait_us, self.retry_now)
 
     def retry_now(self, connection: int) -> None:
         """The backoff is over."""
@@ -197,8 +198,7 @@ class ShadowReplicator:
         self.runtime.schedule(
             self.runtime.now_us + self.runtime.option("shadowReplicationLatency"),
             self.rank,
-            self,
-            "arrive",
+            self.arrive,
             (self.connection, index),
         )
 
@@ -222,7 +222,7 @@ class ShadowReplicator:
         """
         self._note_entry("shadow.entry-refused", index, "not-a-shadow")
         self._drop()
-        self._after(REFUSED_WAIT_US, "read_again")
+        self._after(REFUSED_WAIT_US, self.read_again)
 
     def read_again(self, connection: int) -> None:
         """The wait after a refusal is over."""

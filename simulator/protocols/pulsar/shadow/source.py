@@ -43,7 +43,7 @@ class ShadowSource:
         for shadow in self.shadows():
             if shadow.loaded:
                 due_us = due_us or runtime.now_us + runtime.option("shadowMetadataLatency")
-                runtime.schedule(due_us, shadow.rank, shadow, "hear_of_ledgers", (shadow.epoch, cause))
+                runtime.schedule(due_us, shadow.rank, shadow.hear_of_ledgers, (shadow.epoch, cause))
 
     def shadows(self) -> list[TopicOfSource]:
         """The shadows of this topic partition in its cluster, by name."""
@@ -84,8 +84,7 @@ class ShadowSource:
             self.topic.runtime.schedule(
                 self.topic.runtime.now_us + seconds * _SECOND_US,
                 self.topic.rank,
-                self,
-                "policy_timer",
+                self.policy_timer,
                 self.topic.epoch,
             )
 

@@ -247,7 +247,7 @@ class ShadowTopic(Topic):
         due_us = self.source.shadows.next_told_us()
         if due_us is not None:
             self.refresh_due = True
-            self.runtime.schedule(due_us, self.rank, self, "refresh", self.epoch)
+            self.runtime.schedule(due_us, self.rank, self.refresh, self.epoch)
 
     def refresh(self, epoch: int) -> None:
         """Read the open ledger's last confirmed entry from the bookies; again later while a cursor waits."""

@@ -79,7 +79,7 @@ class SnapshotController:
         """Begin the fixed-rate timer; the first tick has no delay."""
         self.ticking = True
         seq = self._note("controller.started", cause, reason)
-        self.runtime.schedule(self.runtime.now_us, self.rank, self, "tick", seq)
+        self.runtime.schedule(self.runtime.now_us, self.rank, self.tick, seq)
 
     def close(self, reason: str, cause: int) -> None:
         """Cancel the timer; what is pending is forgotten, neither completed nor timed out."""
@@ -99,7 +99,7 @@ class SnapshotController:
         if not self.open:
             return
         runtime = self.runtime
-        runtime.schedule(runtime.now_us + self.period_us, self.rank, self, "tick", NULL)
+        runtime.schedule(runtime.now_us + self.period_us, self.rank, self.tick, NULL)
         self._sweep()
         if self.partial_after_us:
             self._finish_old_ones()

@@ -39,7 +39,7 @@ class CursorWriter:
             self.write(cause)
         elif not self.flush_due:
             self.flush_due = True
-            self.runtime.schedule(self.flush_us(now_us, cursor), self.topic.rank, self, "flush")
+            self.runtime.schedule(self.flush_us(now_us, cursor), self.topic.rank, self.flush)
 
     def flush_us(self, now_us: int, cursor: Cursor) -> int:
         """When a cursor that is as this one now is written at the latest."""

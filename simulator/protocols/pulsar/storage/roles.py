@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pyroaring import BitMap
 
+    from simulator.kernel.clock import Handler
     from simulator.log.border import Border
     from simulator.log.cursors import Cursor
     from simulator.log.ledgers import TopicLog
@@ -52,8 +53,8 @@ class RuntimeOfLog(Protocol):
     def emit_rows(self, count: int, parts: Iterable[RowColumns]) -> None:
         """Write so many rows by column."""
 
-    def schedule(self, at_us: int, rank: int, target: Any, method: str, argument: Any = None) -> None:
-        """Call a method of `target` at an instant."""
+    def schedule(self, at_us: int, rank: int, handler: Handler, argument: Any = None) -> None:
+        """Call `handler(argument)` at an instant."""
 
     def look_again(self, cluster: str) -> None:
         """Messages were removed from a log of the cluster."""

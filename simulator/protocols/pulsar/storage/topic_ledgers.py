@@ -60,7 +60,7 @@ class TopicLedgers:
             return False
         self.open_ledger(cause)
         # a consumer that takes no time for the last entry is first
-        self.runtime.schedule(now_us, self.rank, self, "ledger_made", (self.epoch, cause))
+        self.runtime.schedule(now_us, self.rank, self.ledger_made, (self.epoch, cause))
         return True
 
     def room(self, now_us: int, size_bytes: int, coming_bytes: int = 0) -> tuple[int, int]:
@@ -85,7 +85,7 @@ class TopicLedgers:
         """
         if not self.age_timed:
             self.age_timed = True
-            self.runtime.schedule(self._old_at_us(), self.rank, self, "age_timer", self.epoch)
+            self.runtime.schedule(self._old_at_us(), self.rank, self.age_timer, self.epoch)
 
     def _old_at_us(self) -> int:
         minutes = self.cluster.setting("managedLedgerMaxLedgerRolloverTimeMinutes", self)
