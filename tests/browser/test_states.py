@@ -4,7 +4,10 @@ before the first picture.
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import json
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
 
 from script.support.lab_rooms import MISTAKE, REMEMBER_SOCKETS, tell
 
@@ -50,3 +53,35 @@ def test_too_slow_passes_and_our_own_mistake_stays(make_lab):
     expect(banners).not_to_contain_text("too slow")
     expect(banners).to_contain_text("Internal error")
     assert lab.troubles == []
+
+
+@pytest.mark.parametrize(
+    ("differs", "words"),
+    [
+        ({"protocol": "single-log"}, "protocol is “single-log”, and this page can show only emqx and pulsar"),
+        ({"wire": 1}, "The server speaks wire version 1"),
+    ],
+)
+def test_a_lab_that_the_page_cannot_show_says_what_to_do(make_lab, differs, words):
+    """Server and page differ in version: a lasting message, no exception, and nothing of what follows is drawn."""
+    lab = make_lab("two-regions")
+
+    def relay(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda text: socket.send(_changed(text, differs)))
+
+    lab.page.route_web_socket("**/ws/labs/**", relay)
+    lab.page.goto(f"{lab.site.address}{lab.made['url']}")
+    banners = lab.page.locator("[data-part=banners]")
+    expect(banners).to_contain_text(words)
+    expect(banners).to_contain_text("Reload the page. If this message stays, update the server's files")
+    expect(banners.get_by_role("link", name="Reload")).to_be_visible()
+    expect(lab.page.locator("[data-part=sentence]")).to_have_text("This lab cannot be shown on this page.")
+    assert lab.state("state.view") is None
+    assert lab.troubles == []
+
+
+def _changed(text: str, fields: dict[str, object]) -> str:
+    """A message of the server; in a welcome some fields are other ones."""
+    message = json.loads(text)
+    return json.dumps({**message, **fields}) if message["type"] == "welcome" else text

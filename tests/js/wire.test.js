@@ -49,7 +49,7 @@ test("decode says in words what is wrong", () => {
     ["[]", /without a type/],
     [JSON.stringify({ type: "weather" }), /type “weather”.*Reload/],
     [JSON.stringify(written(1, { at_us: 1.5 })), /“at_us” is not a whole number of microseconds/],
-    [JSON.stringify(welcome({ wire: 1 })), /wire version 1.*Reload/],
+    [JSON.stringify(welcome({ wire: 1 })), /wire version 1, this page version 2/],
     [JSON.stringify({ ...written(1), view: undefined }), /neither a view nor its changes/],
     [JSON.stringify(written(1, { cells: { "a/orders": columns({ number: [1] }) } })), /cells of a\/orders have 3 kinds but not as many of “number”/],
     [JSON.stringify(written(1, { cells: { "a/orders": columns({ size: [[0, 1e9]] }) } })), /“cells.size”, a column with \[0,1000000000\]/],

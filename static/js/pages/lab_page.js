@@ -4,6 +4,8 @@
  */
 
 import { found } from "../render/dom.js";
+import { requireProtocol } from "../protocols/table.js";
+import { VersionError } from "../wire/error.js";
 import { openConnection } from "../wire/connection.js";
 import { makeCredit } from "../wire/credit.js";
 import { makeRequests } from "../wire/http.js";
@@ -72,6 +74,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   });
 
   function take(message) {
+    if (message.type === "welcome") requireProtocol(message.protocol);
     if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is a lasting state
     view.heard(message);
     const before = state;
@@ -92,6 +95,13 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     loop.wake();
   }
 
+  /** @param {Error} reason why a message was not taken in; if the versions differ no later one can be */
+  function refused(reason) {
+    if (!(reason instanceof VersionError)) return view.say({ error: reason.message });
+    connection.close();
+    view.differs(reason.message);
+  }
+
   const connection = openConnection({
     makeSocket: () => makeSocket(root.dataset.socketPath),
     hello: () => {
@@ -101,7 +111,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     },
     onFrame: take,
     onState: (word, wait_ms) => view.connection(word, wait_ms),
-    onError: (reason) => view.say({ error: reason.message }),
+    onError: refused,
     later: (run, wait_ms) => window.setTimeout(run, wait_ms),
     random,
   });

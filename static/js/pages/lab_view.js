@@ -144,5 +144,6 @@ export function makeView(parts) {
     older: protocol_view.older,
     forgetBranch: protocol_view.forgetBranch,
     connection: states.connection,
+    differs: states.differs,
   };
 }

@@ -42,6 +42,12 @@ export function makeStates({ document, root, window, notices, getState }) {
       notices.banner("bye", null);
       setText(required(document, "title"), `${message.title ?? message.scenario} · Failover Lab`);
     },
+    /** Page and server differ in version: nothing of the lab can be shown. @param {string} words what does not fit */
+    differs(words) {
+      setText(required(root, "[data-part=sentence]"), "This lab cannot be shown on this page.");
+      notices.banner("line", null);
+      notices.banner("version", `${words} Server and page differ in version. Reload the page. If this message stays, update the server's files and restart it. The lab itself is unchanged.`, "harm", { href: "", text: "Reload" });
+    },
     /** @param {"connecting" | "open" | "waiting" | "closed"} word */
     connection(word, wait_ms) {
       root.dataset.line = word; // a picture that may be old is paler

@@ -33,9 +33,19 @@
 
 import { EMQX } from "./emqx/manifest.js";
 import { PULSAR } from "./pulsar/manifest.js";
+import { VersionError } from "../wire/error.js";
 
 /** @type {Protocol[]} */
 export const PROTOCOLS = [EMQX, PULSAR];
 
-/** @param {{welcome?: {protocol?: string} | null, view: object | null}} state of a lab @returns {Protocol | undefined} its protocol; undefined before the first frame */
+/**
+ * @param {string | undefined} name of the protocol in the server's welcome
+ * @throws {VersionError} for one that this page does not have
+ */
+export function requireProtocol(name) {
+  if (PROTOCOLS.some((protocol) => protocol.name === name)) return;
+  throw new VersionError(`This lab's protocol is “${name ?? "not named"}”, and this page can show only ${PROTOCOLS.map((protocol) => protocol.name).join(" and ")}.`);
+}
+
+/** @param {{welcome?: {protocol?: string} | null, view: object | null}} state of a lab @returns {Protocol | undefined} its protocol; undefined before the first frame. An unknown one never gets as far: see requireProtocol */
 export const protocolOf = ({ welcome, view }) => (view ? PROTOCOLS.find(({ name }) => name === welcome?.protocol) : undefined);

@@ -33,7 +33,7 @@ export function openConnection({ makeSocket, hello, onFrame, onState, onError, l
       onState("open");
     };
     mine.onmessage = (event) => {
-      if (mine === socket) take(event.data);
+      if (mine === socket && !closed) take(event.data); // a socket that is closing may still deliver
     };
     mine.onclose = () => {
       if (mine !== socket) return;

@@ -3,7 +3,7 @@
  * Rules: a message of an unknown type is refused (the page is older than the server); unknown fields are kept.
  */
 
-import { WireError } from "./error.js";
+import { VersionError, WireError } from "./error.js";
 import { rowsOf, unpacked } from "./packing.js";
 
 export { WireError };
@@ -48,7 +48,7 @@ export function decode(text) {
     if (!test(frame[name])) throw new WireError(`The server sent a ${frame.type} frame whose “${name}” is not ${word}.`);
   }
   if (frame.type === "welcome" && frame.wire !== WIRE_VERSION) {
-    throw new WireError(`The server speaks wire version ${frame.wire}, this page version ${WIRE_VERSION}. Reload the page.`);
+    throw new VersionError(`The server speaks wire version ${frame.wire}, this page version ${WIRE_VERSION}.`);
   }
   return frame.type === "frame" ? { ...frame, ...contentOf(frame) } : frame;
 }
