@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.ack_sync import filter as acknowledgement_filter
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
 from simulator.protocols.pulsar.broadcast.broker import Broker
 from simulator.protocols.pulsar.broker.dispatch import Dispatcher
-from simulator.protocols.pulsar.broker.session import Session
+from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.client.producer import Producer
 from simulator.protocols.pulsar.replication.replicator import Replicator
@@ -174,7 +174,7 @@ def test_a_dispatcher_that_lets_markers_through(monkeypatch):
         record = max(self.topic.log.records[index], 0)  # a marker comes as if it held the first message
         self.permits -= 1
         self.queued += 1
-        self.consumer.receive((self, index, record, NULL, redelivery, cause))
+        self.consumer.receive(ReceivedMessage(self, index, record, NULL, redelivery, cause))
         return 1
 
     monkeypatch.setattr(Dispatcher, "next_deliverable", next_entry)

@@ -6,6 +6,7 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.broker.dispatch import Dispatcher
+from simulator.protocols.pulsar.broker.session import ReceivedMessage
 from simulator.protocols.pulsar.checks.row_checks import SHADOW_CHECKS
 from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.protocols.pulsar.shadow import losses
@@ -100,7 +101,9 @@ def test_a_shadow_that_lets_markers_through(monkeypatch):
         if dispatcher.topic.log.records[index] >= 0:
             return honest(dispatcher, cause)
         dispatcher.read_index = index + 1
-        dispatcher.sessions[0].consumer.receive((dispatcher.sessions[0], index, 0, NULL, 0, cause))
+        dispatcher.sessions[0].consumer.receive(
+            ReceivedMessage(dispatcher.sessions[0], index, 0, NULL, 0, cause)
+        )
         return honest(dispatcher, cause)
 
     monkeypatch.setattr(Dispatcher, "next_deliverable", leaks)

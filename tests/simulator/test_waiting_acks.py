@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simulator.protocols.pulsar.client.deliveries import MessageKey
 from simulator.protocols.pulsar.client.waiting_acks import AckColumns, WaitingAcks
 from simulator.trace.registry import NULL
 
@@ -29,7 +30,7 @@ def play(script):
         seq += 1
         if name == "put":
             place, index, batch_index = about
-            waiting.put((place, index, batch_index), ack_of(index, batch_index, seq))
+            waiting.put(MessageKey(place, index, batch_index), ack_of(index, batch_index, seq))
             wanted[place, index, batch_index] = ack_of(index, batch_index, seq)
         elif name == "add":
             place, count = about
@@ -51,7 +52,7 @@ def test_they_agree_with_a_dict(script):
     for place in (HERE, ELSEWHERE):
         assert waiting.all_of(place) == all(key[0] == place and key[2] == NULL for key in wanted)
         for index in range(160):
-            assert ((place, index, NULL) in waiting) == ((place, index, NULL) in wanted)
+            assert (MessageKey(place, index, NULL) in waiting) == ((place, index, NULL) in wanted)
     for place in (HERE, ELSEWHERE):
         if wanted and waiting.all_of(place):
             columns = waiting.columns()
@@ -66,5 +67,5 @@ def test_they_agree_with_a_dict(script):
 def test_one_that_waits_by_column_and_comes_again_stands_where_it_stood():
     waiting = WaitingAcks()
     waiting.add(HERE, AckColumns.of([ack_of(index, NULL, 1) for index in range(5)]))
-    waiting.put((HERE, 3, NULL), ack_of(3, NULL, 9))
+    waiting.put(MessageKey(HERE, 3, NULL), ack_of(3, NULL, 9))
     assert [ack[2] for ack in waiting.by_key().values()] == [1, 1, 1, 9, 1] and len(waiting) == 5

@@ -9,7 +9,7 @@ it has left it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
@@ -24,10 +24,20 @@ if TYPE_CHECKING:
 
 _DISPATCHED = CODE["message.dispatched"]
 
-Item = tuple["Session", int, int, int, int, int]
-"""A message in the receiver queue: (session, index, message number, batch_index or NULL, redelivery count,
-seq that caused the push)
-"""
+
+class ReceivedMessage(NamedTuple):
+    """A message in a client's receiver queue.
+
+    `index`: of its entry in the log; `message`: its number; `batch_index`: NULL where the entry is not a
+    batch; `redelivery`: the redelivery count; `cause`: seq of the row that made the broker send it.
+    """
+
+    session: Session
+    index: int
+    message: int
+    batch_index: int
+    redelivery: int
+    cause: int
 
 
 class Session:
@@ -80,9 +90,9 @@ class Session:
         count = self.runtime.messages.batch[self.topic.log.records[index]]
         return 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count).bit_count()
 
-    def about(self, item: Item) -> About:
+    def about(self, received: ReceivedMessage) -> About:
         """The fields that every row about the delivery of this message has."""
-        _session, index, message, batch_index, *_rest = item
+        index, message, batch_index = received.index, received.message, received.batch_index
         topic, messages = self.topic, self.runtime.messages
         return (
             topic.cluster.number,
@@ -108,7 +118,7 @@ class Session:
             self.queued += 1
             self.sent_messages += 1
             self.sent_bytes += messages.size_bytes[first]
-            self.consumer.receive((self, index, first, NULL, redelivery, cause))
+            self.consumer.receive(ReceivedMessage(self, index, first, NULL, redelivery, cause))
             return 1
         remaining = self.subscription.cursor.batch_remaining(index, count)
         sent = remaining.bit_count()
@@ -118,7 +128,9 @@ class Session:
         self.sent_bytes += sent * messages.size_bytes[first]
         for batch_index in range(count):
             if remaining >> batch_index & 1:
-                self.consumer.receive((self, index, first + batch_index, batch_index, redelivery, cause))
+                self.consumer.receive(
+                    ReceivedMessage(self, index, first + batch_index, batch_index, redelivery, cause)
+                )
         return sent
 
     def _queue_in_broker(self, index: int, first: int, count: int, redelivery: int, cause: int) -> int:
@@ -161,11 +173,13 @@ class Session:
                         service_us,
                     )
                 )
-                arrived.append((self, index, message, NULL if single else batch_index, redelivery, seq))
+                arrived.append(
+                    ReceivedMessage(self, index, message, NULL if single else batch_index, redelivery, seq)
+                )
         self.in_broker -= len(arrived)
         self.queued += len(arrived)
-        for item in arrived:
-            self.consumer.receive(item)
+        for received in arrived:
+            self.consumer.receive(received)
 
     def push_many(self, count: int, size_bytes: int) -> None:
         """`push` of so many entries of one message, `size_bytes` all together, whose rows are written

@@ -13,24 +13,32 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from simulator.kernel.random import Shares, stream_key
-from simulator.protocols.pulsar.client.deliveries import About, Ack, Key, Place
+from simulator.protocols.pulsar.client.deliveries import About, Ack, MessageKey, Place
 from simulator.protocols.pulsar.client.redelivery import GivesBack
 from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
 from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.session import Item, Session
+    from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 
 _ACKNOWLEDGED = CODE["message.acknowledged"]
 _HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
 ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
 _WHOLE_ENTRY = 1 << 62  # after every batch index
 
-Handed = tuple["Item", int, Key, About]
-"""A message held by the application: (as it was in the receiver queue, seq of its `message.delivered` row,
-key, what its rows share)
-"""
+
+class Delivery(NamedTuple):
+    """A message that the application has.
+
+    `seq`: of its `message.delivered` row; `about`: the columns that all rows about it share.
+    """
+
+    received: ReceivedMessage
+    seq: int
+    key: MessageKey
+    about: About
+
 
 EVERY_MESSAGE = range(1 << 62)
 """Where messages are selected by name, each is looked at."""
@@ -53,15 +61,15 @@ class Acknowledger(GivesBack):
         """Empty state; called once by the consumer."""
         spec = self.spec
         self.kinds = {kind: self.runtime.name(kind) for kind in ("individual", "cumulative")}
-        self.in_hand: dict[Key, Handed] = {}
+        self.in_hand: dict[MessageKey, Delivery] = {}
         self.ack_pending = WaitingAcks()
         self.batches_waiting: dict[tuple[Place, int], bool] = {}  # entries of several messages in it
         self.batched_waiting = 0  # messages of these in it
         # the last cumulative ack: (index, batch_index or _WHOLE_ENTRY)
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}
-        self.dropped: dict[Key, Item] = {}  # redelivered below it; sent with the next ack
+        self.dropped: dict[MessageKey, ReceivedMessage] = {}  # redelivered below it; sent with the next ack
         # acks that wait for the rest of their batch
-        self.whole_entries: dict[tuple[Place, int], dict[Key, Ack]] = {}
+        self.whole_entries: dict[tuple[Place, int], dict[MessageKey, Ack]] = {}
         self.flush_due = False
         # the messages that a selection may take, for one look-up each; None: no selection
         self.special: Shares | range | None = None
@@ -79,7 +87,7 @@ class Acknowledger(GivesBack):
             )
             self._note_selections()
         self.init_giving_back()
-        self.held: dict[Key, int] = {}  # key -> serial of the hold
+        self.held: dict[MessageKey, int] = {}  # key -> serial of the hold
         self.hold_count = 0
 
     def add_hold(
@@ -119,21 +127,21 @@ class Acknowledger(GivesBack):
 
     # --- after processing
 
-    def settle(self, handed: Handed) -> None:
+    def settle(self, delivery: Delivery) -> None:
         """Hold, negatively acknowledge or acknowledge a processed message."""
         if self.spec.acknowledge == "never":
             return
-        message = handed[0][2]
+        message = delivery.received.message
         if self.special is None or message not in self.special:
-            self.acknowledge(handed)
+            self.acknowledge(delivery)
             return
         kind, held_us = self.choice(message)
         if kind == _NEGATIVE:
-            self.negatively_acknowledge(handed, handed[1])
+            self.negatively_acknowledge(delivery, delivery.seq)
         elif kind == _HELD:
-            self._hold(handed, held_us)
+            self._hold(delivery, held_us)
         else:
-            self.acknowledge(handed)
+            self.acknowledge(delivery)
 
     def choice(self, message: int) -> tuple[int, int]:
         """What becomes of a processed message: the type of its row, and for how long it is held.
@@ -161,8 +169,8 @@ class Acknowledger(GivesBack):
                     return selection
         return None
 
-    def _hold(self, handed: Handed, held_us: int) -> None:
-        runtime, (_item, cause, key, about) = self.runtime, handed
+    def _hold(self, delivery: Delivery, held_us: int) -> None:
+        runtime, (_received, cause, key, about) = self.runtime, delivery
         self.hold_count += 1
         # of several copies the first one's time counts: its ack is for all
         self.held.setdefault(key, self.hold_count)
@@ -172,53 +180,53 @@ class Acknowledger(GivesBack):
                 runtime.now_us + held_us, self.rank, self.hold_over, (self.epoch, key, self.hold_count)
             )
 
-    def hold_over(self, argument: tuple[int, Key, int]) -> None:
+    def hold_over(self, argument: tuple[int, MessageKey, int]) -> None:
         """The held message is acknowledged now."""
         epoch, key, serial = argument
         if epoch == self.epoch and self.held.get(key) == serial:
             self.release_held(key)
             self.close_if_done()
 
-    def release_held(self, key: Key) -> None:
+    def release_held(self, key: MessageKey) -> None:
         """Acknowledge a held message now, even if its redelivery has been requested meanwhile.
 
         A message that a cumulative ack has covered by now is left alone.
         """
-        handed = self.in_hand.get(key) or self.given_back.get(key)
-        if self.held.pop(key, None) is not None and handed is not None:
-            self.acknowledge(handed)
+        delivery = self.in_hand.get(key) or self.given_back.get(key)
+        if self.held.pop(key, None) is not None and delivery is not None:
+            self.acknowledge(delivery)
 
-    def held_messages(self) -> dict[Key, int]:
+    def held_messages(self) -> dict[MessageKey, int]:
         """The number of each message that the application holds."""
-        return {key: (self.in_hand.get(key) or self.given_back[key])[0][2] for key in self.held}
+        return {key: (self.in_hand.get(key) or self.given_back[key]).received.message for key in self.held}
 
     # --- acks
 
-    def acknowledge(self, handed: Handed) -> None:
+    def acknowledge(self, delivery: Delivery) -> None:
         """The application calls ack: individually, or cumulatively for all it received up to here.
 
         Negatively acked messages are included.
         """
         if self.spec.acknowledge == "cumulative":
-            upto = handed[2]
+            upto = delivery.key
             had = {**self.in_hand, **self.given_back} if self.given_back else self.in_hand
-            for key in sorted(key for key in had if key[0] == upto[0] and key <= upto):
+            for key in sorted(key for key in had if key.place == upto.place and key <= upto):
                 self._acknowledge_one(had[key], self.kinds["cumulative"])
             if self.spec.acknowledgment_group_time_us:
-                self._note_cumulative(handed)
+                self._note_cumulative(delivery)
             if self.dropped:
-                self._tell_of_dropped(handed[2], self.last_seq)
+                self._tell_of_dropped(delivery.key, self.last_seq)
         else:
-            self._acknowledge_one(handed, self.kinds["individual"])
+            self._acknowledge_one(delivery, self.kinds["individual"])
         if not self.flush_due or len(self.ack_pending) >= ACK_GROUP_SIZE_MAX:
             self._send_or_wait()
 
-    def _note_cumulative(self, handed: Handed) -> None:
+    def _note_cumulative(self, delivery: Delivery) -> None:
         """A message redelivered up to here is a duplicate for the client.
 
         Without batch-index acks of its own, up to the entry before.
         """
-        place, index, batch_index = handed[2]
+        place, index, batch_index = delivery.key
         whole = batch_index == NULL or (place, index) not in self.whole_entries
         upto = (
             (index, _WHOLE_ENTRY if batch_index == NULL else batch_index)
@@ -227,26 +235,36 @@ class Acknowledger(GivesBack):
         )
         self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
 
-    def drops(self, item: Item) -> bool:
+    def drops(self, received: ReceivedMessage) -> bool:
         """Whether the client drops this message when it receives it.
 
         Its ack waits to be sent, or a cumulative ack covered it (isDuplicate).
         """
-        session, index, _message, batch_index, _redelivery, _cause = item
-        key = (session.topic.place, index, batch_index)
+        session, index, _message, batch_index, _redelivery, _cause = received
+        key = MessageKey(session.topic.place, index, batch_index)
         if key in self.ack_pending:
             return True
-        upto = self.acknowledged_to.get(key[0])
+        upto = self.acknowledged_to.get(key.place)
         if upto is None or (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) > upto:
             return False
-        self.dropped[key] = item
+        self.dropped[key] = received
         return True
 
-    def _tell_of_dropped(self, upto: Key, seq: int) -> None:
+    def _tell_of_dropped(self, upto: MessageKey, seq: int) -> None:
         """The cumulative ack of row `seq` is a position: it covers what was dropped below it."""
-        for key in sorted(key for key in self.dropped if key[0] == upto[0] and key <= upto):
-            item = self.dropped.pop(key)
-            self._wait_to_be_sent(key, item[0], (item[1], item[3], seq, item[2], item[0].about(item)))
+        for key in sorted(key for key in self.dropped if key.place == upto.place and key <= upto):
+            received = self.dropped.pop(key)
+            self._wait_to_be_sent(
+                key,
+                received.session,
+                (
+                    received.index,
+                    received.batch_index,
+                    seq,
+                    received.message,
+                    received.session.about(received),
+                ),
+            )
 
     def forget_cumulative(self, place: Place) -> None:
         """A seek: acknowledged messages are redelivered."""
@@ -256,12 +274,12 @@ class Acknowledger(GivesBack):
     def forget_dropped(self, place: Place) -> None:
         """The broker reads again there: what was dropped is redelivered."""
         if self.dropped:
-            self.dropped = {key: item for key, item in self.dropped.items() if key[0] != place}
+            self.dropped = {key: received for key, received in self.dropped.items() if key.place != place}
 
-    def _acknowledge_one(self, handed: Handed, kind: int) -> None:
+    def _acknowledge_one(self, delivery: Delivery, kind: int) -> None:
         runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = (
             self.runtime,
-            handed,
+            delivery,
         )
         self.in_hand.pop(key, None)
         if self.given_back:
@@ -275,8 +293,8 @@ class Acknowledger(GivesBack):
             runtime.windows[name].settled(message)
         self._wait_to_be_sent(key, session, (index, batch_index, seq, message, about))
 
-    def _wait_to_be_sent(self, key: Key, session: Session, ack: Ack) -> None:
-        batch_index = key[2]
+    def _wait_to_be_sent(self, key: MessageKey, session: Session, ack: Ack) -> None:
+        batch_index = key.batch_index
         if batch_index == NULL:
             self.ack_pending.put(key, ack)
         elif self._acks_in_batches(session):
@@ -290,7 +308,7 @@ class Acknowledger(GivesBack):
             "acknowledgmentAtBatchIndexLevelEnabled", session.topic
         )
 
-    def _wait_for_entry(self, key: Key, ack: Ack) -> None:
+    def _wait_for_entry(self, key: MessageKey, ack: Ack) -> None:
         """Without batch-index acks an entry is acknowledged when all its messages are."""
         waiting = self.whole_entries.setdefault(key[:2], {})
         waiting[key] = ack
@@ -299,7 +317,7 @@ class Acknowledger(GivesBack):
             for part, waited in self.whole_entries.pop(key[:2]).items():
                 self._add_of_batch(part, waited)
 
-    def _add_of_batch(self, key: Key, ack: Ack) -> None:
+    def _add_of_batch(self, key: MessageKey, ack: Ack) -> None:
         self.batched_waiting += key not in self.ack_pending
         self.batches_waiting[key[:2]] = True
         self.ack_pending.put(key, ack)
@@ -308,10 +326,10 @@ class Acknowledger(GivesBack):
         self.ack_pending.clear()
         self.batches_waiting, self.batched_waiting = {}, 0
 
-    def forget_whole_entry(self, item: Item) -> None:
+    def forget_whole_entry(self, received: ReceivedMessage) -> None:
         """The entry is redelivered: acks of its earlier delivery do not count for this one."""
         if self.whole_entries:
-            self.whole_entries.pop((item[0].topic.place, item[1]), None)
+            self.whole_entries.pop((received.session.topic.place, received.index), None)
 
     def _send_or_wait(self) -> None:
         waiting, group_us = len(self.ack_pending), self.spec.acknowledgment_group_time_us
@@ -358,9 +376,9 @@ class Acknowledger(GivesBack):
             self.sessions[place].subscription.acknowledge_columns(acks)
             return
         groups: dict[Place, list[Ack]] = {}
-        waiting: dict[Key, Ack] = {}
+        waiting: dict[MessageKey, Ack] = {}
         for key, ack in self.ack_pending.by_key().items():
-            place = key[0]
+            place = key.place
             if place in groups:
                 groups[place].append(ack)
             elif place in self.sessions:
@@ -369,7 +387,7 @@ class Acknowledger(GivesBack):
                 waiting[key] = ack
         self._forget_pending()
         for key, ack in waiting.items():
-            if key[2] == NULL:
+            if key.batch_index == NULL:
                 self.ack_pending.put(key, ack)
             else:
                 self._add_of_batch(key, ack)

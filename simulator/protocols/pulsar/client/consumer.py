@@ -14,9 +14,10 @@ from pyroaring import BitMap
 
 from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
-from simulator.protocols.pulsar.broker.session import Item, Session
+from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.client import connecting
-from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Handed
+from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Delivery
+from simulator.protocols.pulsar.client.deliveries import MessageKey
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.lookup.resolving import resolver_for
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
@@ -64,8 +65,8 @@ class Consumer(Acknowledger):
         )
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
         self.asking: dict[str, BrokerOfConsumer] = {}  # by topic the broker whose queue it waits in
-        self.queue: deque[Item] = deque()
-        self.current: Handed | None = None
+        self.queue: deque[ReceivedMessage] = deque()
+        self.current: Delivery | None = None
         self.taking = False
         self.epoch = 0
         self.retries = 0
@@ -178,19 +179,19 @@ class Consumer(Acknowledger):
 
     # --- what the broker does to a session
 
-    def receive(self, item: Item) -> None:
+    def receive(self, received: ReceivedMessage) -> None:
         """A message arrived in the receiver queue."""
-        if (self.ack_pending or self.acknowledged_to) and self.drops(item):
-            item[0].take(1, item[5])
+        if (self.ack_pending or self.acknowledged_to) and self.drops(received):
+            received.session.take(1, received.cause)
             return
-        if item[3] != NULL and item[0].size == 0:
-            self._refuse_batch(item[5])
+        if received.batch_index != NULL and received.session.size == 0:
+            self._refuse_batch(received.cause)
             return
-        if item[3] == 0:
-            self.forget_whole_entry(item)
-        self.queue.append(item)
+        if received.batch_index == 0:
+            self.forget_whole_entry(received)
+        self.queue.append(received)
         if self.current is None and not self.taking:
-            self.work(item[5])
+            self.work(received.cause)
 
     def _refuse_batch(self, cause: int) -> None:
         """Without a receiver queue a client takes no batches: it closes when it is sent one
@@ -212,7 +213,7 @@ class Consumer(Acknowledger):
         """
         session.recall()
         self.forget_dropped(session.topic.place)
-        kept = deque(item for item in self.queue if item[0] is not session)
+        kept = deque(received for received in self.queue if received.session is not session)
         dropped = len(self.queue) - len(kept)
         self.queue = kept
         session.queued -= dropped
@@ -242,19 +243,19 @@ class Consumer(Acknowledger):
         self.taking = True
         processing = self.processing
         while self.queue and self.current is None and self.state == RUNNING:
-            item = self.queue.popleft()
-            handed = self._deliver(item)
+            received = self.queue.popleft()
+            delivery = self._deliver(received)
             duration_us = processing.constant
             if duration_us is None:
-                duration_us = processing.at(item[2] + (item[4] << 40))
+                duration_us = processing.at(received.message + (received.redelivery << 40))
             if duration_us:
-                self.current = handed
+                self.current = delivery
                 self.runtime.schedule(
                     self.runtime.now_us + duration_us, self.rank, self.processed, self.epoch
                 )
             else:
-                self.settle(handed)
-            item[0].take(1, handed[1])
+                self.settle(delivery)
+            received.session.take(1, delivery.seq)
         self.taking = False
         if self.spec.receiver_queue_size == 0:
             self.ask_for_one(cause)
@@ -268,10 +269,10 @@ class Consumer(Acknowledger):
                 session.permits = 1
                 session.subscription.dispatcher.dispatch(cause)
 
-    def _deliver(self, item: Item) -> Handed:
-        session, index, message, batch_index, redelivery, cause = item
+    def _deliver(self, received: ReceivedMessage) -> Delivery:
+        session, index, message, batch_index, redelivery, cause = received
         runtime, topic, subscription = self.runtime, session.topic, session.subscription
-        about = session.about(item)
+        about = session.about(received)
         seq = runtime.emit(
             (
                 _DELIVERED,
@@ -288,20 +289,20 @@ class Consumer(Acknowledger):
             if window is not None and window.target == topic.cluster.name:
                 window.delivered(message, topic.name, index)
         runtime.delivered[subscription.name].add(message)
-        key = (topic.place, index, batch_index)
-        handed = self.in_hand[key] = (item, seq, key, about)
+        key = MessageKey(topic.place, index, batch_index)
+        delivery = self.in_hand[key] = Delivery(received, seq, key, about)
         if self.given_back:
             self.given_back.pop(key, None)
         if self.spec.ack_timeout_us:
             self.expect_ack(key, seq)
-        return handed
+        return delivery
 
     def processed(self, epoch: int) -> None:
         """The application is done with the current message."""
         if epoch != self.epoch or self.current is None:
             return
-        handed, self.current = self.current, None
-        self.settle(handed)
+        delivery, self.current = self.current, None
+        self.settle(delivery)
         if self.state == CLOSING:
             self.close_if_done()
         elif self.queue or self.spec.receiver_queue_size == 0:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 Place = tuple[str, str]
 """(cluster, topic): a client that looks up its broker may hold messages of one topic from two clusters."""
 
-Key = tuple[Place, int, int]
-"""(place, index, batch_index or NULL)"""
+
+class MessageKey(NamedTuple):
+    """Names a message for a client; `batch_index` is NULL where the entry is not a batch."""
+
+    place: Place
+    index: int
+    batch_index: int
+
 
 About = tuple[int, int, int, int, int, int, int, int, int]
 """The columns of every row about a delivery: cluster, topic, subscription, client, producer, sequence_id,

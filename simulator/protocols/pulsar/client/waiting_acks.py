@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from simulator.protocols.pulsar.client.deliveries import MessageKey
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import Column, Which, chosen, joined
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.deliveries import About, Ack, Key, Place
+    from simulator.protocols.pulsar.client.deliveries import About, Ack, Place
 
 TOGETHER_MIN = 32
 """Fewer acks take less time one by one."""
@@ -97,11 +98,11 @@ class AckColumns(NamedTuple):
             self.indices[which], self.seqs[which], self.messages[which], self.about.chosen(which)
         )
 
-    def by_key(self, place: Place) -> dict[Key, Ack]:
+    def by_key(self, place: Place) -> dict[MessageKey, Ack]:
         """One by one, in a topic's place."""
         columns = (column.tolist() for column in self[:3])
         return {
-            (place, index, NULL): (index, NULL, seq, message, about)
+            MessageKey(place, index, NULL): (index, NULL, seq, message, about)
             for index, seq, message, about in zip(*columns, self.about.each())
         }
 
@@ -117,7 +118,7 @@ class WaitingAcks:
         self._place: Place | None = None
         self._several: list[AckColumns] = []
         self._highest = -1  # index among them
-        self._later: dict[Key, Ack] = {}
+        self._later: dict[MessageKey, Ack] = {}
 
     def __bool__(self) -> bool:
         return bool(self._several or self._later)
@@ -128,10 +129,10 @@ class WaitingAcks:
             count += len(columns.indices)
         return count
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: MessageKey) -> bool:
         if key in self._later:
             return True
-        if not self._several or key[1] > self._highest:  # as nearly always
+        if not self._several or key.index > self._highest:  # as nearly always
             return False
         place, index, batch_index = key
         return (
@@ -140,7 +141,7 @@ class WaitingAcks:
             and any((columns.indices == index).any() for columns in self._several)
         )
 
-    def put(self, key: Key, ack: Ack) -> None:
+    def put(self, key: MessageKey, ack: Ack) -> None:
         """One more waits, or this one in its stead."""
         if self._several and key in self:
             self._several, self._later = [], self.by_key()
@@ -153,7 +154,7 @@ class WaitingAcks:
             return
         self._highest = max(self._highest if self._several else -1, int(columns.indices.max()))
         if self._later:
-            self._highest = max(self._highest, *(key[1] for key in self._later))
+            self._highest = max(self._highest, *(key.index for key in self._later))
             self._several.append(AckColumns.of(list(self._later.values())))
             self._later = {}
         self._place = place
@@ -166,7 +167,7 @@ class WaitingAcks:
     def all_of(self, place: Place) -> bool:
         """Whether all are of single messages of that topic."""
         return (not self._several or place == self._place) and all(
-            key[0] == place and key[2] == NULL for key in self._later
+            key.place == place and key.batch_index == NULL for key in self._later
         )
 
     @property
@@ -180,7 +181,7 @@ class WaitingAcks:
             [*self._several, AckColumns.of(list(self._later.values()))] if self._later else self._several
         )
 
-    def by_key(self) -> dict[Key, Ack]:
+    def by_key(self) -> dict[MessageKey, Ack]:
         """One by one."""
         return (
             AckColumns.joined(self._several).by_key(self._place) | self._later

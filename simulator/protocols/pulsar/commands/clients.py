@@ -219,9 +219,9 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = frozenset(parse_message(text) for text in arguments["messages"])
     chosen = [
-        handed
-        for handed in consumer.in_hand.values()
-        if identity(runtime, handed[0][2]) in wanted and handed is not consumer.current
+        delivery
+        for delivery in consumer.in_hand.values()
+        if identity(runtime, delivery.received.message) in wanted and delivery is not consumer.current
     ]
     if not chosen:
         raise CommandError(
@@ -230,9 +230,9 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
             "a message is in hand from delivery to ack",
         )
     cause = begin()
-    for handed in chosen:
-        consumer.held.pop(handed[2], None)
-        consumer.negatively_acknowledge(handed, cause)
+    for delivery in chosen:
+        consumer.held.pop(delivery.key, None)
+        consumer.negatively_acknowledge(delivery, cause)
     consumer.close_if_done()
 
 

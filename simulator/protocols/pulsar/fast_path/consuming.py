@@ -50,7 +50,7 @@ def _take(stretch: Stretch, consumed: Consumed) -> None:
     _add(runtime.acknowledged[name], work.messages[consumed.acknowledged])
     for _seq, act in consumed.acts:
         if act.kind == ACKNOWLEDGED:
-            runtime.acknowledged[name].add(act.handed[0][2])
+            runtime.acknowledged[name].add(act.delivery.received.message)
     lane.dispatcher.sent_many(len(stretch.published_us), work.indices[:count])
     size_bytes, more_bytes = lane.producer.spec.size_bytes, [0] * turns
     taken = np.bincount(stretch.begun % turns, minlength=turns).tolist()
@@ -66,7 +66,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
     """Held and negatively acked messages, in order."""
     lane, work = stretch.lane, stretch.lane.work
     for act in stretch.acts:
-        consumer, key = lane.sessions[act.turn].consumer, act.handed[2]
+        consumer, key = lane.sessions[act.turn].consumer, act.delivery.key
         if stretch.own[act.event].method == PROCESSED:
             consumer.current = None
         if act.kind != HELD:
@@ -75,7 +75,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
     for seq, act in consumed.acts:
         consumer, key, until_us = (
             lane.sessions[act.turn].consumer,
-            act.handed[2],
+            act.delivery.key,
             work.until_us(act.turn, act.at_us, act.kind, act.held_us),
         )
         if act.kind == HELD:
@@ -94,9 +94,9 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
                     )
                 )
         elif act.kind == NEGATIVE:
-            consumer.negatively_acknowledged.add(act.handed[0][2])
+            consumer.negatively_acknowledged.add(act.delivery.received.message)
             asked.append(
-                (seq, (until_us, consumer.rank, consumer.nack_over, (consumer.epoch, act.handed, seq)))
+                (seq, (until_us, consumer.rank, consumer.nack_over, (consumer.epoch, act.delivery, seq)))
             )
 
 
@@ -108,14 +108,14 @@ def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn
         waits |= work.kinds[: len(consumed.causes)][turn::turns] == HELD
     for place in (turn + waits.nonzero()[0] * turns).tolist():
         if consumed.delivered[place] == NULL:
-            consumer.queue.append(consumed.item(place))
+            consumer.queue.append(consumed.received(place))
             continue
-        handed = consumed.handed(place)
-        consumer.in_hand[handed[2]] = handed
+        delivery = consumed.delivery(place)
+        consumer.in_hand[delivery.key] = delivery
         if consumed.settled[place] == NULL:
-            consumer.current = handed
+            consumer.current = delivery
             asked.append(
-                (handed[1], (int(work.done_us[place]), consumer.rank, consumer.processed, consumer.epoch))
+                (delivery.seq, (int(work.done_us[place]), consumer.rank, consumer.processed, consumer.epoch))
             )
 
 

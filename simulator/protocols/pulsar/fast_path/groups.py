@@ -97,7 +97,7 @@ class Groups:
             return groups[0].at_us
         if groups:
             self.waiting = [session.consumer.ack_pending.columns() for session in self.work.lane.sessions]
-            acted = np.array([act.handed[2][1] for act in self.work.acts], dtype=np.int64)
+            acted = np.array([act.delivery.key.index for act in self.work.acts], dtype=np.int64)
             self._indices = np.concatenate(
                 (*(acks.indices for acks in self.waiting), acted, self.work.indices)
             )

@@ -270,11 +270,11 @@ def _takes_in_turn(session: Session) -> bool:
         and not spec.ack_timeout_us
     )
     single = current is None or (
-        current[2][0] == session.topic.place
-        and current[2][2] == NULL
-        and current[2] not in consumer.ack_pending
+        current.key.place == session.topic.place
+        and current.key.batch_index == NULL
+        and current.key not in consumer.ack_pending
     )
-    fresh = current is None or current[2] not in consumer.held
+    fresh = current is None or current.key not in consumer.held
     idle = (
         consumer.state == TAKING
         and not consumer.queue

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from itertools import repeat
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simulator.protocols.pulsar.broker.session import ReceivedMessage
+from simulator.protocols.pulsar.client.acknowledging import Delivery
+from simulator.protocols.pulsar.client.deliveries import MessageKey
 from simulator.protocols.pulsar.client.waiting_acks import AboutColumns, AckColumns
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.groups import REASON
@@ -15,10 +17,6 @@ from simulator.protocols.pulsar.fast_path.stretch import Stretch
 from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns, alike, rows_by_column
-
-if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.session import Item
-    from simulator.protocols.pulsar.client.acknowledging import Handed
 
 PUBLISHED, STORED, RECEIPTED = CODE["message.published"], CODE["message.stored"], CODE["message.receipted"]
 REPLICATED, DELIVERED = CODE["message.replicated"], CODE["message.delivered"]
@@ -108,8 +106,8 @@ class Consumed:
         self.causes[stretch.fresh] = self.stored[stretch.fresh] = seqs.stored
         self.about = self._about(count)
         for place, event in zip(stretch.again.tolist(), stretch.returned):
-            _epoch, (_item, _delivered, key, _about), self.causes[place] = stretch.own[event].argument
-            self.stored[place] = lane.topic.stored_seqs.values[key[1]]
+            _epoch, delivery, self.causes[place] = stretch.own[event].argument
+            self.stored[place] = lane.topic.stored_seqs.values[delivery.key.index]
         self.delivered, self.settled = np.full((2, count), NULL)
         self.delivered[seqs.begun] = seqs.delivered
         self.settled[seqs.done] = seqs.settled
@@ -145,7 +143,7 @@ class Consumed:
         for column, values in zip(known, about[4:8]):
             column[stretch.fresh] = values
         for place, event in zip(stretch.again.tolist(), stretch.returned):
-            known[:, place] = stretch.own[event].argument[1][3][4:8]
+            known[:, place] = stretch.own[event].argument[1].about[4:8]
         return AboutColumns(*about[:4], *known, NULL)
 
     def _aside(self, place: int) -> tuple[int, Act]:
@@ -154,7 +152,9 @@ class Consumed:
             int(values[place])
             for values in (self.work.done_us, self.work.kinds, self.work.held_us, self.settled)
         )
-        return seq, Act(at_us, NULL, place % len(self.work.lane.sessions), self.handed(place), kind, held_us)
+        return seq, Act(
+            at_us, NULL, place % len(self.work.lane.sessions), self.delivery(place), kind, held_us
+        )
 
     # --- the rows
 
@@ -193,7 +193,7 @@ class Consumed:
         single = []
         for seq, act in self.acts:
             more = {ACKNOWLEDGED: (individual,), HELD: (act.held_us,), NEGATIVE: ()}[act.kind]
-            single.append((seq, (act.kind, act.at_us, act.handed[1], *act.handed[3], *more)))
+            single.append((seq, (act.kind, act.at_us, act.delivery.seq, *act.delivery.about, *more)))
         fields = (work.done_us[done], self.delivered[done], *self.about.chosen(done), individual)
         return [RowColumns(ACKNOWLEDGED, self.settled[done], fields), *rows_by_column(single)]
 
@@ -223,14 +223,14 @@ class Consumed:
 
     # --- as the engine keeps it
 
-    def item(self, place: int) -> Item:
+    def received(self, place: int) -> ReceivedMessage:
         """An arrival in the receiver queue."""
         work = self.work
         session = work.lane.sessions[place % len(work.lane.sessions)]
         index, message, redelivery, cause = (
             int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes)
         )
-        return session, index, message, NULL, redelivery, cause
+        return ReceivedMessage(session, index, message, NULL, redelivery, cause)
 
     def acks(self, places: np.ndarray) -> AckColumns:
         """Acks by their places in `groups`."""
@@ -251,18 +251,18 @@ class Consumed:
         if work.acts:
             seqs = [*self.seqs.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
             acted = [
-                (act.handed[2][1], NULL, seq, act.handed[0][2], act.handed[3])
+                (act.delivery.key.index, NULL, seq, act.delivery.received.message, act.delivery.about)
                 for seq, act in zip(seqs, work.acts)
             ]
             several.insert(-1, AckColumns.of(acted))
         return 0 if groups.waiting else groups.acts_from, AckColumns.joined(several)
 
-    def handed(self, place: int) -> Handed:
+    def delivery(self, place: int) -> Delivery:
         """An arrival in the application's hands."""
-        item = self.item(place)
-        return (
-            item,
+        received = self.received(place)
+        return Delivery(
+            received,
             int(self.delivered[place]),
-            (self.work.lane.topic.place, item[1], NULL),
+            MessageKey(self.work.lane.topic.place, received.index, NULL),
             self.about.one(place),
         )

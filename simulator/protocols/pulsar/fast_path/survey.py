@@ -17,7 +17,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.client.deliveries import Key
+    from simulator.protocols.pulsar.client.deliveries import MessageKey
     from simulator.protocols.pulsar.fast_path.lane import Lane
 
 PROCESSED, FLUSHED = Consumer.processed, Consumer.flush_timer
@@ -102,7 +102,7 @@ class Survey:
         for event in own:
             if (
                 event.method == RETURNED
-                and back.setdefault(event.argument[1][2][1], event.order) != event.order
+                and back.setdefault(event.argument[1].key.index, event.order) != event.order
             ):
                 self.horizon_us = event.at_us
                 break
@@ -122,20 +122,20 @@ def _owned(session: Session, method: Callable[..., int | None], argument: Any) -
     epoch, what, serial = argument
     if epoch != consumer.epoch or (method == HELD_ENOUGH and consumer.held.get(what) != serial):
         return False
-    key = what if method == HELD_ENOUGH else what[2]
-    known = key[0] == session.topic.place and key[2] == NULL
+    key = what if method == HELD_ENOUGH else what.key
+    known = key.place == session.topic.place and key.batch_index == NULL
     return True if known and (_held_only if method == HELD_ENOUGH else _given_back)(session, key) else None
 
 
-def _held_only(session: Session, key: Key) -> bool:
+def _held_only(session: Session, key: MessageKey) -> bool:
     """Whether the application has the message, and does not work on it once more."""
     consumer = session.consumer
-    return key in consumer.in_hand and (consumer.current is None or consumer.current[2] != key)
+    return key in consumer.in_hand and (consumer.current is None or consumer.current.key != key)
 
 
-def _given_back(session: Session, key: Key) -> bool:
+def _given_back(session: Session, key: MessageKey) -> bool:
     """Whether the dispatcher awaits it from this consumer, and no other has it as well."""
-    subscription, index = session.subscription, key[1]
+    subscription, index = session.subscription, key.index
     consumers = [other.consumer for other in subscription.dispatcher.sessions]
     awaited = (
         isinstance(subscription.dispatcher, SharedDispatcher)

@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.fast_path.survey import HELD_ENOUGH, PROCESSED, 
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.acknowledging import Handed
+    from simulator.protocols.pulsar.client.acknowledging import Delivery
     from simulator.protocols.pulsar.fast_path.lane import Lane
     from simulator.protocols.pulsar.fast_path.survey import Survey
 
@@ -40,7 +40,7 @@ class Act(NamedTuple):
     at_us: int
     event: int
     turn: int
-    handed: Handed
+    delivery: Delivery
     kind: int
     held_us: int
 
@@ -108,12 +108,12 @@ class Work:
                 ordinals + at.searchsorted(ordinals, side="right"),
             )
             self.arrived_us = np.insert(self.arrived_us, at, [event.at_us for event in returned])
-            self.messages = np.insert(self.messages, at, [handed[0][2] for handed in back])
-            self.indices = np.insert(self.indices, at, [handed[2][1] for handed in back])
+            self.messages = np.insert(self.messages, at, [delivery.received.message for delivery in back])
+            self.indices = np.insert(self.indices, at, [delivery.key.index for delivery in back])
             self.redeliveries = np.insert(
                 self.redeliveries,
                 at,
-                [self.lane.dispatcher.redeliveries.get(handed[2][1], 0) + 1 for handed in back],
+                [self.lane.dispatcher.redeliveries.get(delivery.key.index, 0) + 1 for delivery in back],
             )
 
     def foresee(self, horizon_us: int) -> int:
@@ -169,7 +169,13 @@ class Work:
             consumer = sessions[turn].consumer
             if method == PROCESSED:
                 self.acts.append(
-                    Act(at_us, place, turn, consumer.current, *consumer.choice(consumer.current[0][2]))
+                    Act(
+                        at_us,
+                        place,
+                        turn,
+                        consumer.current,
+                        *consumer.choice(consumer.current.received.message),
+                    )
                 )
             elif method == HELD_ENOUGH:
                 self.acts.append(Act(at_us, place, turn, consumer.in_hand[argument[1]], ACKNOWLEDGED, NULL))

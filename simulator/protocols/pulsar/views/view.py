@@ -260,7 +260,7 @@ def _said(subscription: Subscription) -> list[list[int]]:
 
 def _session(session) -> dict[str, Any]:
     consumer = session.consumer
-    in_hand = [key[1] for key in consumer.in_hand if key[0] == session.topic.place]
+    in_hand = [key.index for key in consumer.in_hand if key.place == session.topic.place]
     state = "blocked" if session.blocked else consumer.state
     return {
         "permits": session.permits,
