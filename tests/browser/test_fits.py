@@ -74,6 +74,15 @@ WITH_A_LONG_NOTE = f"""() => {{
 }}"""
 
 
+HIDDEN_BY_CONTROLS = """() => {
+  const controls = document.querySelector(".transport").getBoundingClientRect().top;
+  const shown = innerHeight >= 1080 ? [".stage", ".time", ".curve-caption"] : innerWidth >= 1000 ? [".stage"] : [];
+  return shown.map((name) => [name, document.querySelector(name).getBoundingClientRect().bottom - controls])
+    .filter(([, px]) => px > 0).map(([name, px]) => `${Math.round(px)} px of ${name} lie behind the controls`);
+}"""
+"""On a page that is not scrolled: the lanes on every wide page, the time diagram from 1080 px of height."""
+
+
 def misfits(page: Any, how: str = MISFITS) -> list[str]:
     """What does not fit on the page at rest, in words."""
     wait_until_at_rest(page)
@@ -97,7 +106,7 @@ class Of:
 LOOKS = {
     "": SIZES,
     "?theme=dark": [size for size in SIZES if size[0] < 1000],
-    "?mode=projector": [size for size in SIZES if size[0] >= 1000],
+    "?mode=projector": [(1280, 720), *(size for size in SIZES if size[0] >= 1000)],
 }
 """Each size in two looks; nobody projects a phone."""
 
@@ -128,6 +137,8 @@ def test_a_lab_fits(make_lab, runs, name, look):
             lab.seek(INSTANTS[name])
         found = misfits(lab.page)
         found += [line for line in misfits(lab.page, WITH_A_LONG_NOTE) if line not in found]
+        if name == OPENED_ANEW:
+            found += misfits(lab.page, HIDDEN_BY_CONTROLS)
         if found:
             bad[f"{width} × {height}"] = found
         assert lab.troubles == []

@@ -117,7 +117,7 @@ function layOut({ section, chart, caption }, { narrow, x0, caption_px, strip_px,
   section.style.height = `${height + 8}px`;
   chart.style.top = `${strip_px + 8}px`;
   caption.style.top = `${narrow ? strip_px - caption_px + 14 : strip_px + 4}px`;
-  caption.style.width = narrow ? "auto" : `${x0 - 40}px`;
+  caption.style.width = narrow ? "auto" : `${x0 - 34}px`;
 }
 
 /** The regions whose curves are drawn faintly beside the target's. */
