@@ -12,7 +12,7 @@ import json
 
 import pytest
 
-from simulator.protocols.pulsar.snapshots.controller import Builder
+from simulator.protocols.pulsar.snapshots.building import FULL, Answered, Building, Complete, Facts, Request
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, subscription, topic
 
 FLAGGED = "replicateSubscriptionState: true"
@@ -448,22 +448,33 @@ def test_a_controller_begins_with_a_snapshot_of_what_is_there():
 # --- ReplicatedSubscriptionsSnapshotBuilderTest
 
 
+def building_of(*remotes):
+    """A snapshot of these remotes, requested at 0 by the first tick."""
+    building = Building(30_000, 0)
+    assert building.tick(Facts(remotes, True, 1, False), 1, 0) == [Request(1, 1)]
+    return building
+
+
 def test_a_snapshot_of_two_clusters():
     """testBuildSnapshotWith2Clusters: one answer completes it."""
-    builder = Builder(1, "id", 0, ("b",), ["b"])
-    assert builder.answer("b", (11, 11)) == "complete" and builder.answers == {"b": (11, 11)}
+    answered = building_of("b").answer(1, "b", (11, 11), False)
+    assert answered == [Answered(1, 1), Complete(1, 0, (("b", 11, 11),), FULL)]
 
 
 def test_a_snapshot_of_three_clusters():
     """testBuildSnapshotWith3Clusters: two rounds; positions of the first, local position of the last
     answer of the second.
     """
-    builder = Builder(1, "id", 0, ("b", "c"), ["b", "c"])
+    building = building_of("b", "c")
     assert [
-        builder.answer(*answer)
+        building.answer(1, *answer, False)
         for answer in (("b", (11, 11)), ("c", (22, 22)), ("b", (33, 33)), ("c", (44, 44)))
-    ] == ["wait", "second-round", "wait", "complete"]
-    assert builder.answers == {"b": (11, 11), "c": (22, 22)}
+    ] == [
+        [Answered(1, 1)],
+        [Answered(1, 1), Request(1, 2)],
+        [Answered(1, 2)],
+        [Answered(1, 2), Complete(1, 0, (("b", 11, 11), ("c", 22, 22)), FULL)],
+    ]
 
 
 @pytest.mark.parametrize("age_ms, swept", [(2000, False), (3000, False), (5000, True)])

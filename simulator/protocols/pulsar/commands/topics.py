@@ -139,7 +139,7 @@ def finish_partial(runtime, arguments, begin) -> None:
     """snapshot.finish-partial: UNSAFE, PIP-33's "tool to manually re-enable the snapshots"."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     pending = [
-        (topic.controller, builder)
+        (topic.controller, builder.snapshot)
         for topic in topics
         if topic.controller
         for builder in topic.controller.pending.values()
@@ -152,8 +152,8 @@ def finish_partial(runtime, arguments, begin) -> None:
             "wait until a snapshot is pending with at least one answer",
         )
     cause = begin()
-    for controller, builder in pending:
-        controller.finish_partial(builder, cause)
+    for controller, snapshot in pending:
+        controller.finish_partial(snapshot, cause)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -114,7 +114,7 @@ class Passings:
 def _lets_pass(peer: Topic) -> bool:
     """Whether nothing that arrives there can start its controller, answer at once, or delete a ledger."""
     controller = peer.controller
-    ticks = controller is not None and controller.open and controller.ticking
+    ticks = controller is not None and controller.ticking
     return (
         ticks
         and len(peer.log.ledgers) == 1

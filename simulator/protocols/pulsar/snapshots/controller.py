@@ -1,21 +1,28 @@
-"""The snapshot controller of one topic in one cluster, and the builder of each pending snapshot
-(`ReplicatedSubscriptionsController`, `ReplicatedSubscriptionsSnapshotBuilder`).
+"""The snapshot controller of one topic in one cluster (`ReplicatedSubscriptionsController`): performs what
+`building` decides, and takes the markers of other clusters.
 
-Rules: the tick's tests come in the broker's order; "now" is milliseconds there, as in the broker. A builder
-needs one round for one remote, two for more, and keeps the first answer of each remote; answers carry no
-round. Everything here is
-memory only: an unload loses it. A terminated topic takes no marker, of which a broker only tells its log:
-what was asked is pending until its time is over, and what was to be told is not.
+Rules: everything here is memory only: an unload loses it. A terminated topic takes no marker.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simulator.kernel.random import stream_key, uuid_text
 from simulator.protocols.pulsar.markers.entries import REQUEST, RESPONSE, SNAPSHOT, UPDATE, Marker, Position
 from simulator.protocols.pulsar.ranks import CONTROLLER, rank
+from simulator.protocols.pulsar.snapshots.building import (
+    Answered,
+    Builder,
+    Building,
+    Complete,
+    Facts,
+    Ignore,
+    Refuse,
+    Request,
+    TimeOut,
+)
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -24,35 +31,16 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.snapshots.roles import SubscriptionOfController, TopicOfController
 
 
-@dataclass(slots=True)
-class Builder:
-    """One pending snapshot."""
-
-    snapshot: int
-    snapshot_id: str
-    started_us: int
-    remotes: tuple[str, ...]
-    missing: list[str]
-    round: int = 1
-    answers: dict[str, Position] = field(default_factory=dict)
-
-    @property
-    def two_rounds(self) -> bool:
-        """With two remotes or more, something from one may be in the other and not here yet."""
-        return len(self.remotes) > 1
-
-    def answer(self, cluster: str, position: Position) -> str:
-        """Take an answer; says what is next: "wait", "second-round" or "complete"."""
-        self.answers.setdefault(cluster, position)
-        if cluster in self.missing:
-            self.missing.remove(cluster)
-        if self.missing:
-            return "wait"
-        if self.two_rounds and self.round == 1:
-            self.round = 2
-            self.missing = list(self.remotes)
-            return "second-round"
-        return "complete"
+ANSWERING, TICKING, CLOSED = "answering", "ticking", "closed"
+CONTROLLER_MOVES: dict[str, dict[str, str]] = {
+    ANSWERING: {
+        TICKING: "a subscription is replicated, or a marker came and `forcedControllerStart` is on",
+        CLOSED: "the topic is unloaded, or no subscription is replicated",
+    },
+    TICKING: {CLOSED: "the topic is unloaded, or no subscription is replicated"},
+    CLOSED: {},
+}
+"""States of a controller: one that only answers takes no snapshots of its own."""
 
 
 class SnapshotController:
@@ -64,91 +52,84 @@ class SnapshotController:
         self.rank = rank(CONTROLLER, topic.rank >> 16 & 0xFFFF, topic.rank & 0xFFFF)
         setting = topic.cluster.setting
         self.period_us = setting("replicatedSubscriptionsSnapshotFrequencyMillis", topic) * 1000
-        self.timeout_ms = setting("replicatedSubscriptionsSnapshotTimeoutSeconds", topic) * 1000
-        self.partial_after_us = self.runtime.option("unsafePartialSnapshotAfter")
+        self.building = Building(
+            setting("replicatedSubscriptionsSnapshotTimeoutSeconds", topic) * 1000,
+            self.runtime.option("unsafePartialSnapshotAfter"),
+        )
         self.id_stream = stream_key(self.runtime.seed, "snapshot")
-        self.pending: dict[int, Builder] = {}
-        self.last_completed_ms = 0
         self.started_us = self.runtime.now_us
-        self.open = True
-        self.ticking = False
+        self.state = ANSWERING
+
+    @property
+    def ticking(self) -> bool:
+        """Whether it takes snapshots of its own."""
+        return self.state == TICKING
+
+    @property
+    def pending(self) -> dict[int, Builder]:
+        """The pending snapshots by number."""
+        return self.building.pending
 
     # --- life
 
+    def _become(self, state: str) -> None:
+        assert state in CONTROLLER_MOVES[self.state], f"no move of a controller from {self.state} to {state}"
+        self.state = state
+
     def start(self, reason: str, cause: int) -> None:
         """Begin the fixed-rate timer; the first tick has no delay."""
-        self.ticking = True
+        self._become(TICKING)
         seq = self._note("controller.started", cause, reason)
         self.runtime.schedule(self.runtime.now_us, self.rank, self.tick, seq)
 
     def close(self, reason: str, cause: int) -> None:
         """Cancel the timer; what is pending is forgotten, neither completed nor timed out."""
-        self.open = False
-        for builder in self.pending.values():
-            self._note("snapshot.abandoned", cause, builder.snapshot, reason)
-        self.pending.clear()
+        self._become(CLOSED)
+        for abandoned in self.building.close():
+            self._note("snapshot.abandoned", cause, abandoned.snapshot, reason)
         self._note("controller.stopped", cause, reason)
 
-    def _note(self, event: str, cause: int, *fields) -> int:
+    def _note(self, event: str, cause: int, *fields: int | str | None) -> int:
         return self.runtime.note(event, cause, self.topic.cluster.number, self.topic.number, *fields)
 
     # --- the tick
 
     def tick(self, cause: int) -> None:
-        """One period is over: sweep, then the rules in order, then perhaps a request."""
-        if not self.open:
+        """One period is over."""
+        if not self.ticking:
             return
         runtime = self.runtime
         runtime.schedule(runtime.now_us + self.period_us, self.rank, self.tick, NULL)
-        self._sweep()
-        if self.partial_after_us:
-            self._finish_old_ones()
-        refusal = self.refusal()
-        if refusal is not None:
-            self._note("snapshot.refused", cause, refusal)
-            return
-        remotes = tuple(self.topic.replicators)
-        runtime.snapshot_count += 1
-        number = runtime.snapshot_count
-        builder = Builder(number, uuid_text(self.id_stream, number), runtime.now_us, remotes, list(remotes))
-        self.pending[number] = builder
-        self._request(builder, cause)
+        for effect in self.building.tick(self.facts(), runtime.snapshot_count + 1, runtime.now_us):
+            match effect:
+                case TimeOut(snapshot):
+                    self._note("snapshot.timed-out", NULL, snapshot)
+                case Complete():
+                    self._complete(effect, self.topic.log.last_confirmed, NULL)
+                case Refuse(reason):
+                    self._note("snapshot.refused", cause, reason)
+                case Request(snapshot):
+                    runtime.snapshot_count = snapshot
+                    self._request(effect, cause)
+
+    def facts(self) -> Facts:
+        """What a tick looks at now."""
+        replicators = self.topic.replicators
+        return Facts(
+            tuple(replicators),
+            all(replicator.connected for replicator in replicators.values()),
+            self.topic.data_timestamp_ms,
+            self.topic.terminated,
+        )
 
     def refusal(self) -> str | None:
-        """Which of the tick's rules stops a snapshot now: pending, no-new-data, replicator-disconnected;
-        None if none does.
-        """
-        if not self.last_completed_ms and self.pending:
-            return "pending"
-        data_ms = self.topic.data_timestamp_ms
-        if data_ms == 0 or data_ms < self.last_completed_ms:
-            return "no-new-data"
-        if not self.topic.replicators:
-            return "replicator-disconnected"
-        if not self.partial_after_us and not all(r.connected for r in self.topic.replicators.values()):
-            return "replicator-disconnected"
-        return None
+        """Why a tick now would request no snapshot, None if it would."""
+        return self.building.refusal(self.facts())
 
-    def _sweep(self) -> None:
-        now_ms = self.runtime.now_us // 1000
-        for number, builder in tuple(self.pending.items()):
-            if builder.started_us // 1000 + self.timeout_ms < now_ms:
-                del self.pending[number]
-                self._note("snapshot.timed-out", NULL, number)
-
-    def _finish_old_ones(self) -> None:
-        for builder in tuple(self.pending.values()):
-            if self.runtime.now_us - builder.started_us >= self.partial_after_us:
-                self.finish_partial(builder, NULL)
-
-    def finish_partial(self, builder: Builder, cause: int) -> bool:
-        """UNSAFE: write the snapshot with the answers at hand (PIP-33 leaves this for later); False when
-        there are none.
-        """
-        if not builder.answers or self.topic.terminated:
-            return False
-        self._complete(builder, self.topic.log.last_confirmed, "partial", cause)
-        return True
+    def finish_partial(self, snapshot: int, cause: int) -> None:
+        """UNSAFE: write a pending snapshot with the answers at hand, if there are any."""
+        for effect in self.building.finish_partial(snapshot, self.topic.terminated):
+            self._complete(effect, self.topic.log.last_confirmed, cause)
 
     # --- markers in and out
 
@@ -163,16 +144,19 @@ class SnapshotController:
         runtime.markers.put(marker)
         return self.topic.append_marker(marker, None, cause)
 
-    def _request(self, builder: Builder, cause: int) -> None:
-        seq = self._note("snapshot.requested", cause, builder.snapshot, builder.round)
+    def _snapshot_id(self, snapshot: int) -> str:
+        return uuid_text(self.id_stream, snapshot)
+
+    def _request(self, request: Request, cause: int) -> None:
+        seq = self._note("snapshot.requested", cause, request.snapshot, request.round)
         if self.topic.terminated:
             return
         written = self._write(
             seq,
             REQUEST,
             None,
-            snapshot=builder.snapshot,
-            snapshot_id=builder.snapshot_id,
+            snapshot=request.snapshot,
+            snapshot_id=self._snapshot_id(request.snapshot),
             cluster=self.topic.cluster.name,
         )
         self.topic.wake(written)
@@ -205,53 +189,39 @@ class SnapshotController:
         self.topic.wake(written)
 
     def _on_response(self, marker: Marker, index: int, cause: int) -> None:
-        builder = self.pending.get(marker.snapshot)
-        if builder is None:
-            self.runtime.note(
-                "snapshot.answer-ignored",
-                cause,
-                self.topic.cluster.number,
-                marker.cluster,
-                self.topic.number,
-                "not-pending",
-            )
-            return
         here = self.topic.log.position(index)
-        seq = self.runtime.note(
-            "snapshot.answered",
-            cause,
-            self.topic.cluster.number,
-            marker.cluster,
-            self.topic.number,
-            builder.snapshot,
-            builder.round,
-            *here,
-            *marker.position,
+        cluster, topic = self.topic.cluster.number, self.topic.number
+        answered = self.building.answer(
+            marker.snapshot, marker.cluster, marker.position, self.topic.terminated
         )
-        following = builder.answer(marker.cluster, marker.position)
-        if following == "second-round":
-            self._request(builder, seq)
-        elif following == "complete":
-            self._complete(builder, here, "full", seq)
+        for effect in answered:
+            match effect:
+                case Ignore():
+                    self.runtime.note(
+                        "snapshot.answer-ignored", cause, cluster, marker.cluster, topic, "not-pending"
+                    )
+                case Answered(snapshot, round_):
+                    fields = (snapshot, round_, *here, *marker.position)
+                    cause = self.runtime.note(
+                        "snapshot.answered", cause, cluster, marker.cluster, topic, *fields
+                    )
+                case Request():
+                    self._request(effect, cause)
+                case Complete():
+                    self._complete(effect, here, cause)
 
-    def _complete(self, builder: Builder, local: Position, how: str, cause: int) -> None:
+    def _complete(self, complete: Complete, local: Position, cause: int) -> None:
         """Write the Snapshot marker; the snapshot is complete once it is stored (#26119)."""
-        if self.topic.terminated:
-            return
-        del self.pending[builder.snapshot]
-        clusters = tuple((name, *builder.answers[name]) for name in sorted(builder.answers))
-        # 0 is "never"; a broker's clock is never there
-        self.last_completed_ms = max(1, builder.started_us // 1000)
-        duration_us = self.runtime.now_us - builder.started_us
-        seq = self._note("snapshot.completed", cause, builder.snapshot, *local, duration_us, how)
-        for name, ledger, entry in clusters:
+        snapshot, duration_us = complete.snapshot, self.runtime.now_us - complete.started_us
+        seq = self._note("snapshot.completed", cause, snapshot, *local, duration_us, complete.how)
+        for name, ledger, entry in complete.answers:
             self.runtime.note(
                 "snapshot.position",
                 seq,
                 self.topic.cluster.number,
                 name,
                 self.topic.number,
-                builder.snapshot,
+                snapshot,
                 ledger,
                 entry,
             )
@@ -259,10 +229,10 @@ class SnapshotController:
             seq,
             SNAPSHOT,
             self.topic.cluster.name,
-            snapshot=builder.snapshot,
-            snapshot_id=builder.snapshot_id,
+            snapshot=snapshot,
+            snapshot_id=self._snapshot_id(snapshot),
             position=local,
-            clusters=clusters,
+            clusters=complete.answers,
         )
         self.topic.wake(written)
 

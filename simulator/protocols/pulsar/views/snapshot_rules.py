@@ -52,7 +52,7 @@ def snapshot_rules(runtime: Runtime, cluster: str, topic_name: str) -> dict[str,
         "until": until if stopped else "",
         "next_tick_us": _next_tick_us(runtime, controller) if ticking else None,
         "period_us": controller.period_us if ticking else None,
-        "last_completed_us": controller.last_completed_ms * 1000 or None if ticking else None,
+        "last_completed_us": controller.building.last_completed_ms * 1000 or None if ticking else None,
         "rules": rules,
     }
 
@@ -100,12 +100,12 @@ def _has_controller(topic: Topic, controller: SnapshotController | None) -> Answ
 
 
 def _none_held_up(topic: Topic, controller: SnapshotController) -> Answer:
-    if controller.last_completed_ms or not controller.pending:
-        before = ": one has been finished before" if controller.last_completed_ms else ""
+    if controller.building.last_completed_ms or not controller.pending:
+        before = ": one has been finished before" if controller.building.last_completed_ms else ""
         return True, f"No unfinished snapshot is in the way{before}.", ""
     builder = next(iter(controller.pending.values()))
     missing = " and ".join(builder.missing)
-    given_up_us = builder.started_us + controller.timeout_ms * 1000
+    given_up_us = builder.started_us + controller.building.timeout_ms * 1000
     words = (
         f"Snapshot S{builder.snapshot}, asked for at {_seconds(builder.started_us)}, still waits for "
         f"{missing}. Until one has ever been finished, no second one is asked for."
@@ -121,7 +121,7 @@ def _none_held_up(topic: Topic, controller: SnapshotController) -> Answer:
 
 
 def _something_new(topic: Topic, controller: SnapshotController) -> Answer:
-    data_ms, last_ms = topic.data_timestamp_ms, controller.last_completed_ms
+    data_ms, last_ms = topic.data_timestamp_ms, controller.building.last_completed_ms
     here = topic.cluster.name
     if data_ms == 0:
         return False, f"{here} has stored no message yet.", f"The first message in {here}."
@@ -147,7 +147,7 @@ def _all_reachable(topic: Topic, controller: SnapshotController) -> Answer:
             f"{topic.cluster.name} copies to no other region.",
             "Another region on the topic's replication list.",
         )
-    if controller.partial_after_us:
+    if controller.building.partial_after_us:
         return (
             True,
             (

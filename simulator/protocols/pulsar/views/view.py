@@ -134,7 +134,7 @@ def _shadow(topic: ShadowTopic) -> dict[str, Any]:
 def _controller(controller: SnapshotController) -> dict[str, Any]:
     return {
         "started_us": controller.started_us,
-        "last_completed_us": controller.last_completed_ms * 1000 or None,
+        "last_completed_us": controller.building.last_completed_ms * 1000 or None,
         "pending": [
             {
                 "snapshot": builder.snapshot,

@@ -1,0 +1,167 @@
+"""The pending snapshots of a controller as a state machine: every move in its table, and what always holds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.protocols.pulsar.snapshots.building import (
+    ABANDONED,
+    BUILDER_MOVES,
+    COMPLETED,
+    DISCONNECTED,
+    FIRST_ROUND,
+    NO_NEW_DATA,
+    PENDING,
+    SECOND_ROUND,
+    TIMED_OUT,
+    Abandon,
+    Answered,
+    Builder,
+    Building,
+    Complete,
+    Facts,
+    Ignore,
+    Refuse,
+    Request,
+    TimeOut,
+)
+from simulator.protocols.pulsar.snapshots.controller import ANSWERING, CLOSED, CONTROLLER_MOVES, TICKING
+from tests.simulator.engine_runs import run
+from tests.simulator.test_engine_snapshots import body
+
+ENDED = (COMPLETED, TIMED_OUT, ABANDONED)
+READY = Facts(("b", "c"), True, 1, False)
+TIMEOUT_MS = 30_000
+
+
+def pending(*remotes):
+    building = Building(TIMEOUT_MS, 0)
+    building.tick(READY._replace(remotes=remotes), 1, 0)
+    return building, building.pending[1]
+
+
+def answered_by_all(building):
+    for cluster in "bc":
+        building.answer(1, cluster, (1, 1), False)
+
+
+WAYS = {
+    (FIRST_ROUND, SECOND_ROUND): answered_by_all,
+    (FIRST_ROUND, COMPLETED): lambda one: (one.answer(1, "b", (1, 1), False), one.finish_partial(1, False)),
+    (FIRST_ROUND, TIMED_OUT): lambda one: one.tick(READY, 2, (TIMEOUT_MS + 1) * 1000),
+    (FIRST_ROUND, ABANDONED): lambda one: one.close(),
+    (SECOND_ROUND, COMPLETED): answered_by_all,
+    (SECOND_ROUND, TIMED_OUT): lambda one: one.tick(READY, 2, (TIMEOUT_MS + 1) * 1000),
+    (SECOND_ROUND, ABANDONED): lambda one: one.close(),
+}
+
+
+def test_the_table_has_all_moves_and_no_other():
+    assert {(before, after) for before, moves in BUILDER_MOVES.items() for after in moves} == set(WAYS)
+    assert all(BUILDER_MOVES[state] == {} for state in ENDED)
+
+
+@pytest.mark.parametrize(("before", "after"), WAYS, ids=[f"{a} to {b}" for a, b in WAYS])
+def test_each_move_happens(before, after):
+    building, builder = pending("b", "c")
+    if before == SECOND_ROUND:
+        WAYS[FIRST_ROUND, SECOND_ROUND](building)
+    assert builder.state == before
+    WAYS[before, after](building)
+    assert builder.state == after
+    assert (1 in building.pending) == (after not in ENDED)
+
+
+@pytest.mark.parametrize("before", BUILDER_MOVES)
+@pytest.mark.parametrize("after", BUILDER_MOVES)
+def test_any_other_move_is_an_internal_error(before, after):
+    builder = Builder(1, 0, ("b", "c"), ["b", "c"], before)
+    if after in BUILDER_MOVES[before]:
+        builder.become(after)
+    else:
+        with pytest.raises(AssertionError, match="no move of a builder"):
+            builder.become(after)
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason"),
+    [
+        (READY._replace(data_timestamp_ms=0), NO_NEW_DATA),
+        (READY._replace(remotes=()), DISCONNECTED),
+        (READY._replace(all_connected=False), DISCONNECTED),
+        (READY._replace(data_timestamp_ms=0, all_connected=False), NO_NEW_DATA),
+    ],
+)
+def test_a_tick_that_requests_nothing_says_why(facts, reason):
+    building = Building(TIMEOUT_MS, 0)
+    assert building.tick(facts, 1, 0) == [Refuse(reason)] and building.pending == {}
+
+
+def test_until_one_is_completed_a_second_is_not_requested():
+    building, _builder = pending("b")
+    assert building.tick(READY, 2, 1_000_000) == [Refuse(PENDING)]
+    building.answer(1, "b", (1, 1), False)
+    assert building.tick(READY, 2, 2_000_000) == [Request(2, 1)]
+    assert building.tick(READY, 3, 3_000_000) == [Request(3, 1)]
+
+
+def test_a_terminated_topic_completes_nothing():
+    building, builder = pending("b")
+    assert building.answer(1, "b", (1, 1), True) == [Answered(1, 1)]
+    assert building.finish_partial(1, True) == [] and builder.state == FIRST_ROUND
+
+
+INPUTS = st.one_of(
+    st.tuples(st.just("tick"), st.booleans(), st.integers(0, 40_000)),
+    st.tuples(st.just("answer"), st.integers(1, 4), st.sampled_from("bcd")),
+    st.tuples(st.just("finish"), st.integers(1, 4)),
+    st.just(("close",)),
+)
+
+
+@given(st.lists(INPUTS, max_size=40), st.integers(1, 3), st.sampled_from([0, 2_000_000]))
+def test_whatever_comes_each_snapshot_ends_once_and_only_with_answers(inputs, remote_count, partial_after_us):
+    remotes = tuple("bcd"[:remote_count])
+    building, now_us, number, ended, answers = Building(TIMEOUT_MS, partial_after_us), 0, 1, {}, {}
+    for entry, (kind, *rest) in enumerate(inputs):
+        if kind == "tick":
+            connected, after_ms = rest
+            now_us += after_ms * 1000
+            effects = building.tick(Facts(remotes, connected, now_us // 1000 + 1, False), number, now_us)
+            number += any(isinstance(effect, Request) for effect in effects)
+        elif kind == "answer" and rest[1] in remotes:
+            effects = building.answer(rest[0], rest[1], (now_us, entry), False)
+            if not any(isinstance(effect, Ignore) for effect in effects):
+                answers.setdefault(rest[0], {}).setdefault(rest[1], []).append((now_us, entry))
+        elif kind == "finish" and rest[0] in building.pending:
+            effects = building.finish_partial(rest[0], False)
+        else:
+            effects = building.close() if kind == "close" else []
+        for effect in effects:
+            if isinstance(effect, (TimeOut, Abandon, Complete)):
+                assert effect.snapshot not in ended, "a snapshot ended twice"
+                ended[effect.snapshot] = effect
+    for effect in ended.values():
+        if isinstance(effect, Complete):
+            given_answers = answers[effect.snapshot]
+            assert effect.answers == tuple((name, *given_answers[name][0]) for name in sorted(given_answers))
+            if effect.how == "full":
+                rounds = 2 if remote_count > 1 else 1
+                assert sorted(given_answers) == list(remotes)
+                assert all(len(several) >= rounds for several in given_answers.values())
+    assert set(building.pending).isdisjoint(ended)
+
+
+def test_a_controller_moves_as_its_table_says():
+    assert CONTROLLER_MOVES.keys() == {ANSWERING, TICKING, CLOSED}
+    world = run(body())
+    controller = world.runtime.clusters["a"].topics["t"].controller
+    assert controller.state == TICKING
+    with pytest.raises(AssertionError, match="no move of a controller"):
+        controller.start("again", 0)
+    controller.close("not-needed", 0)
+    assert controller.state == CLOSED and controller.pending == {}
+    with pytest.raises(AssertionError, match="no move of a controller"):
+        controller.close("again", 0)
