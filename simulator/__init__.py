@@ -4,13 +4,19 @@
 """
 
 from simulator.protocols.manifest import NotOffered
-from simulator.protocols.table import admin_tools, tables_of
+from simulator.protocols.table import (
+    admin_tools,
+    cause_texts,
+    live_rows_of,
+    tables_of,
+)
 from simulator.scenarios.builtin import scenario_names
 from simulator.scenarios.commands import COMMANDS, CommandError
 from simulator.scenarios.families import FAMILY_MECHANISMS
 from simulator.scenarios.loader import load_scenario, load_scenario_text
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import ScenarioError, Wrong
+from simulator.scenarios.scenario_names import names_of, sites_of
 from simulator.scenarios.units import format_duration, parse_duration
 from simulator.system.admin_tools import AdminError
 from simulator.trace.trace import Trace
@@ -35,10 +41,14 @@ __all__ = [
     "Trace",
     "World",
     "Wrong",
+    "cause_texts",
     "format_duration",
+    "live_rows_of",
     "load_scenario",
     "load_scenario_text",
+    "names_of",
     "parse_duration",
     "scenario_names",
+    "sites_of",
     "tables_of",
 ]

@@ -8,6 +8,8 @@ import posixpath
 import re
 from pathlib import Path
 
+from simulator.protocols.declared import DECLARED
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "static" / "js"
 PROTOCOLS = sorted(path.name for path in (PAGE / "protocols").iterdir() if path.is_dir())
@@ -59,6 +61,19 @@ def naming_offences(texts: dict[str, str]) -> list[str]:
     ]
 
 
+def event_offences(texts: dict[str, str]) -> list[str]:
+    """Modules of the shell whose code or comments name an event type that only one protocol declares."""
+    events = sorted((event.name for one in DECLARED.values() for event in one.events), key=len, reverse=True)
+    named = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, events))})(?![\w-]|\.\w)")
+    return [
+        f"{name}:{number} {found.group()}"
+        for name, text in texts.items()
+        if of_protocol(name) is None
+        for number, line in enumerate(text.splitlines(), 1)
+        for found in named.finditer(line)
+    ]
+
+
 def import_offences(graph: Graph) -> list[str]:
     """Imports into a protocol's folder from outside it; only the tables may have them."""
     return [
@@ -100,6 +115,10 @@ def test_the_shell_names_no_protocol() -> None:
     assert naming_offences(modules()) == []
 
 
+def test_the_shell_names_no_event_of_one_protocol() -> None:
+    assert event_offences(modules()) == []
+
+
 def test_only_the_tables_import_from_a_protocols_folder() -> None:
     assert import_offences(imports_of(modules())) == []
 
@@ -123,6 +142,8 @@ def test_what_these_checks_find() -> None:
         "pages/asks.js:1",
         "model/possible.js:1",
     ]
+    rows = {"render/scrub.js": 'row.type === "snapshot.completed"', "model/marks.js": '"link.cut": () => ""'}
+    assert event_offences(rows) == ["render/scrub.js:1 snapshot.completed"]
     assert import_offences(graph) == [
         "pages/asks.js imports protocols/emqx/manifest.js",
         "protocols/pulsar/model/cells.js imports protocols/emqx/model/groups.js",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from simulator.protocols.declared import DECLARED
 from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios.families import PROTOCOL_OF
 
@@ -49,6 +50,28 @@ def test_outside_its_folder_no_module_names_a_protocol() -> None:
     assert not offences, "\n" + "\n".join(offences)
 
 
+def test_outside_its_folder_no_module_names_an_event_of_one_protocol() -> None:
+    named = _events_of_one_protocol()
+    offences = [
+        f"{name}:{line} {what}"
+        for name, path in _generic_modules()
+        for line, what in _events_named(ast.parse(path.read_text(encoding="utf-8")), named)
+    ]
+    assert not offences, "\n" + "\n".join(offences)
+
+
+def test_the_search_for_events_finds_strings() -> None:
+    named = _events_of_one_protocol()
+    assert {"cluster.crashed", "lease.changed"} <= named and not {"link.cut", "message.stored"} & named
+    for text, found in (
+        ("JUMPS = ('cluster.crashed',)", True),
+        ("f'{row} lease.changed'", True),
+        ('"""After a `cluster.crashed` row."""', False),
+        ("TYPES = ('link.cut', 'cluster.crash')", False),
+    ):
+        assert bool(list(_events_named(ast.parse(text), named))) is found, text
+
+
 def test_the_search_finds_imports_names_and_strings() -> None:
     for text in (
         "from simulator.protocols.pulsar import admin",
@@ -72,14 +95,32 @@ def _generic_modules() -> Iterator[tuple[str, Path]]:
             yield name, path
 
 
-def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """(line, what) wherever code names a protocol or a family; docstrings may, to cite a broker's rule."""
-    docstrings = {
+def _events_of_one_protocol() -> frozenset[str]:
+    return frozenset(event.name for declared in DECLARED.values() for event in declared.events)
+
+
+def _events_named(tree: ast.Module, events: frozenset[str]) -> Iterator[tuple[int, str]]:
+    """(line, string) wherever code, not a docstring, has the name of one of these events."""
+    word = re.compile(r"[\w-]+(?:\.[\w-]+)+")
+    docstrings = _docstrings(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in docstrings:
+            if events.intersection(word.findall(node.value)):
+                yield node.lineno, node.value
+
+
+def _docstrings(tree: ast.Module) -> set[ast.expr]:
+    return {
         node.body[0].value
         for node in ast.walk(tree)
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         and ast.get_docstring(node, clean=False) is not None
     }
+
+
+def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, what) wherever code names a protocol or a family; docstrings may, to cite a broker's rule."""
+    docstrings = _docstrings(tree)
     for node in ast.walk(tree):
         if node in docstrings:
             continue

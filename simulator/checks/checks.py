@@ -30,8 +30,8 @@ class Checks:
     def __init__(self, scenario: Scenario) -> None:
         self.position = 0
         self.violations: list[Violation] = []
-        self._audiences = tuple(scenario.audiences)
         declared = protocol_of(scenario).checks
+        self._audiences = declared.audiences(scenario)
         self._of_counts = declared.of_counts
         self._known = declared.knowledge()
         self._checks = [check(scenario) for check in declared.of_rows]

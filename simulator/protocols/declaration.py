@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from simulator.scenarios.check import Check
 from simulator.scenarios.command import Command
@@ -17,6 +18,10 @@ from simulator.trace.registry import EventType, WordTable
 
 def _no_remarks(scenario: Scenario) -> Iterable[str]:
     return ()
+
+
+def _no_names(scenario: Any) -> Mapping[str, Iterable[str]]:
+    return {}
 
 
 def _no_rules(check: Check) -> None:
@@ -40,6 +45,7 @@ class Declared:
     - `consistency(check)` notes what one part demands of another, `remarks(scenario)` what has no effect.
     - `strategies` under which a scenario can be compared.
     - `word_tables`: what words in events stand for, for `docs/trace.md`.
+    - `names(scenario)`: names by what they are, beside those of its sections, for a page to choose from.
     - `mechanisms`: by family what it shows, in one or two sentences for the gallery.
     """
 
@@ -59,4 +65,5 @@ class Declared:
     remarks: Callable[[Scenario], Iterable[str]] = _no_remarks
     strategies: StrategyRules | None = None
     word_tables: tuple[WordTable, ...] = ()
+    names: Callable[[Any], Mapping[str, Iterable[str]]] = _no_names
     mechanisms: Mapping[str, str] = field(default_factory=dict)

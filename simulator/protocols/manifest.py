@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.story.asked import NO_STORIES, Stories
 from simulator.system.admin_tools import AdminError
+from simulator.system.live_rows import LiveRows
 
 if TYPE_CHECKING:
     from simulator.checks.check import Check
@@ -51,6 +52,23 @@ def _no_forecast(runtime: Any, subscription: str, source: str | None) -> dict[st
 
 def _no_lag(runtime: Any, subscription: str) -> dict[str, int]:
     return {}
+
+
+def _half_way(run: Any) -> dict[str, Any]:
+    run.run(run.scenario.until_us // 2)
+    return _instant_alone(run)
+
+
+def _instant_alone(run: Any) -> dict[str, Any]:
+    return {"at_us": run.now_us, "lanes": []}
+
+
+def _no_audiences(scenario: Any) -> tuple[str, ...]:
+    return ()
+
+
+def _none_movable(scenario: Any) -> list[str]:
+    return []
 
 
 def _no_rules(runtime: Any, topic: str) -> dict[str, dict]:
@@ -97,22 +115,29 @@ class CountCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckList:
-    """The checks in order. `knowledge()` is what they share, read once for all of them."""
+    """The checks in order. `knowledge()` is what they share, read once for all of them.
+
+    `audiences(scenario)` are names that stand for many subscriptions; only checks made for them read their
+    rows.
+    """
 
     knowledge: Callable[[], Any]
     of_rows: tuple[type[Check], ...]
     of_counts: tuple[CountCheck, ...] = ()
+    audiences: Callable[[Any], tuple[str, ...]] = _no_audiences
 
 
 @dataclass(frozen=True, slots=True)
 class Forecasts:
     """`source_of` is where a subscription's consumers are, `to_targets` the forecast for each cluster that
     they could move to if the source failed now, `sync_lag` per remote the age of what it lacks, us.
+    `movable(scenario)` are the subscriptions that could move, sorted.
     """
 
     source_of: Callable[[Any, str], str | None] = _no_source
     to_targets: Callable[[Any, str, str | None], dict[str, dict[str, int]]] = _no_forecast
     sync_lag: Callable[[Any, str], dict[str, int]] = _no_lag
+    movable: Callable[[Any], list[str]] = _none_movable
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +150,18 @@ class Inspection:
     broker_load: Callable[[RunView], dict] = _no_broker_load
     creation: Callable[[RunView], dict] = _no_creation
     replicator_starts: Callable[[RunView, str, str, str], dict] = _no_replicator_starts
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Small pictures for cards, which the protocol's part of the page paints.
+
+    `telling(world)` runs a new world to the instant that says most and draws it, `now(world)` draws where it
+    stands. Without them a picture is empty.
+    """
+
+    telling: Callable[[Any], dict[str, Any]] = _half_way
+    now: Callable[[Any], dict[str, Any]] = _instant_alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +200,7 @@ class Manifest:
     - `shared_types`: append-only types that worlds of a branch share, so that checkpoints name them only.
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
     - `tables()`: what a page draws of the code and never changes, such as state machines.
-    - `forecasts`, `inspection`, `admin`, `comparison`, `stories`: see each; default: none of it.
+    - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `stories`: see each; default: none
     """
 
     name: str
@@ -179,8 +216,10 @@ class Manifest:
     failovers: Callable[[RunView], list[dict]] = _no_failovers
     commands: Callable[[RunView], list[dict]] = _command_results
     tables: Callable[[], dict[str, Any]] = dict
+    live: LiveRows = LiveRows()
     forecasts: Forecasts = Forecasts()
     inspection: Inspection = Inspection()
+    pictures: Pictures = Pictures()
     admin: AdminTools = AdminTools()
     comparison: StrategyComparison | None = None
     stories: Stories = NO_STORIES

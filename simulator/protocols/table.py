@@ -6,6 +6,7 @@ protocol").
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.emqx.manifest import MANIFEST as EMQX
@@ -14,6 +15,7 @@ from simulator.protocols.pulsar.manifest import MANIFEST as PULSAR
 if TYPE_CHECKING:
     from simulator.protocols.manifest import Manifest
     from simulator.scenarios.model import Scenario
+    from simulator.system.live_rows import LiveRows
 
 PROTOCOLS: dict[str, Manifest] = {manifest.name: manifest for manifest in (PULSAR, EMQX)}
 """In this order their sections stand in a summary, and their claims in the list of all claims."""
@@ -27,6 +29,16 @@ def protocol_of(scenario: Scenario) -> Manifest:
 def tables_of(scenario: Scenario) -> dict[str, Any]:
     """What a page draws of the code of a scenario's protocol."""
     return protocol_of(scenario).tables()
+
+
+def live_rows_of(scenario: Scenario) -> LiveRows:
+    """Which rows of a scenario's protocol a live page holds and marks."""
+    return protocol_of(scenario).live
+
+
+def cause_texts(protocol: str) -> Mapping[str, tuple[str, str]]:
+    """By cause of a duplicate its heading and a sentence, as the stories of this protocol have them."""
+    return PROTOCOLS[protocol].stories.causes
 
 
 def section_names() -> tuple[str, ...]:

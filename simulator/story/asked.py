@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from simulator.counting.results import CountedRun
@@ -38,6 +38,7 @@ class Stories:
       of another kind; the first has a place for it.
     - `page(case, kind, cause, first, limit)`: messages of a kind and cause.
     - `place_of(case, kind, producer, sequence_id)`: a message's place in the list of its kind, or None.
+    - `causes`: by cause its heading and a sentence, in the order of decision; {} without such texts.
     - `story(trace, case, kind, place, upto_seq)`: that message's story.
     """
 
@@ -52,6 +53,7 @@ class Stories:
     place_of: Callable[[StoryCase, str, str, int], int | None]
     story: Callable[[Trace, StoryCase, str, int, int], Told]
     forecast_seq: Callable[[StoryCase], int | None] = lambda case: None
+    causes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def _no_cases(counted: CountedRun) -> list[StoryCase]:

@@ -12,15 +12,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from simulator import load_scenario
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.registry import EVENT_TYPES
 from simulator.protocols.table import PROTOCOLS
 from simulator.scenarios.command_table import COMMANDS
 from spark_reports.html.charts import hues_of
 from visualizer.live.frames import SNAPSHOT_ROWS
-from visualizer.live.kept import KEPT
+from visualizer.live.welcome import rows_held
 from visualizer.live.wire import FASTEST, INBOUND, SLOWEST, WIRE_VERSION
-from visualizer.questions.passages import ENDED_SNAPSHOTS, LANDMARKS
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 
@@ -41,23 +41,10 @@ def of_the_page(module: str, expression: str) -> Any:
     return json.loads(answer.stdout)
 
 
-def test_the_page_holds_the_same_rows_for_longer_as_frames_bring():
-    of_page = of_the_page(
-        "model/kept.js",
-        (
-            "Object.fromEntries(Object.entries(page.KEPT).map(([name, { types, most }]) => [name, "
-            "[[...types], most]]))"
-        ),
-    )
-    assert of_page == {name: [list(types), most] for name, (types, most) in KEPT.items()}
+def test_the_fixtures_of_module_tests_hold_the_rows_that_welcome_names():
+    named = json.loads(json.dumps(rows_held(load_scenario("two-regions"))))
+    assert of_the_page("../../tests/js/fixtures/lab.js", "page.ROWS") == named
     assert of_the_page("model/rows.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
-
-
-def test_the_page_takes_landmarks_from_frames_as_the_server_gives_them():
-    assert set(of_the_page("model/landmarks.js", "[...page.LANDMARK_TYPES]")) == {
-        *LANDMARKS,
-        *ENDED_SNAPSHOTS,
-    }
 
 
 def test_the_page_knows_each_protocol_by_the_name_that_welcome_gives():

@@ -2,11 +2,13 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { ROWS } from "./fixtures/lab.js";
 import { parseMessage, parsePlace } from "../../static/js/model/format.js";
 import { branchTree } from "../../static/js/model/branches.js";
 import { consequencesOf } from "../../static/js/model/consequences.js";
 import { makeLandmarks } from "../../static/js/model/landmarks.js";
 import { marksOf } from "../../static/js/model/marks.js";
+import { MARKS } from "../../static/js/protocols/pulsar/model/marks.js";
 import { flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { SPEEDS, speedText, speedWords } from "../../static/js/transport/speeds.js";
 
@@ -70,12 +72,12 @@ test("marks of the whole branch: the server's once per jump, then the frames' ow
   const over = { seq: 900, at_us: 80, type: "failover.started", cluster: "a", peer: "b" };
   let asked = 0;
   const landmarks = makeLandmarks({ get: async () => ((asked += 1), { branch: 0, rows: [crash] }), base: "", onAnswer: () => {} });
-  const state = { view: { branch: 0, seq: 1000, furthest_us: 100 }, epoch: 1, at_us: 100, rows: [{ seq: 890, at_us: 79, type: "cursor.moved" }, over], welcome: { commands: [{ do: "link.heal", at_us: 200 }] } };
+  const state = { view: { branch: 0, seq: 1000, furthest_us: 100 }, epoch: 1, at_us: 100, rows: [{ seq: 890, at_us: 79, type: "cursor.moved" }, over], welcome: { rows: ROWS, commands: [{ do: "link.heal", at_us: 200 }] } };
   landmarks.of(state);
   await new Promise((done) => setTimeout(done));
   const rows = landmarks.of(state);
   assert.equal(landmarks.of(state), rows, "the same list when nothing is new");
-  assert.deepEqual(marksOf(state, rows).map(({ at_us, kind, done }) => [at_us, kind, done]), [[50, "fault", true], [80, "failover", true], [200, "healing", false]]);
+  assert.deepEqual(marksOf(state, rows, MARKS).map(({ at_us, kind, done }) => [at_us, kind, done]), [[50, "fault", true], [80, "failover", true], [200, "healing", false]]);
   assert.equal(asked, 1);
 });
 
@@ -83,7 +85,7 @@ test("landmarks that a frame at rest brings stand before newer ones that came wh
   const early = { seq: 40, at_us: 40, type: "snapshot.completed", cluster: "a" };
   const late = { seq: 90, at_us: 90, type: "snapshot.completed", cluster: "a" };
   const landmarks = makeLandmarks({ get: () => new Promise(() => {}), base: "", onAnswer: () => {} });
-  const at = (rows_from, playing, rows) => ({ view: { branch: 0, seq: 100, furthest_us: 200 }, epoch: 1, at_us: 100, playing, rows_from, rows });
+  const at = (rows_from, playing, rows) => ({ view: { branch: 0, seq: 100, furthest_us: 200 }, epoch: 1, at_us: 100, playing, rows_from, rows, welcome: { rows: ROWS } });
   assert.deepEqual(landmarks.of(at(80, true, [late])), [late], "rows 0 to 79 were left out");
   assert.deepEqual(landmarks.of(at(0, false, [early, late])), [early, late]);
 });
@@ -93,7 +95,7 @@ test("landmarks are requested again at a pause when frames left out rows, and no
   const answers = [{ branch: 0, seq: 400, rows: [] }, { branch: 0, seq: 1000, rows: [missing] }];
   let asked = 0;
   const landmarks = makeLandmarks({ get: async () => answers[asked++], base: "", onAnswer: () => {} });
-  const at = (seq, rows_from, playing) => ({ view: { branch: 0, seq }, epoch: 1, playing, rows_from, rows: [{ seq: seq - 1, at_us: seq, type: "cursor.moved" }] });
+  const at = (seq, rows_from, playing) => ({ view: { branch: 0, seq }, welcome: { rows: ROWS }, epoch: 1, playing, rows_from, rows: [{ seq: seq - 1, at_us: seq, type: "cursor.moved" }] });
   const answered = () => new Promise((done) => setTimeout(done));
   landmarks.of(at(400, 300, true));
   await answered();

@@ -65,7 +65,9 @@ async def test_what_is_not_there_yet_is_refused_in_words(ask):
 async def test_a_window_of_time_has_its_rows(ask, world):
     _, body = await ask("passages.json?from_us=2000000&to_us=4000000")
     expected = [
-        row for row in world.trace.rows(types=passages.ROW_TYPES) if 2_000_000 <= row["at_us"] <= 4_000_000
+        row
+        for row in world.trace.rows(types=world.protocol.live.passages.listed)
+        if 2_000_000 <= row["at_us"] <= 4_000_000
     ]
     assert expected and body["rows"] == expected and body["count"] == len(expected)
 

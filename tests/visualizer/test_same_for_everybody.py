@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-from simulator import World, load_scenario
+from simulator import World, load_scenario, names_of, sites_of
 from visualizer.labs import jobs
 from visualizer.labs.session import Session
 from visualizer.labs.store import StoredLab
 from visualizer.labs.work import Job
 from visualizer.live.frames import Frame
+from visualizer.live.welcome import rows_held
 from visualizer.questions.events import events
 
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
@@ -184,15 +185,15 @@ def shown_by(lab: Lab, pages: list[list[str]], around: dict[str, Any]) -> list[d
         "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
     )
     scenario = lab.scenario
-    names = {"clusters": sorted(scenario.clusters), "subscriptions": sorted(scenario.subscriptions)}
     welcome = {
         "type": "welcome",
         "wire": 2,
         "lab": "l",
         "protocol": scenario.protocol,
         "owner": True,
-        "names": names,
-        "lanes": list(scenario.clusters),
+        "names": names_of(scenario),
+        "lanes": sites_of(scenario),
+        "rows": rows_held(scenario),
         "until_us": scenario.until_us,
         "commands": [],
     }

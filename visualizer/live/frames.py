@@ -94,7 +94,7 @@ class FrameMaker:
         other.
         """
         if self._kept is None:
-            kept = KeptRows()
+            kept = KeptRows(self.world.protocol.live.all_kept())
             yield from kept.look_back(self.world.trace, self.world.seq)
             self._kept, self._seq = kept, self.world.seq
 

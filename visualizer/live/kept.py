@@ -1,9 +1,9 @@
 """Rows that every page of a lab holds, whatever it has watched: the newest of each class, as a function of
 branch and instant alone.
 
-Rules: a class is a set of event types and a number of rows. `static/js/model/kept.js` has the same table and
-cuts its lists to the same length, so a page that followed from the first frame holds what a snapshot frame
-brings (a test compares them).
+Rules: a class is a set of event types and a number of rows, declared by the lab's protocol. `welcome` gives
+the page the same table, and it cuts its lists to the same length, so a page that followed from the first
+frame holds what a snapshot frame brings (a test compares them).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simulator.protocols.registry import CODE
+from simulator.system.live_rows import Kept
 from visualizer.labs.work import Work
 from visualizer.questions.reading import SEARCHED_ROWS, rows_at
 
@@ -21,38 +22,14 @@ LOOKED_BACK_ROWS = 1_000_000
 all.
 """
 
-KEPT: dict[str, tuple[tuple[str, ...], int]] = {
-    "snapshots": (
-        (
-            "snapshot.requested",
-            "snapshot.answered",
-            "snapshot.completed",
-            "snapshot.position",
-            "snapshot.timed-out",
-            "snapshot.abandoned",
-            "snapshot.cached",
-            "snapshot.used",
-            "snapshot.evicted",
-        ),
-        400,
-    ),
-    "created": (("subscription.created",), 100),
-    "held": (("message.held",), 200),
-    "rounds": (("leader.round",), 60),
-    "commands": (("command.applied",), 10),
-}
-"""Class to its event types and how many of its newest rows a page holds: about forty snapshots, every
-cursor, 60 rounds of groups.
-"""
-
-_CLASS_OF = {one: name for name, (types, _most) in KEPT.items() for one in types}
-
 
 class KeptRows:
     """The newest rows of each class before one row of a trace."""
 
-    def __init__(self) -> None:
-        self._lists: dict[str, list[dict[str, Any]]] = {name: [] for name in KEPT}
+    def __init__(self, classes: Kept) -> None:
+        self._classes = classes
+        self._class_of = {one: name for name, (types, _most) in classes.items() for one in types}
+        self._lists: dict[str, list[dict[str, Any]]] = {name: [] for name in classes}
 
     def all(self) -> list[dict[str, Any]]:
         """The rows of every class in the order of the trace."""
@@ -63,24 +40,28 @@ class KeptRows:
         class, in order.
         """
         found: dict[str, list[dict[str, Any]]] = {}
-        for seq in trace.seqs(first, last, types=_CLASS_OF):
+        for seq in trace.seqs(first, last, types=self._class_of):
             row = trace.row(seq)
-            found.setdefault(_CLASS_OF[row["type"]], []).append(row)
+            found.setdefault(self._class_of[row["type"]], []).append(row)
         for name, rows in found.items():
-            most = KEPT[name][1]
+            most = self._classes[name][1]
             self._lists[name] = (self._lists[name] + rows)[-most:]
             del rows[:-most]
         return sorted((row for rows in found.values() for row in rows), key=lambda row: row["seq"])
 
     def look_back(self, trace: Any, end: int) -> Work:
         """Find the newest rows of each class before row `end`, from the newest backwards, in slices."""
-        found: dict[str, list[int]] = {name: [] for name in KEPT}
-        codes = {name: np.array([CODE[one] for one in types]) for name, (types, _most) in KEPT.items()}
+        found: dict[str, list[int]] = {name: [] for name in self._classes}
+        codes = {
+            name: np.array([CODE[one] for one in types]) for name, (types, _most) in self._classes.items()
+        }
         first, oldest = end, max(0, end - LOOKED_BACK_ROWS)
-        while first > oldest and any(len(found[name]) < most for name, (_types, most) in KEPT.items()):
+        while first > oldest and any(
+            len(found[name]) < most for name, (_types, most) in self._classes.items()
+        ):
             first, last = max(oldest, first - SEARCHED_ROWS), first
             types_here = trace.columns(first, last, names=("type",))["type"]
-            for name, (_types, most) in KEPT.items():
+            for name, (_types, most) in self._classes.items():
                 if len(found[name]) < most:
                     found[name] = (
                         (first + np.flatnonzero(np.isin(types_here, codes[name]))).tolist() + found[name]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from simulator.protocols.registry import CODE
+from simulator.system.live_rows import Messages
 from simulator.trace.registry import NULL
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
@@ -19,18 +20,6 @@ from visualizer.questions.reading import rows_at
 KEPT = 4
 """Of each type and reason, so the last four moves of a machine are among them."""
 
-OF_CLIENT = (
-    "session.subscribed",
-    "session.unsubscribed",
-    "borrower.changed",
-    "lease.changed",
-    "progress.told",
-    "protocol.sent",
-    "protocol.lost",
-)
-OF_CONNECTION = ("session.connected", "session.disconnected")
-OF_STREAM = ("assignment.changed",)
-OF_LEADER = ("leader.elected", "leader.ended")
 UNSAID = NULL - 1
 """A number that no row has, for a name that is not in the trace."""
 
@@ -52,7 +41,7 @@ def latest(session: Session, group: str, client: str, stream: str, after: int) -
     for begin in range(max(0, after), world.seq, PIECE_ROWS):
         columns = world.trace.columns(begin, min(world.seq, begin + PIECE_ROWS), names=_COLUMNS)
         here = columns["topic"] == numbers[2]
-        places = np.flatnonzero(_wanted(columns, numbers[0], numbers[1], here))
+        places = np.flatnonzero(_wanted(world.protocol.live.messages, columns, numbers, here))
         for place, code, reason, of_it in zip(
             places.tolist(),
             columns["type"][places].tolist(),
@@ -75,15 +64,19 @@ def latest(session: Session, group: str, client: str, stream: str, after: int) -
     }
 
 
-def _wanted(columns: dict[str, np.ndarray], group: int, client: int, here: np.ndarray) -> np.ndarray:
+def _wanted(
+    messages: Messages, columns: dict[str, np.ndarray], numbers: list[int], here: np.ndarray
+) -> np.ndarray:
+    """Which rows are about the group and client with these numbers, the stream `here`, or the leader."""
+
     def of(types: tuple[str, ...]) -> np.ndarray:
         return np.isin(columns["type"], [CODE[name] for name in types])
 
-    shared = columns["subscription"] == group
-    its = columns["client"] == client
+    shared = columns["subscription"] == numbers[0]
+    of_client = columns["client"] == numbers[1]
     return (
-        (shared & its & of(OF_CLIENT))
-        | (its & of(OF_CONNECTION))
-        | (shared & here & of(OF_STREAM))
-        | (shared & of(OF_LEADER))
+        (shared & of_client & of(messages.of_client))
+        | (of_client & of(messages.of_connection))
+        | (shared & here & of(messages.of_stream))
+        | (shared & of(messages.of_leader))
     )

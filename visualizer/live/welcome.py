@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator import ENGINE_VERSION, tables_of
+from simulator import ENGINE_VERSION, Scenario, live_rows_of, names_of, sites_of, tables_of
 from visualizer.labs.definitions import read_scenario
 from visualizer.live.wire import WIRE_VERSION
 from visualizer.models import Lab
@@ -28,21 +28,9 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
         "engine_version": ENGINE_VERSION,
         "made_with": lab.engine_version,
         "until_us": scenario.until_us,
-        "lanes": list(scenario.clusters),
-        "names": {
-            "clusters": sorted(scenario.clusters),
-            "topics": sorted(scenario.topics),
-            "subscriptions": sorted(scenario.subscriptions),
-            "producers": sorted(scenario.producers),
-            "consumers": sorted(scenario.consumers),
-            "tenants": sorted(scenario.tenants),
-            "brokers": sorted(scenario.brokers),
-            "nodes": sorted(scenario.nodes),
-            "groups": sorted(scenario.groups),
-            "sessions": sorted(scenario.sessions),
-            "publishers": sorted(scenario.publishers),
-            "shadows": sorted(name for name, topic in scenario.topics.items() if topic.shadow_of is not None),
-        },
+        "lanes": sites_of(scenario),
+        "names": names_of(scenario),
+        "rows": rows_held(scenario),
         "tables": tables_of(scenario),
         "link_latency_us": {
             f"{source} -> {target}": link.latency.nominal_us
@@ -52,3 +40,10 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             {"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands
         ],
     }
+
+
+def rows_held(scenario: Scenario) -> dict[str, Any]:
+    """`{kept, landmarks}`: classes of rows that the page holds, and types that its time slider marks."""
+    live = live_rows_of(scenario)
+    kept = {name: {"types": types, "most": most} for name, (types, most) in live.all_kept().items()}
+    return {"kept": kept, "landmarks": [*live.all_faults(), *live.stops]}

@@ -29,25 +29,13 @@ JUMPS_PER_STEP = 8
 instant of the grid.
 """
 
-JUMPS = ("update.applied", "subscription.created", "subscription.deleted")
-"""Rows after which the forecast of their subscription jumps."""
-
-JUMPS_OF_ALL = (
-    "cluster.crashed",
-    "cluster.restarted",
-    "cluster.lost",
-    "failover.started",
-    "failover.finished",
-    "command.applied",
-)
-"""Rows after which every forecast may jump."""
+SHARED_JUMPS = ("command.applied",)
+"""Rows of every protocol after which every forecast may jump."""
 
 FIGURES = ("duplicates", "stranded", "lost")
 
 Point = tuple[int, dict[str, dict[str, Any]]]
 """(instant, by subscription `{"to": {peer: figures}, "lag_us": {peer: us}}`)"""
-
-_PATTERN = pattern_of((*JUMPS, *JUMPS_OF_ALL))
 
 
 class _Line:
@@ -72,15 +60,13 @@ class RiskCurves:
     def __init__(self, world: Any, scenario: Any) -> None:
         self.world = world
         self.until_us = scenario.until_us
+        live = world.protocol.live
+        self._jumps, self._jumps_of_all = live.jumps, (*live.jumps_of_all, *SHARED_JUMPS)
+        self._pattern = pattern_of((*self._jumps, *self._jumps_of_all))
         self.grid_us = max(
             self.until_us // MOST_POINTS, min(GRID_US, max(FINEST_US, self.until_us // FEWEST_POINTS))
         )
-        # replicated or not, they could go to another cluster
-        self.movable = [
-            name
-            for name, spec in sorted(scenario.subscriptions.items())
-            if len(scenario.topics[spec.topic].clusters) > 1
-        ]
+        self.movable = world.protocol.forecasts.movable(scenario)
         # (instant, subscription) of what is to be taken before the world moves; at the beginning all
         self.due = [(0, name) for name in self.movable]
         self._lines = {0: _Line([], world.seq)}
@@ -108,7 +94,7 @@ class RiskCurves:
         more = world.advance(
             stop_us,
             events,
-            (lambda: world.trace.has_any(line.seen, world.seq, _PATTERN)) if watching else None,
+            (lambda: world.trace.has_any(line.seen, world.seq, self._pattern)) if watching else None,
         )
         if not world.whole:
             return True
@@ -127,11 +113,11 @@ class RiskCurves:
             world.now_us > line.grid_us and world.now_us == world.furthest_us and self.on_grid(world.now_us)
         )
         self.due = []
-        if line.jumps < JUMPS_PER_STEP and world.trace.has_any(line.seen, world.seq, _PATTERN):
+        if line.jumps < JUMPS_PER_STEP and world.trace.has_any(line.seen, world.seq, self._pattern):
             line.jumps += 1
-            rows = world.trace.rows(line.seen, world.seq, types=(*JUMPS, *JUMPS_OF_ALL))
-            jumped = {row.get("subscription") for row in rows if row["type"] in JUMPS}
-            every = any(row["type"] in JUMPS_OF_ALL for row in rows)
+            rows = world.trace.rows(line.seen, world.seq, types=(*self._jumps, *self._jumps_of_all))
+            jumped = {row.get("subscription") for row in rows if row["type"] in self._jumps}
+            every = any(row["type"] in self._jumps_of_all for row in rows)
             # the clock may have gone on to where the run was cut, but nothing has happened since
             at_us = rows[-1]["at_us"]
             self.due = [(at_us, name) for name in self.movable if every or name in jumped]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from simulator.protocols.registry import CODE
+from simulator.system.live_rows import Messages, StateRow
 from simulator.trace.registry import NULL
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
@@ -22,40 +23,6 @@ from visualizer.live.wire import Refused
 from visualizer.questions.passages import BINS, LISTED_ROWS, PIECE_ROWS, add_bins, tallied
 from visualizer.questions.reading import READ_ROWS, rows_at
 
-SAID = ("protocol.sent", "protocol.arrived", "protocol.lost", "protocol.delayed", "protocol.duplicated")
-CHANGED = (
-    "lease.changed",
-    "borrower.changed",
-    "borrower.joined",
-    "borrower.dropped",
-    "leader.elected",
-    "leader.ended",
-)
-RESENT = ("leader-wanted", "grant", "revoke", "revoked")
-"""Messages that are resent when no reply arrived; a ping is new each time."""
-
-_LISTED = np.array(
-    [CODE[name] for name in (*SAID, *CHANGED, "election.failed", "leader.round", "leader.committed")]
-)
-_STANDING = np.array([CODE[name] for name in (*CHANGED, "protocol.sent", "protocol.arrived")])
-_OVER = {
-    "borrower.changed": "gone",
-    "lease.changed": "absent",
-    "leader.ended": None,
-    "borrower.dropped": None,
-}
-"""After such a row its subject has ended; None: whatever its reason."""
-_KEYS = {
-    "borrower.changed": ("borrower", "client", "count"),
-    "borrower.joined": ("known", "client", "count"),
-    "borrower.dropped": ("known", "client", "count"),
-    "lease.changed": ("lease", "client", "count", "topic"),
-    "leader.elected": ("leader", "count"),
-    "leader.ended": ("leader", "count"),
-    "protocol.sent": ("pong-sent", "client"),
-    "protocol.arrived": ("pong-arrived", "client"),
-}
-"""For each row type, its kind and the columns that identify its subject."""
 _COLUMNS = ("type", "at_us", "subscription", "client", "count", "topic", "reason")
 
 
@@ -72,11 +39,13 @@ def handshakes(session: Session, group: str, clients: Sequence[str], from_us: in
         raise Refused(
             "not-found", f"There is no group {group[:80]!r}.", "Groups are in the lab's welcome, under names."
         )
+    messages = world.protocol.live.messages
+    listed = np.array([CODE[name] for name in messages.listed])
     wanted = _Wanted(trace, group, clients)
     first, last = trace.first_after(from_us - 1), min(world.seq, trace.first_after(to_us))
     seqs: list[int] = []
     for begin in range(first, last, PIECE_ROWS):
-        seqs += wanted.places(begin, min(last, begin + PIECE_ROWS), _LISTED)[0]
+        seqs += wanted.places(begin, min(last, begin + PIECE_ROWS), listed)[0]
         yield None
     answer: dict[str, Any] = {
         "group": group,
@@ -89,21 +58,21 @@ def handshakes(session: Session, group: str, clients: Sequence[str], from_us: in
         rows = yield from rows_at(trace, seqs)
         again: list[int] = []
         for begin in range(0, len(rows), READ_ROWS):
-            again += [row["seq"] for row in rows[begin : begin + READ_ROWS] if _again(trace, row)]
+            again += [row["seq"] for row in rows[begin : begin + READ_ROWS] if _again(trace, messages, row)]
             yield None
-        before = yield from _before(trace, wanted, min(first, last))
+        before = yield from _before(trace, messages, wanted, min(first, last))
         return {**answer, "rows": rows, "again": again, "before": (yield from rows_at(trace, before))}
     counts: dict[str, dict[str, list[int]]] = {}
     lost: dict[str, list[int]] = {}
     width_us = max(1, -(-(to_us - from_us) // BINS))
     for begin in range(first, last, PIECE_ROWS):
-        for event in ("protocol.sent", "protocol.lost"):
+        for event in (*messages.sent, *messages.lost):
             _seqs, columns = wanted.places(begin, min(last, begin + PIECE_ROWS), np.array([CODE[event]]))
             bins = (columns["at_us"] - from_us) // width_us
             for (client, kind), numbers in tallied(trace.names, [columns["client"], columns["reason"]], bins):
                 add_bins(
-                    counts.setdefault(client, {}) if event == "protocol.sent" else lost,
-                    kind if event == "protocol.sent" else client,
+                    counts.setdefault(client, {}) if event in messages.sent else lost,
+                    kind if event in messages.sent else client,
                     numbers,
                 )
             yield None
@@ -130,46 +99,25 @@ class _Wanted:
         return (places + first).tolist(), {name: column[places] for name, column in columns.items()}
 
 
-def _again(trace: Any, row: dict[str, Any]) -> bool:
+def _again(trace: Any, messages: Messages, row: dict[str, Any]) -> bool:
     """Whether a message was resent: by a timer of an older state, not because of a new state."""
     return (
-        row["type"] == "protocol.sent"
-        and row["reason"] in RESENT
+        row["type"] in messages.sent
+        and row["reason"] in messages.resent
         and trace.at_us(row["cause_seq"]) < row["at_us"]
     )
 
 
-def _before(trace: Any, wanted: _Wanted, end: int) -> Work:
+def _before(trace: Any, messages: Messages, wanted: _Wanted, end: int) -> Work:
     """The seqs of the latest row about each subject that still exists before row `end`."""
-    names = {CODE[name]: name for name in _KEYS}
-    pong = trace.number("ping-response")
+    names = {CODE[name]: name for name in messages.states}
+    codes = np.array(list(names))
     latest: dict[tuple, int] = {}
     for begin in range(0, end, PIECE_ROWS):
-        seqs, columns = wanted.places(begin, min(end, begin + PIECE_ROWS), _STANDING)
-        for place, (seq, code, reason) in enumerate(
-            zip(seqs, columns["type"].tolist(), columns["reason"].tolist(), strict=True)
-        ):
-            name = names[code]
-            if name.startswith("protocol.") and reason != pong:
-                continue
-            kind, *parts = _KEYS[name]
-            key = (kind, *(int(columns[part][place]) for part in parts))
-            if name in _OVER and (_OVER[name] is None or reason == trace.number(_OVER[name])):
-                latest = {other: row for other, row in latest.items() if not _ends(key, other)}
-            # a borrower that is gone still stops its session: those leases are not listed
-            elif kind != "lease" or ("borrower", *key[1:3]) in latest:
-                latest[key] = seq
+        seqs, columns = wanted.places(begin, min(end, begin + PIECE_ROWS), codes)
+        values = [columns[name].tolist() for name in ("type", "reason", "client", "count", "topic")]
+        for seq, code, reason, client, count, topic in zip(seqs, *values, strict=True):
+            said = "" if reason == NULL else trace.names[reason]
+            messages.fold(latest, StateRow(seq, names[code], said, client, count, topic))
         yield None
     return sorted(latest.values())
-
-
-def _ends(key: tuple, other: tuple) -> bool:
-    """Whether the end of `key` also ends `other`.
-
-    A borrower's leases end with it, and a leader's progress records with the leader.
-    """
-    return (
-        other == key
-        or (key[0] == "borrower" and other[0] == "lease" and other[1:3] == key[1:])
-        or (key[0] == "leader" and other[0] == "known")
-    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simulator.protocols.registry import EVENT_TYPES
+from simulator.system.live_rows import Passages
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work
 from visualizer.questions.reading import rows_at
@@ -24,27 +24,8 @@ BINS = 160
 PIECE_ROWS = 65_536
 """Rows looked at in one slice of a job."""
 
-ROW_TYPES = tuple(
-    event.name
-    for event in EVENT_TYPES
-    if event.plane == "control" and event.name.startswith(("marker.", "snapshot."))
-)
-LANDMARKS = (
-    "cluster.crashed",
-    "cluster.restarted",
-    "cluster.lost",
-    "node.crashed",
-    "node.stopped",
-    "node.restarted",
-    "link.cut",
-    "link.healed",
-    "link.slowed",
-    "failover.started",
-)
 LANDMARKS_LISTED = 1_000
-"""Faults and failovers that a scrub bar marks; of more, the newest. Snapshots get twice as many places."""
-ENDED_SNAPSHOTS = ("snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
-_COUNTED = ("marker.sent", "marker.lost", "marker.dropped")
+"""Faults and failovers that a scrub bar marks; of more, the newest. `stops` get twice as many places."""
 
 
 def passages(session: Session, from_us: int, to_us: int) -> Work:
@@ -52,11 +33,12 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
     per bin]}}, lost: {"a -> b": […]}}}`.
     """
     world = session.world
+    rows = world.protocol.live.passages
     first = world.trace.first_after(from_us - 1)
     last = min(world.seq, world.trace.first_after(to_us))
     seqs: list[int] = []
     for begin in range(first, last, PIECE_ROWS):
-        seqs.extend(world.trace.seqs(begin, min(last, begin + PIECE_ROWS), types=ROW_TYPES))
+        seqs.extend(world.trace.seqs(begin, min(last, begin + PIECE_ROWS), types=rows.listed))
         yield None
     answer: dict[str, Any] = {"from_us": from_us, "to_us": to_us, "branch": world.branch, "count": len(seqs)}
     if len(seqs) <= LISTED_ROWS:
@@ -65,38 +47,48 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
     lost: dict[str, list[int]] = {}
     width_us = max(1, -(-(to_us - from_us) // BINS))
     for begin in range(first, last, PIECE_ROWS):
-        _count(world.trace, begin, min(last, begin + PIECE_ROWS), from_us, width_us, counts, lost)
+        _count(world.trace, rows, begin, min(last, begin + PIECE_ROWS), from_us, width_us, counts, lost)
         yield None
     return {**answer, "bins": {"width_us": width_us, "counts": counts, "lost": lost}}
 
 
 def landmarks(session: Session) -> Work:
-    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of faults,
-    failovers and ended snapshots.
+    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of the faults and
+    stops that its protocol declares, such as failovers and ended snapshots.
     """
-    trace = session.world.trace
+    trace, live = session.world.trace, session.world.protocol.live
+    faults = live.all_faults()
     marks: list[int] = []
-    snapshots: list[int] = []
+    stops: list[int] = []
     for begin in range(0, len(trace), PIECE_ROWS):
         end = min(len(trace), begin + PIECE_ROWS)
-        marks.extend(trace.seqs(begin, end, types=LANDMARKS))
-        snapshots.extend(trace.seqs(begin, end, types=ENDED_SNAPSHOTS))
+        marks.extend(trace.seqs(begin, end, types=faults))
+        stops.extend(trace.seqs(begin, end, types=live.stops))
         yield None
-    seqs = sorted(marks[-LANDMARKS_LISTED:] + snapshots[-2 * LANDMARKS_LISTED :])
+    seqs = sorted(marks[-LANDMARKS_LISTED:] + stops[-2 * LANDMARKS_LISTED :])
     return {"branch": session.world.branch, "seq": len(trace), "rows": (yield from rows_at(trace, seqs))}
 
 
-def _count(trace: Any, first: int, last: int, from_us: int, width_us: int, counts: dict, lost: dict) -> None:
+def _count(
+    trace: Any,
+    rows: Passages,
+    first: int,
+    last: int,
+    from_us: int,
+    width_us: int,
+    counts: dict,
+    lost: dict,
+) -> None:
     columns = trace.columns(first, last, names=("at_us", "cluster", "peer", "reason"))
-    for name in _COUNTED:
+    for name in (*rows.sent, *rows.lost):
         places = np.array(trace.seqs(first, last, types=(name,)), dtype=np.int64) - first
         bins = (columns["at_us"][places] - from_us) // width_us
         keys = [columns[column][places] for column in ("cluster", "peer", "reason")]
         for (cluster, peer, reason), numbers in tallied(trace.names, keys, bins):
             link = f"{cluster} -> {peer}"
             add_bins(
-                counts.setdefault(link, {}) if name == "marker.sent" else lost,
-                reason if name == "marker.sent" else link,
+                counts.setdefault(link, {}) if name in rows.sent else lost,
+                reason if name in rows.sent else link,
                 numbers,
             )
 

@@ -8,10 +8,12 @@ from simulator.protocols.emqx.stories.asked import STORIES
 from simulator.protocols.emqx.summary_sections.groups import groups
 from simulator.protocols.emqx.system import build, flights
 from simulator.protocols.emqx.verdicts.groups import count_groups
+from simulator.protocols.emqx.views.live_rows import LIVE_ROWS
+from simulator.protocols.emqx.views.picture import picture_at, telling_picture
 from simulator.protocols.emqx.views.view import view
 from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
-from simulator.protocols.manifest import CheckList, Manifest
+from simulator.protocols.manifest import CheckList, Manifest, Pictures
 
 MANIFEST = Manifest(
     name=families.EMQX,
@@ -24,5 +26,7 @@ MANIFEST = Manifest(
     changes=CHANGES,
     compared=COMPARED,
     tables=tables,
+    live=LIVE_ROWS,
+    pictures=Pictures(telling_picture, picture_at),
     stories=STORIES,
 )

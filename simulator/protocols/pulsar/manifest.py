@@ -7,6 +7,7 @@ from simulator.protocols.manifest import (
     Forecasts,
     Inspection,
     Manifest,
+    Pictures,
     StrategyComparison,
 )
 from simulator.protocols.pulsar import admin
@@ -34,7 +35,9 @@ from simulator.protocols.pulsar.system import build
 from simulator.protocols.pulsar.verdicts.count import count_run
 from simulator.protocols.pulsar.views import creation as creation_view
 from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
-from simulator.protocols.pulsar.views.forecasts import to_targets
+from simulator.protocols.pulsar.views.forecasts import movable, to_targets
+from simulator.protocols.pulsar.views.live_rows import LIVE_ROWS
+from simulator.protocols.pulsar.views.picture import picture_at, telling_picture
 from simulator.protocols.pulsar.views.view import view
 from simulator.protocols.pulsar.what_if.changes import CHANGES
 from simulator.protocols.pulsar.what_if.compared import COMPARED
@@ -66,13 +69,15 @@ MANIFEST = Manifest(
         Knowledge,
         ROW_CHECKS,
         (CountCheck(causes_add_up.CLAIM, causes_add_up.causes_that_do_not_add_up),),
+        lambda scenario: tuple(scenario.audiences),
     ),
     changes=CHANGES,
     compared=COMPARED,
     shared_types=(MessageTable, MarkerTable),
     failovers=failovers.failovers,
     commands=start_checks.commands,
-    forecasts=Forecasts(forecasting.source_of, to_targets, forecasting.sync_lag),
+    live=LIVE_ROWS,
+    forecasts=Forecasts(forecasting.source_of, to_targets, forecasting.sync_lag, movable),
     inspection=Inspection(
         inspection.cells,
         inspection.marker,
@@ -81,6 +86,7 @@ MANIFEST = Manifest(
         creation_view.look,
         creation_view.starts,
     ),
+    pictures=Pictures(telling_picture, picture_at),
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
     stories=STORIES,

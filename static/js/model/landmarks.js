@@ -1,13 +1,13 @@
 /**
- * Faults, failovers and ended snapshots of the whole branch, for the scrub bar. They are requested once per epoch, then the frames' rows
+ * Faults, failovers and ended snapshots of the whole branch, for the scrub bar; `welcome` names their types. They are requested once per epoch, then the frames' rows
  * are added. Frames leave out rows in fast playback, so after such a gap they are requested again when playback is paused. A page that
  * holds all rows of a branch which has not been run further than the instant shown requests nothing.
  */
 
 import { PROTOCOLS } from "../protocols/table.js";
 
-/** Types of the rows, those of the server's answer: each protocol's own, and those of links, which every protocol has. */
-export const LANDMARK_TYPES = new Set(["link.cut", "link.healed", "link.slowed", ...PROTOCOLS.flatMap(({ landmarks }) => landmarks)]);
+/** @returns {"completed" | "failed" | null} how the row ends a snapshot, if it does */
+export const snapshotEnd = (row) => PROTOCOLS.map((protocol) => protocol.snapshotEnd?.(row)).find(Boolean) ?? null;
 
 /** @param {{get: (path: string) => Promise<object>, base: string, onAnswer: () => void}} parts */
 export function makeLandmarks({ get, base, onAnswer }) {
@@ -50,7 +50,7 @@ export function makeLandmarks({ get, base, onAnswer }) {
       if (state.rows !== seen) {
         seen = state.rows;
         const known = new Set(held.map((row) => row.seq));
-        const added = state.rows.filter((row) => LANDMARK_TYPES.has(row.type) && !known.has(row.seq));
+        const added = state.rows.filter((row) => state.welcome.rows.landmarks.includes(row.type) && !known.has(row.seq));
         if (added.length) held = [...held, ...added].sort((one, other) => one.seq - other.seq); // a frame at rest brings rows that earlier ones left out
       }
       return held;

@@ -3,8 +3,10 @@
  * row. Made once per click from the server's answer; lanes, diagram and list only look things up in it.
  */
 
+import { PROTOCOLS } from "../protocols/table.js";
+
 /** Types of rows that contain an entry's position. */
-const PLACES = new Set(["message.stored", "marker.written", "marker.stored"]);
+const PLACES = new Set(["message.stored", ...PROTOCOLS.flatMap(({ entry_rows }) => entry_rows ?? [])]);
 
 /**
  * @typedef {object} Lit

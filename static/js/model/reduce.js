@@ -7,7 +7,7 @@ import { protocolOf } from "../protocols/table.js";
 import { placeOf } from "../wire/sequence.js";
 import { changedView } from "./changes.js";
 import { emptyLab } from "./state.js";
-import { addKept } from "./kept.js";
+import { addKept, classesOf, nothingKept } from "./kept.js";
 import { addPoints, POINTS_KEPT } from "./forecast.js";
 import { addRows, ROWS_KEPT } from "./rows.js";
 
@@ -40,7 +40,7 @@ function takeFrame(state, given) {
   const goes_on = !frame.snapshot && frame.forecast_from_us <= base.at_us;
   const forecast = addPoints(base.forecast, frame.forecast, goes_on);
   const fresh = [...(frame.kept ?? []), ...frame.rows];
-  const kept = addKept(base.kept, fresh);
+  const kept = addKept(base.kept, fresh, classesOf(state));
   return {
     ...base,
     epoch: frame.epoch,
@@ -68,6 +68,7 @@ function startOver(state) {
   return {
     ...emptyLab(),
     welcome: state.welcome,
+    kept: nothingKept(classesOf(state)),
     names: state.names,
     viewers: state.viewers,
     missed: state.missed,

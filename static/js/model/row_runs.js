@@ -1,12 +1,11 @@
 /**
- * Rows of a list with their repetitions folded: a cursor that moves with every acknowledgement, or a tick that is refused for
- * the same reason again, is one line with a count.
+ * Rows of a list with their repetitions folded: rows that say the same again, as their protocol declares it, are one line with a
+ * count.
  */
 
-const FOLDS = {
-  "cursor.moved": (row) => row.reason === "acknowledgement" && `${row.cluster}|${row.topic}|${row.subscription}`,
-  "snapshot.refused": (row) => `${row.cluster}|${row.topic}|${row.reason}`,
-};
+import { PROTOCOLS } from "../protocols/table.js";
+
+const repeatOf = (row) => PROTOCOLS.map((protocol) => protocol.repeatOf?.(row)).find(Boolean);
 
 /** How many lines back a repetition is looked for; other clusters' rows may be in between. */
 const LOOKED_BACK = 4;
@@ -18,7 +17,7 @@ const LOOKED_BACK = 4;
 export function foldedRuns(rows) {
   const lines = [];
   for (const row of rows) {
-    const key = FOLDS[row.type]?.(row);
+    const key = repeatOf(row);
     const full_key = key ? `${row.type}|${key}` : null;
     const at = full_key === null ? -1 : lines.findLastIndex((line, index) => index >= lines.length - LOOKED_BACK && line.key === full_key);
     if (at >= 0) {

@@ -60,5 +60,8 @@ export function glyphOfRow(row) {
   return /crashed|lost|cut|failover\.started|violated|timed-out/.test(row.type) ? "cross" : "dot";
 }
 
+/** @returns {boolean} whether a row about a message is listed with the protocol events all the same */
+export const isProtocolMessage = (row) => PROTOCOLS.some((protocol) => protocol.isProtocolMessage?.(row) ?? false);
+
 /** @returns {boolean} whether another row says the same, so that the list of protocol events leaves it out */
 export const isDetail = (row) => PROTOCOLS.some((protocol) => protocol.isDetail?.(row) ?? false);

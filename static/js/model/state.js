@@ -2,7 +2,7 @@
  * The page's state of its lab, as one plain value. Only `reduce` makes a new one. A protocol adds what it folds from frames.
  *
  * @typedef {object} LabState
- * @property {object | null} welcome the server's welcome: title, scenario, clusters, owner…
+ * @property {object | null} welcome the server's welcome: title, scenario, clusters, owner, rows to hold and to mark…
  * @property {number} epoch -1 before the first frame
  * @property {number} number
  * @property {number} at_us instant of the newest frame
@@ -25,7 +25,6 @@
  * @property {number} gaps times the page had to ask for a snapshot
  */
 
-import { nothingKept } from "./kept.js";
 import { makeNames } from "./names.js";
 
 /** @returns {LabState} */
@@ -45,7 +44,7 @@ export function emptyLab() {
     sampled: false,
     rows: [],
     rows_from: 0,
-    kept: nothingKept(),
+    kept: {},
     forecast: [],
     forecast_from_us: 0,
     branches: [],

@@ -1,7 +1,9 @@
 /** The scrub bar and what only it can do: drag to an instant, jump from snapshot to snapshot. */
 
 import { listenToScrub, paintScrub, scrubWords } from "../render/scrub.js";
+import { snapshotEnd } from "../model/landmarks.js";
 import { marksOf } from "../model/marks.js";
+import { protocolOf } from "../protocols/table.js";
 import { required } from "../render/dom.js";
 
 export function makeFooter(root, link, getState, getWatched, landmarks, risk_curve) {
@@ -14,7 +16,7 @@ export function makeFooter(root, link, getState, getWatched, landmarks, risk_cur
   function toSnapshot(direction) {
     const state = getState();
     const subject = getWatched()?.subject;
-    const instants = landmarks.of(state).filter((row) => row.type === "snapshot.completed" && row.cluster === subject).map((row) => row.at_us);
+    const instants = landmarks.of(state).filter((row) => snapshotEnd(row) === "completed" && row.cluster === subject).map((row) => row.at_us);
     const wanted = direction < 0 ? Math.max(...instants.filter((us) => us < state.at_us), 0) : Math.min(...instants.filter((us) => us > state.at_us));
     if (Number.isFinite(wanted)) link.seek(wanted);
     else link.step("control");
@@ -32,7 +34,7 @@ export function makeFooter(root, link, getState, getWatched, landmarks, risk_cur
       const key = [risk_curve.version(), rows.length, now_us, state.epoch, state.number, width, theme.ink.bg, theme.scale, watched.target, ratio].join("|");
       if (key === shown) return;
       shown = key;
-      paintScrub(canvas, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows), landmarks: rows, points });
+      paintScrub(canvas, watched, theme, { width, ratio, end_us: endUs(), furthest_us: Math.max(now_us, state.view.furthest_us), now_us, marks: marksOf(state, rows, protocolOf(state).marks), landmarks: rows, points });
       slider.setAttribute("aria-valuemax", String(Math.round(endUs() / 1000)));
       slider.setAttribute("aria-valuenow", String(Math.round(now_us / 1000)));
       slider.setAttribute("aria-valuetext", scrubWords(now_us));

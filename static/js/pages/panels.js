@@ -140,9 +140,9 @@ function makeTabs(document, root, panels) {
     },
     /** Puts tabs away that the lab has nothing for, but for the one asked for. @returns {string | undefined} the panel of the lab's family */
     offer({ names: kinds, family }, asked) {
-      const named = { ...kinds, peers: kinds.clusters.slice(1) };
+      const named = { ...kinds, peers: (kinds.clusters ?? []).slice(1) };
       /** @param {import("./panel_list.js").Panel} panel */
-      const serves = ({ needs }) => !needs || [needs].flat().some((kind) => named[kind].length > 0);
+      const serves = ({ needs }) => !needs || [needs].flat().some((kind) => named[kind]?.length > 0);
       for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
       held.get(TIME).tab.hidden = named.peers.length === 0; // it shows what travels between clusters, and what a failover would cost: one alone has neither
       return panels.find((panel) => panel.family === family && serves(panel))?.name;

@@ -18,7 +18,11 @@
  * @property {Object<string, (row: object) => Array<string | object>>} rows by event type its line in words
  * @property {(row: object) => string | null} [glyphOfRow]
  * @property {(row: object) => boolean} [isDetail] whether another row says the same, so that the list of protocol events leaves it out
- * @property {string[]} landmarks event types whose rows the scrub bar marks over the whole branch
+ * @property {(row: object) => boolean} [isProtocolMessage] whether a row about a message is listed with the protocol events all the same
+ * @property {(row: object) => string | false} [repeatOf] rows of one type and key repeat each other and are one line of a list; false for a row of its own
+ * @property {string[]} [entry_rows] event types whose rows contain an entry's position, beside message.stored
+ * @property {import("../model/marks.js").MarkWords} marks words for faults and failovers on time axes
+ * @property {(row: object) => "completed" | "failed" | null} [snapshotEnd] how a row ends a snapshot, if it does
  * @property {Object<string, import("../model/commands.js").Command>} commands by name
  * @property {string} first_command that the form for any command begins with
  * @property {Object<string, (state: object, watched: object) => string[] | null>} argument_choices by kind of argument the names to choose from

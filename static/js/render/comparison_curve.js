@@ -1,6 +1,7 @@
 /** One strategy's figure over the whole run: what a move would bring twice up to the move, then what it has brought; with the instant, the move and faults. */
 
 import { figureOf, standing } from "../model/comparison.js";
+import { kindOf } from "../model/marks.js";
 import { prepared } from "./canvas.js";
 import { fontOf } from "./theme.js";
 
@@ -62,7 +63,7 @@ function paintFaults(context, theme, followed, at_us, { xAt, base }) {
   context.lineWidth = 1.4;
   for (const fault of followed.faults) {
     if (fault.at_us > at_us) continue;
-    const heals = fault.type === "cluster.restarted" || fault.type === "link.healed";
+    const heals = kindOf(fault.type) === "healing";
     context.strokeStyle = heals ? theme.ink.ink3 : theme.ink.harm;
     context.setLineDash([2, 2]);
     context.beginPath();

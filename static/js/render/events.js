@@ -6,7 +6,7 @@
  * in its upper third. Who scrolls it keeps that place until the lab is sought elsewhere.
  */
 
-import { isDetail } from "../model/row_words.js";
+import { isDetail, isProtocolMessage } from "../model/row_words.js";
 import { foldedRuns } from "../model/row_runs.js";
 import { allOf, element, found, required } from "./dom.js";
 import { makeEventLines } from "./event_lines.js";
@@ -21,7 +21,7 @@ const AHEAD_PART = 1 / 3;
 const BY_HAND = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 const FILTERS = {
-  protocol: (row) => (!row.type.startsWith("message.") || row.type === "message.held") && !isDetail(row),
+  protocol: (row) => (!row.type.startsWith("message.") || isProtocolMessage(row)) && !isDetail(row),
   messages: (row) => row.type.startsWith("message."),
   all: () => true,
 };

@@ -5,6 +5,7 @@
 
 import { curveOf } from "../model/forecast.js";
 import { seconds } from "../model/format.js";
+import { snapshotEnd } from "../model/landmarks.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
 import { fontOf } from "./theme.js";
@@ -64,9 +65,10 @@ function paintCurve(context, watched, theme, { xAt, base, height, points }) {
 function paintSnapshots(context, theme, landmarks, watched, { xAt, base }) {
   let free = -Infinity;
   for (const row of landmarks) {
-    if (row.cluster !== watched?.subject || row.topic !== watched.topic || !row.type.startsWith("snapshot.")) continue;
+    const end = snapshotEnd(row);
+    if (row.cluster !== watched?.subject || row.topic !== watched.topic || end === null) continue;
     const x = xAt(row.at_us);
-    const failed = row.type !== "snapshot.completed";
+    const failed = end === "failed";
     if (x < free && !failed) continue;
     free = x + 5 * theme.scale;
     if (failed) glyph(context, "cross", x, base + 4 * theme.scale, 2.2 * theme.scale, theme.ink.harm, theme.ink.bg);

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.counting.results import CountedRun
+from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
 from simulator.protocols.emqx.stories.shared import (
     KIND,
     shared_groups,
@@ -61,4 +62,5 @@ STORIES = Stories(
     page=_page,
     place_of=_place_of,
     story=_story,
+    causes=GROUP_CAUSES,
 )

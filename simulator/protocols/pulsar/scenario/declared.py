@@ -12,6 +12,12 @@ from simulator.protocols.pulsar.scenario.families import FAMILIES, MECHANISMS
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.protocols.pulsar.scenario.remarks import remarks
 
+
+def names(scenario: PulsarScenario) -> dict[str, list[str]]:
+    """Of topics those that are shadows."""
+    return {"shadows": [name for name, topic in scenario.topics.items() if topic.shadow_of is not None]}
+
+
 PULSAR_DECLARED = Declared(
     families=FAMILIES,
     scenario=PulsarScenario,
@@ -28,5 +34,6 @@ PULSAR_DECLARED = Declared(
     remarks=remarks,
     strategies=strategies.RULES,
     word_tables=events.WORD_TABLES,
+    names=names,
     mechanisms=MECHANISMS,
 )

@@ -8,6 +8,16 @@ from simulator.protocols.pulsar.failover import forecasting
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.scenario.model import PulsarScenario
+
+
+def movable(scenario: PulsarScenario) -> list[str]:
+    """Subscriptions, replicated or not, that could go to another cluster, sorted."""
+    return [
+        name
+        for name, spec in sorted(scenario.subscriptions.items())
+        if len(scenario.topics[spec.topic].clusters) > 1
+    ]
 
 
 def to_targets(runtime: Runtime, subscription: str, source: str | None) -> dict[str, dict[str, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES as CAUSES
+from simulator import cause_texts
 from spark_reports.html.messages import message, messages
 from spark_reports.html.numbers import message_name, number, plural, seconds, span
 from spark_reports.html.parts import NOTHING, article, bold, chart, harm, section, table
@@ -24,6 +24,8 @@ from spark_reports.protocols.manifest import Figure, Heading
 TEMPLATES = "protocols/emqx/html/templates"
 FIGURE = ("value", "unit", "words", "kind")
 BALANCE_PX = 300
+
+CAUSES = cause_texts("emqx")
 
 
 def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:

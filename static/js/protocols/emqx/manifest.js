@@ -7,6 +7,7 @@ import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_TWICE } from "../../pages/story_panel.js";
 import { CHOICES, GROUP_COMMANDS } from "./model/commands.js";
 import { GROUP_WORDS } from "./model/consequences.js";
+import { MARKS } from "./model/marks.js";
 import { groupMirror } from "./model/group_mirror.js";
 import { groupSentence } from "./model/group_sentence.js";
 import { GROUP_ROWS } from "./model/row_words.js";
@@ -32,7 +33,7 @@ export const EMQX = {
   },
   mirror: (state, watched) => [...groupMirror(state, watched), linkSection(state)],
   rows: GROUP_ROWS,
-  landmarks: ["node.crashed", "node.stopped", "node.restarted"],
+  marks: MARKS,
   commands: { ...LINK_COMMANDS, ...GROUP_COMMANDS },
   first_command: "publisher.publish",
   argument_choices: CHOICES,

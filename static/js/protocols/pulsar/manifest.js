@@ -9,7 +9,8 @@ import { foldFrame, nothingFolded, takeOlder } from "./model/folds.js";
 import { pulsarMirror } from "./model/mirror.js";
 import { partitionsOf } from "./model/partitions.js";
 import { hasPeers, takesSnapshots } from "./model/possible.js";
-import { glyphOfRow, isDetail, PULSAR_ROWS } from "./model/row_words.js";
+import { MARKS, snapshotEnd } from "./model/marks.js";
+import { glyphOfRow, isDetail, isProtocolMessage, PULSAR_ROWS, repeatOf } from "./model/row_words.js";
 import { latestFailover, pulsarSentence, secondSentence } from "./model/sentence.js";
 import { watchedOfLogs } from "./model/watched.js";
 import { ADMIN_PANEL } from "./pages/admin_panel.js";
@@ -46,7 +47,11 @@ export const PULSAR = {
   rows: PULSAR_ROWS,
   glyphOfRow,
   isDetail,
-  landmarks: ["cluster.crashed", "cluster.restarted", "cluster.lost", "failover.started", "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned"],
+  isProtocolMessage,
+  repeatOf,
+  marks: MARKS,
+  snapshotEnd,
+  entry_rows: ["marker.written", "marker.stored"],
   commands: PULSAR_COMMANDS,
   first_command: "producer.publish",
   argument_choices: CHOICES,

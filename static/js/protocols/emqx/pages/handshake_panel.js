@@ -8,6 +8,7 @@ import { counted, seconds, whole } from "../../../model/format.js";
 import { FAMILY_OF, foldHandshakes, leaderLine, sessionLine, wordsOfMessage } from "../model/handshakes.js";
 import { clientsOf } from "../model/groups.js";
 import { marksOf } from "../../../model/marks.js";
+import { MARKS } from "../model/marks.js";
 import { makeWindows } from "../../../model/windows.js";
 import { AXIS_PX, paintHandshakes } from "../render/handshake_diagram.js";
 import { element, setText } from "../../../render/dom.js";
@@ -220,7 +221,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
         bins: held?.bins ?? null,
         bins_from_us: held?.from_us ?? 0,
         lit,
-        marks: marksOf(state, landmarks.of(state)),
+        marks: marksOf(state, landmarks.of(state), MARKS),
       });
       tell(held, covered);
       return list();

@@ -137,6 +137,15 @@ const DETAILS = new Set(["marker.sent", "marker.handled", "marker.stored", "snap
 /** @returns {boolean} whether the list of protocol events leaves it out */
 export const isDetail = (row) => DETAILS.has(row.type) || (row.type === "marker.written" && row.reason !== "snapshot_response");
 
+/** @returns {boolean} whether a row about a message is listed with the protocol events all the same */
+export const isProtocolMessage = (row) => row.type === "message.held";
+
+/** @returns {string | false} rows with one key repeat each other: a cursor that moves with every acknowledgement, a tick refused for the same reason */
+export function repeatOf(row) {
+  if (row.type === "cursor.moved") return row.reason === "acknowledgement" && `${row.cluster}|${row.topic}|${row.subscription}`;
+  return row.type === "snapshot.refused" && `${row.cluster}|${row.topic}|${row.reason}`;
+}
+
 /** @returns {string | null} glyph that stands before a row: a marker's own, or one for a snapshot or a cursor; null for any other row */
 export function glyphOfRow(row) {
   if (row.type.startsWith("marker.")) return row.reason;

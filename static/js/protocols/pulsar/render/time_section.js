@@ -2,6 +2,7 @@
 
 import { spanFor, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
 import { marksOf } from "../../../model/marks.js";
+import { MARKS } from "../model/marks.js";
 import { whole } from "../../../model/format.js";
 import { makeCurve } from "./curve.js";
 import { required, setText } from "../../../render/dom.js";
@@ -70,7 +71,7 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
         drawn = key;
         layOut({ section, chart, caption }, places_px);
         const furthest_us = Math.max(now_us, state.view?.furthest_us ?? 0);
-        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks), ratio, passages: shown, lit });
+        places = paintSpacetime(canvas, state, watched, theme, { width, height, x0, x1, lanes, window, now_us, furthest_us, marks: marksOf(state, landmarks, MARKS), ratio, passages: shown, lit });
         setText(note, noteOf(shown));
       }
       setText(others, plane.turned ? "" : othersOf(watched));

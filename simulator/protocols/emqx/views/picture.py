@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator import World
-
 STREAMS = 9
 CLIENTS = 6
 """What a card holds."""
@@ -22,11 +20,12 @@ QUIET_US = 1_000_000
 """Commands before this only set the stage."""
 
 
-def telling(world: World, scenario: Any) -> dict[str, Any]:
+def telling_picture(world: Any) -> dict[str, Any]:
     """The picture of the instant after a command with the most trouble: no leader, or no or two readers.
 
     Without commands: half-way, or later when the first leader is elected.
     """
+    scenario = world.scenario
     asked_us = [command.at_us for command in scenario.commands if command.at_us >= QUIET_US]
     if not asked_us:
         world.run(scenario.until_us // 2)
@@ -36,20 +35,20 @@ def telling(world: World, scenario: Any) -> dict[str, Any]:
             and not world.limit_reached
         ):
             world.run(min(scenario.until_us, world.now_us + STEP_US))  # no leader has been elected yet
-        return group_picture(world)
+        return picture_at(world)
     found: tuple[int, dict[str, Any]] | None = None
     world.run(asked_us[0])
     for _step in range(STEPS):
         world.run(min(scenario.until_us, world.now_us + STEP_US))
         if found is None or _trouble(world) > found[0]:
-            found = _trouble(world), group_picture(world)
+            found = _trouble(world), picture_at(world)
         if world.now_us >= scenario.until_us or world.limit_reached:
             break
     assert found is not None
     return found[1]
 
 
-def _trouble(world: World) -> int:
+def _trouble(world: Any) -> int:
     groups = world.view()["groups"].values()
     return sum(
         3 * one["figures"]["two_readers_now"] + one["figures"]["unowned_now"] + 2 * (not one["leaders"])
@@ -58,7 +57,7 @@ def _trouble(world: World) -> int:
     )
 
 
-def group_picture(world: World) -> dict[str, Any]:
+def picture_at(world: Any) -> dict[str, Any]:
     """{at_us, lanes: [], group: {leader, clients, streams}} of the first group.
 
     `leader`: {dead, stable} or None; clients [{number, online, own, known}], leases as shares of the longest;

@@ -1,0 +1,131 @@
+"""Small pictures of labs with logs: a few true cells and cursors of each cluster's first topic.
+
+Rules: lanes stand in the scenario file's order; `number` is a cluster's place among the sorted names.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+CELLS = 48
+"""Entries per lane: as wide as a card."""
+
+THREADS = 4
+"""Snapshots of each cluster whose threads are drawn."""
+
+SNAPSHOT_KIND = 112
+"""Of a cell, as the front door numbers them."""
+
+AFTER_US = 300_000
+"""Long enough after a fault for its first consequence to be there."""
+
+TELLING = ("subscription.fail-over", "cluster.crash", "link.cut")
+"""Commands that a picture should show the consequence of."""
+
+
+def telling_picture(world: Any) -> dict[str, Any]:
+    """Run to a little after the first failover or fault, else half-way, and on while every log is empty."""
+    until_us = world.scenario.until_us
+    world.run(_telling_instant(world.scenario))
+    picture = picture_at(world)
+    while (
+        not any(lane["cells"]["kind"] for lane in picture["lanes"])
+        and world.now_us < until_us
+        and not world.limit_reached
+    ):
+        world.run(min(until_us, world.now_us + AFTER_US))  # retention had just emptied every log
+        picture = picture_at(world)
+    return picture
+
+
+def picture_at(world: Any) -> dict[str, Any]:
+    """`{at_us, subject, lanes, threads}`; `subject` is the cluster that consumers left last, or None.
+
+    A lane is `{cluster, number, topic, state, length, cells, subscriptions}`, a thread `{of, ends}`.
+    """
+    lanes = _lanes(world)
+    failovers = world.live_failovers()
+    return {
+        "at_us": world.now_us,
+        "subject": failovers[-1]["from"] if failovers else None,
+        "lanes": lanes,
+        "threads": _threads(world, lanes),
+    }
+
+
+def _telling_instant(scenario: Any) -> int:
+    for word in TELLING:
+        for command in scenario.commands:
+            if command.do == word:
+                return min(command.at_us + AFTER_US, scenario.until_us)
+    return scenario.until_us // 2
+
+
+def _lanes(world: Any) -> list[dict[str, Any]]:
+    """One lane per cluster, with its first topic."""
+    lanes = []
+    view = world.view()["clusters"]
+    numbers = {cluster: number for number, cluster in enumerate(view)}
+    for cluster in world.scenario.clusters:
+        content = view[cluster]
+        for topic, shown in list(content["topics"].items())[:1]:
+            cells = world.cells(cluster, topic, max(0, shown["length"] - CELLS), CELLS)
+            subscriptions = {
+                name: {
+                    "mark_delete_index": subscription["mark_delete_index"],
+                    "read_index": subscription["read_index"],
+                    "ranges": subscription["ranges"][-20:],
+                }
+                for name, subscription in shown["subscriptions"].items()
+            }
+            lanes.append(
+                {
+                    "cluster": cluster,
+                    "number": numbers[cluster],
+                    "topic": topic,
+                    "state": content["state"],
+                    "length": shown["length"],
+                    "cells": cells,
+                    "subscriptions": subscriptions,
+                }
+            )
+    return lanes
+
+
+def _threads(world: Any, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the newest snapshots tie together: `of` the cluster that took it, `ends` {cluster: index in its
+    log}.
+    """
+    clusters = world.view()["clusters"]
+    found = []
+    for lane in lanes:
+        own = 1000 * (lane["number"] + 1) + SNAPSHOT_KIND
+        cells = lane["cells"]
+        numbers = [number for kind, number in zip(cells["kind"], cells["number"], strict=True) if kind == own]
+        for number in numbers[-THREADS:]:
+            snapshot = json.loads(world.marker(number)["json"])
+            positions = {
+                lane["cluster"]: snapshot["local_message_id"],
+                **{one["cluster"]: one["message_id"] for one in snapshot["clusters"]},
+            }
+            ends = {
+                cluster: _index(clusters[cluster]["topics"][lane["topic"]]["ledgers"], position)
+                for cluster, position in positions.items()
+                if lane["topic"] in clusters[cluster]["topics"]
+            }
+            found.append(
+                {
+                    "of": lane["cluster"],
+                    "ends": {cluster: index for cluster, index in ends.items() if index is not None},
+                }
+            )
+    return found
+
+
+def _index(ledgers: list[list[int]], position: dict[str, int]) -> int | None:
+    """The index of a position in its log; None when its ledger is no longer listed."""
+    return next(
+        (first + position["entry_id"] for ledger, first, _ in ledgers if ledger == position["ledger_id"]),
+        None,
+    )
