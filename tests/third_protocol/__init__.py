@@ -2,6 +2,7 @@
 
 One server keeps one log and one cursor. The cursor's position is persisted after every few acknowledgements,
 so that a crash delivers again what was acknowledged since. `declared` is what the loader and the trace read,
-`engine` runs it, `reading` counts, checks and shows it, and `manifest` joins these. `registered` puts it in the
-tables, which is all that the rest of the lab needs.
+`engine` runs it, `reading` counts, checks and shows it, and `manifest` joins these. `report` is its part of
+reports, `page/` its part of the page. `registered` puts it in the tables, which is all that the rest of the
+lab needs.
 """

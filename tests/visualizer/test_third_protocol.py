@@ -1,16 +1,28 @@
-"""A lab of the protocol that only the tests have opens over the socket: welcome, frames, commands, seeking."""
+"""A lab of the protocol that only the tests have opens over the socket: welcome, frames, commands, seeking;
+and the page's modules show it.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
+from simulator import World, load_scenario_text
 from tests.third_protocol import registered
 from tests.third_protocol.declared import NAME
 from tests.visualizer.pages import Page
 from visualizer.labs.definitions import new_lab
+from visualizer.live.frames import FrameMaker, Playing
+from visualizer.live.welcome import welcome
+from visualizer.questions.curve import RiskCurves
+
+ROOT = Path(__file__).resolve().parents[2]
 
 TEXT = """\
 format: 1
@@ -45,3 +57,76 @@ async def test_a_lab_is_welcomed_crashed_and_sought(owner: Any, caplog: pytest.L
     alpha = owner.frames[-1]["view"]["servers"]["alpha"]
     assert alpha["up"] is True and alpha["stored"] > alpha["persisted"]
     assert "Internal error" not in caplog.text
+
+
+SHOWN_BY_THE_PAGE = """
+import { readFileSync } from "node:fs";
+const at = (module) => import(`PAGE/${module}`);
+const { PROTOCOLS } = await at("protocols/table.js");
+const { LIGHT_PROTOCOLS } = await at("protocols/light_table.js");
+const own = (module) => import(`OWN/${module}.js`);
+PROTOCOLS.push((await own("manifest")).SINGLE_LOG);
+LIGHT_PROTOCOLS.push((await own("light")).SINGLE_LOG_LIGHT);
+const { decode } = await at("wire/decode.js");
+const { emptyLab } = await at("model/state.js");
+const { reduce } = await at("model/reduce.js");
+const { whatIsWatched } = await at("model/watched.js");
+const { sentenceOf, plainSentence } = await at("model/sentence.js");
+const { mirrorOf } = await at("model/mirror.js");
+const { plainWordsOf } = await at("model/row_words.js");
+const { consequencesOf } = await at("model/consequences.js");
+const { commandOf } = await at("model/commands.js");
+const { choicesOf } = await at("transport/command_fields.js");
+const { marksOf } = await at("model/marks.js");
+const { protocolOf, requireProtocol } = await at("protocols/table.js");
+const state = JSON.parse(readFileSync(0, "utf8")).map(decode).reduce(reduce, emptyLab());
+requireProtocol(state.welcome.protocol);
+const watched = whatIsWatched(state, {});
+const crash = commandOf("server.crash", { server: "alpha" });
+console.log(JSON.stringify({
+  sentence: plainSentence(sentenceOf(state, watched)),
+  mirror: mirrorOf(state, watched).at(-1),
+  rows: state.rows.map(plainWordsOf),
+  crash: consequencesOf(crash, state, watched),
+  servers: choicesOf({ kind: "server" }, state, watched),
+  marks: marksOf(state, state.rows, protocolOf(state).marks).map(({ text, kind }) => [text, kind]),
+}));
+"""
+
+
+@pytest.mark.django_db
+def test_its_part_of_the_page_shows_the_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the server sends of such a lab goes through the page's modules, its manifest in their table."""
+    registered.register(monkeypatch)
+    lab = new_lab({"yaml": TEXT}).lab
+    world = World.from_scenario(load_scenario_text(TEXT))
+    frames = FrameMaker(world, RiskCurves(world, world.scenario))
+    frames.begin_epoch(1)
+    texts = [json.dumps(welcome(lab, is_owner=True)), frames.next(Playing(True, 1.0), False)[0].text]
+    world.run(3_200_000)
+    assert world.apply({"do": "server.crash", "server": "alpha"}).ok
+    texts.append(frames.next(Playing(True, 1.0), False)[0].text)
+
+    node = shutil.which("node")
+    assert node, "Node 18 or newer is needed for the tests of the page's modules: apt-get install nodejs."
+    script = SHOWN_BY_THE_PAGE.replace("PAGE", (ROOT / "static" / "js").as_uri())
+    script = script.replace("OWN", (ROOT / "tests" / "third_protocol" / "page").as_uri())
+    answer = subprocess.run(
+        [node, "--input-type=module", "-e", script],
+        input=json.dumps(texts),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    shown = json.loads(answer.stdout)
+    assert shown["sentence"] == "0 servers are up."
+    assert shown["mirror"] == {
+        "title": "Servers",
+        "lines": ["alpha is down: 6 stored, read up to 5, persisted up to 3."],
+    }
+    assert "alpha crashed" in shown["rows"] and "crash a server: alpha" in shown["rows"]
+    assert shown["crash"] == "alpha goes back to entry 3 when it is up again."
+    assert shown["servers"] == ["alpha"]
+    assert shown["marks"] == [["alpha crashed", "fault"]]
