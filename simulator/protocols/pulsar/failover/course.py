@@ -1,0 +1,166 @@
+"""The course of a failover, and when an automatic one is due: one input and now in, effects out.
+
+Rules: neither knows a client, a cluster or the clock. A course goes through the states of its table; which
+ones is its mode's. Probing follows the client's `AutoClusterFailover` (PIP-121).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+CRASH, PLANNED, DRAINED, AUTO = "crash", "planned", "drained", "auto"
+"""Modes of a failover."""
+
+DRAIN_POLL_US = 100_000
+"""How often a drained failover looks whether the target has caught up."""
+
+BEGUN, DRAINING, CLOSING, MOVED = "begun", "draining", "closing", "moved"
+COURSE_MOVES: dict[str, dict[str, str]] = {
+    BEGUN: {
+        DRAINING: "drained",
+        CLOSING: "planned",
+        MOVED: "crash or auto: the consumers are killed",
+    },
+    DRAINING: {CLOSING: "the target covers everything acknowledged, or the limit has passed"},
+    CLOSING: {MOVED: "the last consumer has closed; or another failover kills it, and this one stays here"},
+    MOVED: {},
+}
+"""States of a failover: by state those that may follow, each with what brings it about."""
+
+
+# --- effects
+
+
+class Kill(NamedTuple):
+    """The consumers stop with what they have not sent."""
+
+
+class StopProducers(NamedTuple):
+    """The producers stop until the move."""
+
+
+class Look(NamedTuple):
+    """Look, at this instant, how many duplicates a failover would cause."""
+
+    at_us: int
+
+
+class Close(NamedTuple):
+    """The consumers finish what the application has, and close."""
+
+
+class Move(NamedTuple):
+    """The consumers start at the target, and the producers if they move, too."""
+
+
+Effect = Kill | StopProducers | Look | Close | Move
+
+
+@dataclass(slots=True)
+class Course:
+    """How far one failover has come. `waiting`: names of the consumers that have not closed yet."""
+
+    mode: str
+    stops_producers: bool
+    limit_us: int
+    state: str = BEGUN
+    waiting: list[str] = field(default_factory=list)
+    deadline_us: int = 0
+
+    def become(self, state: str) -> None:
+        """A legal move."""
+        assert state in COURSE_MOVES[self.state], f"no move of a failover from {self.state} to {state}"
+        self.state = state
+
+    def begin(self, now_us: int) -> list[Effect]:
+        """The failover is given."""
+        if self.mode in (CRASH, AUTO):
+            self.become(MOVED)
+            return [Kill(), Move()]
+        if self.mode == PLANNED:
+            self.become(CLOSING)
+            return [Close()]
+        self.become(DRAINING)
+        self.deadline_us = now_us + self.limit_us
+        return [StopProducers(), Look(now_us)] if self.stops_producers else [Look(now_us)]
+
+    def looked(self, duplicates: int, now_us: int) -> list[Effect]:
+        """So many duplicates a failover now would cause."""
+        if duplicates and now_us < self.deadline_us:
+            return [Look(min(now_us + DRAIN_POLL_US, self.deadline_us))]
+        self.become(CLOSING)
+        return [Close()]
+
+    def closing(self, consumers: Iterable[str]) -> list[Effect]:
+        """These consumers are asked to close."""
+        self.waiting = list(consumers)
+        return self._moved_if_all_closed()
+
+    def closed(self, consumer: str) -> list[Effect]:
+        """One of them has."""
+        self.waiting.remove(consumer)
+        return self._moved_if_all_closed()
+
+    def _moved_if_all_closed(self) -> list[Effect]:
+        if self.waiting:
+            return []
+        self.become(MOVED)
+        return [Move()]
+
+
+PRIMARY, SECONDARY = "primary", "secondary"
+PROBING_MOVES: dict[str, dict[str, str]] = {
+    PRIMARY: {SECONDARY: "the primary has not answered for failoverDelay, and the secondary does"},
+    SECONDARY: {
+        PRIMARY: "the secondary has not answered for failoverDelay, or the primary has for switchBackDelay"
+    },
+}
+"""Which service the clients use."""
+
+
+@dataclass(slots=True)
+class Probing:
+    """One probe each `probeInterval`.
+
+    `failed_us`: since when the service in use does not answer (failedTimestamp); `healthy_us`: since when the
+    primary answers again (recoverTimestamp).
+    """
+
+    failover_delay_us: int
+    switch_back_delay_us: int
+    switches_back: bool
+    in_use: str = PRIMARY
+    failed_us: int | None = None
+    healthy_us: int | None = None
+
+    def probed(self, up: dict[str, bool], now_us: int) -> str | None:
+        """Take the answers of both services; returns the service to move to, None to stay."""
+        other = next(iter(PROBING_MOVES[self.in_use]))
+        moves = self._failed_too_long(up[self.in_use], up[other], now_us)
+        if not moves and self.in_use == SECONDARY and self.switches_back:
+            moves = self._primary_is_healthy(up[PRIMARY], now_us)
+        if moves:
+            self.in_use = other
+        return other if moves else None
+
+    def _failed_too_long(self, up: bool, other_up: bool, now_us: int) -> bool:
+        if up:
+            self.failed_us = None
+        elif self.failed_us is None:
+            self.failed_us = now_us
+        elif now_us - self.failed_us >= self.failover_delay_us and other_up:
+            self.failed_us = None
+            return True
+        return False
+
+    def _primary_is_healthy(self, up: bool, now_us: int) -> bool:
+        if not up:
+            self.healthy_us = None
+        elif self.healthy_us is None:
+            self.healthy_us = now_us
+        elif now_us - self.healthy_us >= self.switch_back_delay_us:
+            self.healthy_us = None
+            return True
+        return False

@@ -1,0 +1,161 @@
+"""A failover's course and AutoClusterFailover's probing as state machines: every move in their tables, and what
+always holds.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.protocols.pulsar.failover.course import (
+    AUTO,
+    BEGUN,
+    CLOSING,
+    COURSE_MOVES,
+    CRASH,
+    DRAIN_POLL_US,
+    DRAINED,
+    DRAINING,
+    MOVED,
+    PLANNED,
+    PRIMARY,
+    PROBING_MOVES,
+    SECONDARY,
+    Close,
+    Course,
+    Kill,
+    Look,
+    Move,
+    Probing,
+    StopProducers,
+)
+
+LIMIT_US = 250_000
+SECOND = 1_000_000
+
+
+def course(mode, stops_producers=False):
+    return Course(mode, stops_producers, LIMIT_US)
+
+
+@pytest.mark.parametrize("mode", [CRASH, AUTO])
+def test_a_crash_moves_at_once(mode):
+    one = course(mode)
+    assert one.begin(7) == [Kill(), Move()] and one.state == MOVED
+
+
+def test_a_planned_failover_waits_for_every_consumer():
+    one = course(PLANNED)
+    assert one.begin(7) == [Close()] and one.state == CLOSING
+    assert one.closing(["x", "y"]) == [] and one.closed("y") == [] and one.state == CLOSING
+    assert one.closed("x") == [Move()] and one.state == MOVED
+
+
+def test_without_consumers_it_moves_at_once():
+    one = course(PLANNED)
+    one.begin(7)
+    assert one.closing([]) == [Move()] and one.state == MOVED
+
+
+@pytest.mark.parametrize("stops_producers", [False, True])
+def test_a_drained_failover_looks_until_nothing_would_be_delivered_twice(stops_producers):
+    one = course(DRAINED, stops_producers)
+    assert one.begin(7) == [*([StopProducers()] if stops_producers else []), Look(7)]
+    assert one.looked(3, 7) == [Look(7 + DRAIN_POLL_US)] and one.state == DRAINING
+    assert one.looked(0, 7 + DRAIN_POLL_US) == [Close()] and one.state == CLOSING
+
+
+def test_a_drained_failover_looks_last_at_its_limit():
+    one = course(DRAINED)
+    one.begin(0)
+    looks = [0]
+    while (effects := one.looked(1, looks[-1])) != [Close()]:
+        looks.append(effects[0].at_us)
+    assert looks == [0, DRAIN_POLL_US, 2 * DRAIN_POLL_US, LIMIT_US]
+
+
+WALKED = {
+    (BEGUN, DRAINING): (DRAINED, ()),
+    (BEGUN, CLOSING): (PLANNED, ()),
+    (BEGUN, MOVED): (CRASH, ()),
+    (DRAINING, CLOSING): (DRAINED, ("looked",)),
+    (CLOSING, MOVED): (PLANNED, ("closing",)),
+}
+
+
+def test_the_table_has_all_moves_and_no_other():
+    assert {(before, after) for before, moves in COURSE_MOVES.items() for after in moves} == set(WALKED)
+
+
+@pytest.mark.parametrize(("before", "after"), WALKED, ids=[f"{a} to {b}" for a, b in WALKED])
+def test_each_move_happens(before, after):
+    mode, inputs = WALKED[before, after]
+    one = course(mode)
+    states = [one.state]
+    one.begin(0)
+    states.append(one.state)
+    for name in inputs:
+        one.looked(0, 0) if name == "looked" else one.closing([])
+        states.append(one.state)
+    assert states[-2:] == [before, after]
+
+
+@pytest.mark.parametrize("before", COURSE_MOVES)
+@pytest.mark.parametrize("after", COURSE_MOVES)
+def test_any_other_move_is_an_internal_error(before, after):
+    one = Course(PLANNED, False, 0, before)
+    if after in COURSE_MOVES[before]:
+        one.become(after)
+    else:
+        with pytest.raises(AssertionError, match="no move of a failover"):
+            one.become(after)
+
+
+# --- AutoClusterFailover
+
+
+def test_probing_leaves_after_the_delay_and_goes_back_after_the_other():
+    probing = Probing(2 * SECOND, 3 * SECOND, True)
+    down, both = {PRIMARY: False, SECONDARY: True}, {PRIMARY: True, SECONDARY: True}
+    answers = [both, down, down, down, both, both, both, both, both]
+    found = [probing.probed(up, at * SECOND) for at, up in enumerate(answers)]
+    assert found == [None, None, None, SECONDARY, None, None, None, PRIMARY, None]
+
+
+def test_one_answer_begins_the_delay_anew():
+    probing = Probing(2 * SECOND, 3 * SECOND, True)
+    answers = [False, False, True, False, False, False]
+    found = [probing.probed({PRIMARY: up, SECONDARY: True}, at * SECOND) for at, up in enumerate(answers)]
+    assert found == [None, None, None, None, None, SECONDARY]
+
+
+def test_it_stays_while_neither_answers():
+    probing = Probing(0, 0, True)
+    neither = {PRIMARY: False, SECONDARY: False}
+    assert [probing.probed(neither, at) for at in range(4)] == [None] * 4 and probing.in_use == PRIMARY
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.booleans(),
+)
+def test_it_moves_only_to_a_service_that_answers_and_never_before_the_delay(
+    answers, failover_delay, switch_back_delay, switches_back
+):
+    probing = Probing(failover_delay, switch_back_delay, switches_back)
+    up_or_down = []
+    for now, (primary, secondary) in enumerate(answers):
+        up = {PRIMARY: primary, SECONDARY: secondary}
+        up_or_down.append(up)
+        before = probing.in_use
+        to = probing.probed(up, now)
+        assert probing.in_use == (to or before)
+        if to is None:
+            continue
+        assert to in PROBING_MOVES[before] and up[to]
+        failed = all(not one[before] for one in up_or_down[-1 - failover_delay :])
+        healthy = all(one[PRIMARY] for one in up_or_down[-1 - switch_back_delay :])
+        assert failed or (to == PRIMARY and switches_back and healthy)
