@@ -8,6 +8,7 @@ taken up after it. Once clean-up has begun there is no roll-back. It does not de
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -163,7 +164,7 @@ class Run:
             raise IllegalMove(
                 f"the migration of {self.tenant} is {self.state}: {given} is not a move from there"
             )
-        effects = getattr(self, "_" + meant.replace("-", "_"))(now_us, words)
+        effects = _ACTIONS[meant](self, now_us, words)
         self.state = RUN_MOVES[self.state, meant]
         return effects
 
@@ -181,8 +182,6 @@ class Run:
     def _begin(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("begin", now_us)
         return [Effect("work", self.step.name)]
-
-    _go_on = _begin
 
     def _done(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("done", now_us)
@@ -251,3 +250,20 @@ class Run:
     def _last_undone(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("undone", now_us)
         return [Effect("ended", self.step.name)]
+
+
+_ACTIONS: dict[str, Callable[[Run, int, str | None], list[Effect]]] = {
+    "begin": Run._begin,
+    "go-on": Run._begin,
+    "done": Run._done,
+    "last-done": Run._last_done,
+    "fail": Run._fail,
+    "pause": Run._pause,
+    "resume": Run._resume,
+    "hurry": Run._hurry,
+    "roll-back": Run._roll_back,
+    "undo": Run._undo,
+    "undone": Run._undone,
+    "last-undone": Run._last_undone,
+}
+"""What an input of RUN_MOVES does beside changing the state."""

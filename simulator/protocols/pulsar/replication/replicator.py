@@ -1,7 +1,7 @@
 """A geo-replicator: reads one topic partition in one cluster and sends it to one other
 (`GeoPersistentReplicator`, `PersistentReplicator`).
 
-States: disconnected -> starting -> started -> disconnected; a removed replicator is dropped. Starting, it
+Its states are those of REPLICATOR_MOVES; a removed replicator is dropped. Starting, it
 asks whether the peer has the topic in the same shape (`creation.replicator_start`). On started the cursor is
 rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on
 the wire or without receipt; reading goes on below nine tenths (`receipts`). `connection` counts connections:
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 
 _REPLICATED = CODE["message.replicated"]
 DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
+REPLICATOR_MOVES: dict[str, dict[str, str]] = {
+    DISCONNECTED: {STARTING: "replication of the topic begins, or a backoff is over: it connects"},
+    STARTING: {
+        STARTED: "the round trip is over, and the start check passes",
+        DISCONNECTED: "something is in the way, the start check refuses, or the connection breaks",
+    },
+    STARTED: {DISCONNECTED: "the connection breaks, the topic is unloaded, or replication ends"},
+}
+"""By state those that may follow, each with what brings it about."""
+
 PASSED_AT_ONCE = 1024
 """Entries from other clusters that one step passes over at most: what it looks at does not grow with the
 backlog.
@@ -90,6 +100,10 @@ class Replicator(ReceiptTaker):
         """Whether it has read all there is to read: connected, with room, and no schema in the way."""
         return self.state == STARTED and not self.stalled and not self.schemas.waiting
 
+    def _become(self, state: str) -> None:
+        assert state in REPLICATOR_MOVES[self.state], f"no move of a replicator from {self.state} to {state}"
+        self.state = state
+
     # --- connecting
 
     def start(self, cause: int, at_once: bool = False) -> None:
@@ -102,7 +116,7 @@ class Replicator(ReceiptTaker):
         if (obstacle := self._obstacle()) is not None:
             self.fail_start(obstacle)
             return
-        self.state = STARTING
+        self._become(STARTING)
         if at_once and replicator_start.passes_at_once(self):
             self._started(cause)
             return
@@ -144,7 +158,8 @@ class Replicator(ReceiptTaker):
 
     def fail_start(self, why: str) -> int:
         """The start failed: try again after the backoff, which is returned."""
-        self.state = DISCONNECTED
+        if self.state != DISCONNECTED:
+            self._become(DISCONNECTED)
         self.last_error = why
         return self._retry()
 
@@ -191,7 +206,7 @@ class Replicator(ReceiptTaker):
             self._started(NULL)
 
     def _started(self, cause: int) -> None:
-        self.state = STARTED
+        self._become(STARTED)
         self.started_us = self.runtime.now_us
         self.retries = 0
         self.last_error = None
@@ -214,12 +229,16 @@ class Replicator(ReceiptTaker):
         """
         if self.state == DISCONNECTED:
             return
-        if self.state == STARTED:
-            self._break(reason, cause)
-        self.state = DISCONNECTED
-        self.connection += 1
+        self._end_connection(reason, cause)
         if self.topic.loaded and not self.removed:
             self.fail_start(f"disconnected: {reason}")
+
+    def _end_connection(self, reason: str, cause: int) -> None:
+        if self.state == STARTED:
+            self._break(reason, cause)
+        if self.state != DISCONNECTED:
+            self._become(DISCONNECTED)
+        self.connection += 1
 
     def _break(self, reason: str, cause: int) -> None:
         self.settle()
@@ -247,10 +266,7 @@ class Replicator(ReceiptTaker):
 
         A load makes a new replicator, whose backoff begins anew.
         """
-        if self.state == STARTED:
-            self._break(reason, cause)
-        self.state = DISCONNECTED
-        self.connection += 1
+        self._end_connection(reason, cause)
         self.retries = 0
         self.sent_entries = self.sent_bytes = 0
         if clean or self._flushed_by_now():
@@ -269,10 +285,7 @@ class Replicator(ReceiptTaker):
 
     def remove(self, cause: int) -> None:
         """Replication to the peer was taken off the list: the cursor goes with it."""
-        if self.state == STARTED:
-            self._break("removed", cause)
-        self.state = DISCONNECTED
-        self.connection += 1
+        self._end_connection("removed", cause)
         self.removed = True
         self.runtime.note(
             "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
