@@ -17,14 +17,6 @@ const NODE = readOnly("setImmediate");
 const MODULES = "static/js/**/*.js";
 const TESTS = "tests/js/**/*.js";
 
-/** Modules whose functions are still to be divided, or whose parameters are still to be used or dropped. */
-const STILL_LONG = [
-  "**/handshake_panel.js",
-  "**/header.js",
-  "**/lab_page.js",
-  "**/lab_view.js",
-];
-
 export default [
   { ...js.configs.recommended, files: [MODULES, TESTS] },
   {
@@ -34,5 +26,4 @@ export default [
   },
   { files: [MODULES], languageOptions: { globals: { ...EVERYWHERE, ...BROWSER } } },
   { files: [TESTS], languageOptions: { globals: { ...EVERYWHERE, ...NODE } } },
-  { files: STILL_LONG, rules: { "max-lines-per-function": "off", "no-unused-vars": "off" } },
 ];

@@ -10,37 +10,71 @@ import { makeShare } from "./share.js";
 /** Before the first frame says which protocol the lab is of. */
 const EVERY_KEY = { without: [], says: {} };
 
-export function makeHeader(document, root, { window, requests, base, token, getState, say, ask, appearance }) {
+export function makeHeader(document, root, { window, requests, base, token, getState, say, ask }) {
   const viewers = required(root, "[data-part=viewers]");
   const seed = required(root, "[data-part=seed]");
   const watch = required(root, "[data-part=watch]");
   const legend = required(root, "[data-part=legend]");
-  const help = required(root, "dialog[data-part=help]");
   const words_button = required(root, "[data-act=words]");
   const about = makeAbout(document, root);
+  const help = makeHelp(document, root);
+  makeShare(root, { window, requests, base, token, getState, say });
+  listenToReport(root, { window, requests, base, token, getState, say, ask });
   let legend_key = "";
-  let keys_of = null;
 
-  function writeKeys(wanted) {
-    if (keys_of === wanted) return;
-    keys_of = wanted;
-    const line = ({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })];
-    const group = ({ title, keys }) => element(document, "section", {}, [element(document, "h3", { text: title }), element(document, "dl", {}, keys.flatMap(line))]);
-    required(help, "[data-part=keys]").replaceChildren(...keyGroupsOf(wanted).filter(({ keys }) => keys.length).map(group));
-  }
-  writeKeys(EVERY_KEY);
-  const acts = {
-    help() {
-      if (help.open) help.close();
-      else {
-        help.showModal();
-        help.scrollTop = 0; // the focus is on the button at its foot
+  return {
+    acts: { help: help.toggle },
+    wordsShown: (open) => words_button.setAttribute("aria-expanded", String(open)),
+    update(state, watched, theme, ratio) {
+      const others = state.viewers - 1;
+      setText(viewers, others > 0 ? counted(others, "other viewer") : "");
+      if (state.welcome) {
+        about.update(state.welcome);
+        setText(seed, `seed ${state.welcome.seed}`);
+        if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
+        root.classList.toggle("watching-only", !state.welcome.owner);
       }
+      const protocol = protocolOf(state);
+      help.write(protocol.keys);
+      const possible = protocol.possible(state, watched);
+      root.classList.toggle("without-snapshots", !possible.snapshots);
+      root.classList.toggle("without-peers", !possible.peers);
+      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, protocol.name, possible.snapshots].join("|");
+      if (key !== legend_key) protocol.writeLegend(document, legend, theme, { ratio, clusters: watched.clusters, ...possible });
+      legend_key = key;
     },
   };
-  required(root, "[data-act=help]").addEventListener("click", acts.help);
-  required(help, "[data-act=help-close]").addEventListener("click", () => help.close());
-  makeShare(root, { window, requests, base, token, getState, say });
+}
+
+/** The dialog that lists the keys. */
+function makeHelp(document, root) {
+  const dialog = required(root, "dialog[data-part=help]");
+  let written = null;
+
+  function write(keys_of) {
+    if (written === keys_of) return;
+    written = keys_of;
+    const line = ({ shown, says }) => [element(document, "dt", {}, [element(document, "kbd", { text: shown })]), element(document, "dd", { text: says })];
+    const group = ({ title, keys }) => element(document, "section", {}, [element(document, "h3", { text: title }), element(document, "dl", {}, keys.flatMap(line))]);
+    required(dialog, "[data-part=keys]").replaceChildren(...keyGroupsOf(keys_of).filter(({ keys }) => keys.length).map(group));
+  }
+
+  function toggle() {
+    if (dialog.open) dialog.close();
+    else {
+      dialog.showModal();
+      dialog.scrollTop = 0; // the focus is on the button at its foot
+    }
+  }
+
+  write(EVERY_KEY);
+  required(root, "[data-act=help]").addEventListener("click", toggle);
+  required(dialog, "[data-act=help-close]").addEventListener("click", () => dialog.close());
+  return { write, toggle };
+}
+
+/** The button that requests a report. */
+function listenToReport(root, { window, requests, base, token, getState, say, ask }) {
   required(root, "[data-act=report]").addEventListener("click", chooseReport);
 
   /** A report ends at the scenario's end; of a lab that has run past it the owner may want all. */
@@ -74,27 +108,4 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       say({ error: reason.message, hint: reason.hint });
     }
   }
-
-  return {
-    acts,
-    wordsShown: (open) => words_button.setAttribute("aria-expanded", String(open)),
-    update(state, watched, theme, ratio) {
-      const others = state.viewers - 1;
-      setText(viewers, others > 0 ? counted(others, "other viewer") : "");
-      if (state.welcome) {
-        about.update(state.welcome);
-        setText(seed, `seed ${state.welcome.seed}`);
-        if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
-        root.classList.toggle("watching-only", !state.welcome.owner);
-      }
-      const protocol = protocolOf(state);
-      writeKeys(protocol.keys);
-      const possible = protocol.possible(state, watched);
-      root.classList.toggle("without-snapshots", !possible.snapshots);
-      root.classList.toggle("without-peers", !possible.peers);
-      const key = [theme.ink.bg, theme.scale, ratio, watched.clusters.length, protocol.name, possible.snapshots].join("|");
-      if (key !== legend_key) protocol.writeLegend(document, legend, theme, { ratio, clusters: watched.clusters, ...possible });
-      legend_key = key;
-    },
-  };
 }

@@ -20,6 +20,14 @@ import { makeView } from "./lab_view.js";
 import { makePlayed } from "./played.js";
 
 /**
+ * @typedef {object} Held what the page holds of its lab, between messages and drawings
+ * @property {import("../model/state.js").LabState} state
+ * @property {object} wish what the viewer chose to watch
+ * @property {object} clock
+ * @property {boolean} fresh_hello the next hello asks for a snapshot frame
+ */
+
+/**
  * @param {object} parts
  * @param {Document} parts.document
  * @param {HTMLElement} parts.root carries data-lab-id, data-socket-path, data-api-base
@@ -30,94 +38,91 @@ import { makePlayed } from "./played.js";
  * @param {() => number} parts.random
  */
 export function openLab({ document, root, window, makeSocket, fetcher, now, random }) {
-  const lab_id = root.dataset.labId;
   const base = root.dataset.apiBase.endsWith("/") ? root.dataset.apiBase : `${root.dataset.apiBase}/`;
-  const token = ownerToken(lab_id, window.location, storageOf(window), window.history);
+  const token = ownerToken(root.dataset.labId, window.location, storageOf(window), window.history);
   const requests = makeRequests(fetcher, found(root, "input[name=csrfmiddlewaretoken]")?.value ?? "");
-  let state = emptyLab();
-  let wish = {};
-  let clock = stoppedClock();
-  let fresh_hello = false;
-  const credit = makeCredit();
+  /** @type {Held} */
+  const held = { state: emptyLab(), wish: {}, clock: stoppedClock(), fresh_hello: false };
+  const getState = () => held.state;
+  const getWatched = () => whatIsWatched(held.state, held.wish);
+  const say = (notice) => view.say(notice);
+  const wake = () => loop.wake();
 
-  const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => state.welcome && state.welcome.owner === true, say: (notice) => view.say(notice) });
-  const watched = () => whatIsWatched(state, wish);
-  const view = makeView({
-    document,
-    root,
-    window,
-    link,
-    requests,
-    base,
-    token,
-    getState: () => state,
-    getWatched: watched,
-    choose: (more) => {
-      wish = { ...wish, ...more };
-      view.redraw();
-      loop.wake();
-    },
-    wake: () => loop.wake(),
-    now,
-  });
-
-  const played = makePlayed({ storage: storageOf(window), say: (notice) => view.say(notice) });
-  const loop = makeLoop({
-    request: (run) => window.requestAnimationFrame(run),
-    now,
-    tick: (wall_ms) => {
-      const again = view.draw(state, watched(), instantShown(clock, wall_ms), wall_ms);
-      const before = state;
-      for (const older of view.older(state)) state = reduce(state, older);
-      return again || state.playing || state !== before;
-    },
-  });
-
-  function take(message) {
-    if (message.type === "welcome") requireProtocol(message.protocol);
-    if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is a lasting state
-    view.heard(message);
-    const before = state;
-    state = reduce(state, message);
-    if (message.type === "welcome") link.ownerKnown();
-    if (message.type === "frame") {
-      if (state.gaps > before.gaps) {
-        fresh_hello = true;
-        connection.resynchronise();
-        return;
-      }
-      const seen = credit(message);
-      if (seen) connection.send(seen);
-      if (state.view?.branch !== before.view?.branch) view.forgetBranch();
-      clock = tookFrame(clock, state, now());
-    }
-    played(state);
-    loop.wake();
-  }
-
-  /** @param {Error} reason why a message was not taken in; if the versions differ no later one can be */
-  function refused(reason) {
-    if (!(reason instanceof VersionError)) return view.say({ error: reason.message });
-    connection.close();
-    view.differs(reason.message);
-  }
-
+  const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => held.state.welcome && held.state.welcome.owner === true, say });
+  const choose = (more) => {
+    held.wish = { ...held.wish, ...more };
+    view.redraw();
+    wake();
+  };
+  const view = makeView({ document, root, window, link, requests, base, token, getState, getWatched, choose, wake, now });
+  const played = makePlayed({ storage: storageOf(window), say });
+  const loop = makeLoop({ request: (run) => window.requestAnimationFrame(run), now, tick: (wall_ms) => drawn(held, view, getWatched(), wall_ms) });
   const connection = openConnection({
     makeSocket: () => makeSocket(root.dataset.socketPath),
-    hello: () => {
-      const resume = !fresh_hello && state.epoch >= 0 ? { epoch: state.epoch, number: state.number } : {};
-      fresh_hello = false;
-      return { ...(token ? { token } : {}), ...resume };
-    },
-    onFrame: take,
+    hello: () => helloOf(held, token),
+    onFrame: makeTaking(held, { view, link, played, wake, now, send: (message) => connection.send(message), resynchronise: () => connection.resynchronise() }),
     onState: (word, wait_ms) => view.connection(word, wait_ms),
     onError: refused,
     later: (run, wait_ms) => window.setTimeout(run, wait_ms),
     random,
   });
 
-  loop.wake();
-  return { getState: () => state, getWatched: watched, link, frame_times_ms: loop.times_ms, wake: loop.wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
+  /** @param {Error} reason why a message was not taken in; if the versions differ no later one can be */
+  function refused(reason) {
+    if (!(reason instanceof VersionError)) return say({ error: reason.message });
+    connection.close();
+    view.differs(reason.message);
+  }
+
+  wake();
+  return { getState, getWatched, link, frame_times_ms: loop.times_ms, wake, close: () => connection.close(), dropLine: () => connection.resynchronise() };
+}
+
+/** @param {Held} held @returns {boolean} whether there is more to draw */
+function drawn(held, view, watched, wall_ms) {
+  const again = view.draw(held.state, watched, instantShown(held.clock, wall_ms), wall_ms);
+  const before = held.state;
+  for (const older of view.older(held.state)) held.state = reduce(held.state, older);
+  return again || held.state.playing || held.state !== before;
+}
+
+/** @param {Held} held @param {string | null} token @returns {object} who says hello, and the frame from which the server may go on */
+function helloOf(held, token) {
+  const { epoch, number } = held.state;
+  const resume = !held.fresh_hello && epoch >= 0 ? { epoch, number } : {};
+  held.fresh_hello = false;
+  return { ...(token ? { token } : {}), ...resume };
+}
+
+/** @param {Held} held @returns {(message: any) => void} takes a message of the server in */
+function makeTaking(held, { view, link, played, wake, now, send, resynchronise }) {
+  const credit = makeCredit();
+
+  /** @returns {boolean} false for a frame that does not follow: the line begins anew, with a snapshot frame */
+  function takeFrame(message, before) {
+    if (held.state.gaps > before.gaps) {
+      held.fresh_hello = true;
+      resynchronise();
+      return false;
+    }
+    const seen = credit(message);
+    if (seen) send(seen);
+    if (held.state.view?.branch !== before.view?.branch) view.forgetBranch();
+    held.clock = tookFrame(held.clock, held.state, now());
+    return true;
+  }
+
+  return function take(message) {
+    if (message.type === "welcome") requireProtocol(message.protocol);
+    if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is a lasting state
+    view.heard(message);
+    const before = held.state;
+    held.state = reduce(held.state, message);
+    if (message.type === "welcome") link.ownerKnown();
+    if (message.type === "frame" && !takeFrame(message, before)) return;
+    played(held.state);
+    wake();
+  };
 }
 
 function storageOf(window) {

@@ -31,43 +31,73 @@ import { makeStoryPlayer } from "./story_player.js";
 
 /** @param {object} parts see lab_page.js */
 export function makeView(parts) {
-  const { document, root, window, link, getState, getWatched, choose, wake } = parts;
+  const { document, root, window } = parts;
   const notices = makeNotices(document, root);
   const say = (notice) => notices.say(notice);
-  const ask = makeQuestion(document, root);
+  const states = makeStates({ document, root, window, notices, getState: parts.getState });
+  const picture = makePicture({ ...parts, say, ask: makeQuestion(document, root) });
+  const around = makeAround({ ...parts, say }, picture);
+  listen(parts, picture, around);
+
+  let welcomed = false;
+  function heard(message) {
+    states.heard(message);
+    if (message.type !== "welcome") return;
+    if (!welcomed) around.story.openFromAddress();
+    welcomed = true;
+  }
+
+  return {
+    draw: makeDraw(parts, picture, around, states),
+    heard,
+    say,
+    redraw: picture.redraw,
+    older: picture.protocol_view.older,
+    forgetBranch: picture.protocol_view.forgetBranch,
+    connection: states.connection,
+    differs: states.differs,
+  };
+}
+
+/** The main picture with what a click in it leads to, and the controls. */
+function makePicture(parts) {
+  const { document, root, window, link, getState, wake, say, ask } = parts;
   const dialogs = makeDialogs(document, window, { link, getState });
-  const states = makeStates({ document, root, window, notices, getState });
   // heights are asked of the page once per state: asking in every animation frame would lay it out each time
-  let measured = {};
+  const measured = { state: null, room: 0, spare: null };
+  const forgetMeasured = () => Object.assign(measured, { state: null, spare: null });
   const redraw = () => {
-    measured = {};
+    forgetMeasured();
     protocol_view.redraw();
     wake();
   };
   const appearance = makeAppearance(document, root, window, redraw);
-  const lights = makeLights({ ...parts, say, redraw });
+  const lights = makeLights({ ...parts, redraw });
   const inspector = makeInspector(document, root);
   const faults = makeFaults({ ...parts, getState: dialogs.state, failOver: () => protocol_view.failOver(), look: (look) => protocol_view.look(look) });
   const follow = (producer, number) => {
     controls.followMessage(producer, number);
     wake();
   };
-  const asking = { get: parts.requests.get, base: parts.base, onAnswer: wake };
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
-  const protocol_view = makeProtocolView({ ...parts, say, redraw, lights, inspector, menus: faults.menus, plotly, follow, wordsOfRow });
+  const protocol_view = makeProtocolView({ ...parts, redraw, lights, inspector, menus: faults.menus, plotly, follow, wordsOfRow });
   const controls = makeControls(root, link, say, ask);
+  return { ask, dialogs, measured, forgetMeasured, redraw, appearance, lights, inspector, faults, plotly, protocol_view, controls };
+}
+
+/** What stands around the picture: sentence and head above it, the list beside it, the panels and the scrub bar below. */
+function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redraw }) {
+  const { document, root, requests, base, link, getState, getWatched, choose, wake, say } = parts;
+  const asking = { get: requests.get, base, onAnswer: wake };
   const landmarks = makeLandmarks(asking);
   const footer = makeFooter(root, link, getState, getWatched, landmarks, makeCurveWindow(asking));
-  const events = makeEventPanel({ ...parts, say, actsOfRow: protocol_view.actsOfRow, lights });
+  const events = makeEventPanel({ ...parts, actsOfRow: protocol_view.actsOfRow, lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose });
-  const header = makeHeader(document, root, { ...parts, say, ask, appearance });
+  const header = makeHeader(document, root, { ...parts, ask });
   const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
-  const story = makeStoryPlayer({ ...parts, say, light: lightBeat, onRoom: redraw });
-  const panels = makePanels(root, PANELS, { ...parts, say, story, plotly, lights }, redraw);
-  const asks = makeAsks(root, panels);
   /** A step of a story: its row in the list; in the lanes the message that it is about, else what the row caused and rests on. */
   function lightBeat(told) {
     events.show(told?.row.seq ?? null);
@@ -75,37 +105,47 @@ export function makeView(parts) {
     else if (told.message === null) lights.row(told.row.seq);
     else lights.message(told.message.producer, told.message.number);
   }
+  const story = makeStoryPlayer({ ...parts, light: lightBeat, onRoom: redraw });
+  const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
+  return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, panels, asks: makeAsks(root, panels) };
+}
+
+/** What keys and the button of the text view lead to; a change of the page's size draws it anew. */
+function listen({ document, root, window }, { controls, faults, inspector, lights, protocol_view, redraw }, { branches, events, footer, header, mirror, panels, story }) {
   /** A panel with a time axis of its own takes the keys of the time diagram while it is shown. */
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
   const { earlier, later } = timed; // while a story plays, the two keys go through its steps
   const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };
-  const side = required(root, "[data-part=side]");
-
   /** Esc takes back one thing at a time: the panel at the side, a story, then the light. */
   function clear() {
     if (inspector.isOpen()) inspector.close();
     else if (!story.close()) lights.clear();
   }
+  const words = () => header.wordsShown(mirror.toggle());
 
   const { signal } = new window.AbortController();
   letGoOfClickedButtons(document, signal);
   listenToKeys(
     document,
-    { ...controls.acts, ...footer.acts, ...protocol_view.acts, ...timed, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words: () => header.wordsShown(mirror.toggle()) },
+    { ...controls.acts, ...footer.acts, ...protocol_view.acts, ...timed, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words },
     signal,
   );
-  required(root, "[data-act=words]").addEventListener("click", () => header.wordsShown(mirror.toggle()));
+  required(root, "[data-act=words]").addEventListener("click", words);
   new window.ResizeObserver(redraw).observe(required(root, "main"));
+}
 
-  let told = false;
-  function draw(state, watched, shown_us, wall_ms) {
+/** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true while something moves or is owed */
+function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
+  const { landmarks, panels, footer, events, story } = around;
+  const side = required(root, "[data-part=side]");
+  return function draw(state, watched, shown_us, wall_ms) {
     if (!state.view || !watched) return false;
     root.classList.add("drawn");
     const theme = protocol_view.themeOf(appearance.theme(), watched);
     const ratio = window.devicePixelRatio || 1;
     const at_us = appearance.calm() ? state.at_us : shown_us;
-    if (protocol_view.updateAbove(state, watched, theme, ratio)) measured = {};
-    if (state !== measured.state) measured = { state, room: appearance.room(theme, watched.clusters.length), spare: null };
+    if (protocol_view.updateAbove(state, watched, theme, ratio)) forgetMeasured();
+    if (state !== measured.state) Object.assign(measured, { state, room: appearance.room(theme, watched.clusters.length), spare: null });
     const lit = lights.now();
     protocol_view.update(state, watched, theme, ratio, measured.room, lit);
     measured.spare ??= appearance.spare();
@@ -114,36 +154,18 @@ export function makeView(parts) {
     panels.update(state, watched, { theme, ratio, wall_ms, now_us: at_us, lit, landmarks });
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us);
-    sentence.update(state, watched, wall_ms);
-    asks.update(state, watched);
+    around.sentence.update(state, watched, wall_ms);
+    around.asks.update(state, watched);
     story.update(state);
     protocol_view.updateSide(state, watched, theme, ratio, side.clientWidth);
-    choices.update(state, watched);
-    branches.update(state);
-    beginning.update(state);
-    header.update(state, watched, theme, ratio);
-    mirror.update(state, watched, wall_ms);
+    around.choices.update(state, watched);
+    around.branches.update(state);
+    around.beginning.update(state);
+    around.header.update(state, watched, theme, ratio);
+    around.mirror.update(state, watched, wall_ms);
     const owed = events.update(state, theme, ratio, wall_ms);
     states.update(state);
     dialogs.update(state);
     return (state.playing && flying) || owed || curve_owed;
-  }
-
-  function heard(message) {
-    states.heard(message);
-    if (message.type !== "welcome") return;
-    if (!told) story.openFromAddress();
-    told = true;
-  }
-
-  return {
-    draw,
-    heard,
-    say,
-    redraw,
-    older: protocol_view.older,
-    forgetBranch: protocol_view.forgetBranch,
-    connection: states.connection,
-    differs: states.differs,
   };
 }
