@@ -93,14 +93,14 @@ def test_the_checks_have_the_machines_steps():
 
 
 def test_a_step_that_is_left_out(monkeypatch):
-    done = machine.Run._done
+    done = machine.ACTIONS["done"]
 
     def hasty(self, now_us, words):
         effects = done(self, now_us, words)
         self.at += self.steps[self.at].name == machine.PROGRESS
         return effects
 
-    monkeypatch.setattr(machine.Run, "_done", hasty)
+    monkeypatch.setitem(machine.ACTIONS, "done", hasty)
     monkeypatch.setattr(Switching, "conditions", lambda self: [])
     assert ORDERED in broken_claims(START, SWITCH)
 
@@ -108,9 +108,9 @@ def test_a_step_that_is_left_out(monkeypatch):
 def test_a_way_back_from_the_wrong_end(monkeypatch):
     def first_things_first(self, now_us, words):
         self.at = min(number for number, step in enumerate(self.steps) if self._to_undo(step))
-        return self._next_undo()
+        return []
 
-    monkeypatch.setattr(machine.Run, "_roll_back", first_things_first)
+    monkeypatch.setitem(machine.ACTIONS, "roll-back", first_things_first)
     monkeypatch.setattr(Metadata, "undo_conditions", lambda self: [])
     assert ORDERED in broken_claims(START, SWITCH, BACK)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.lookup import client_locations as whereabouts
+from simulator.protocols.pulsar.migration import run as machine
 from simulator.protocols.pulsar.migration import step_registry as work_of
 from simulator.protocols.pulsar.migration.run import (
     BLUE_GREEN,
@@ -96,8 +97,7 @@ class Migration:
         step = run.step
         effects = run.take(given, runtime.now_us, words)
         seq = self.seq = self._note(given, step, cause, words)
-        for effect in effects:
-            self._do(effect, seq)
+        self._perform(effects, seq)
         if run.state not in ENDED:
             self.later(0 if given in ("roll-back", "undone") else LOOK_EVERY_US, self.look, self.life)
 
@@ -124,15 +124,16 @@ class Migration:
             return note("migration.step-undone", cause, *who, step.name)
         return note("migration.changed", cause, *who, given)
 
-    def _do(self, effect: Effect, cause: int) -> None:
-        work = self.works[effect.step]
-        if effect.what == "work":
-            work.begin(cause)
-        elif effect.what == "rest":
-            work.rest()
-        elif effect.what == "ended":
-            run = self.run
-            self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
+    def _perform(self, effects: list[Effect], cause: int) -> None:
+        run = self.run
+        for effect in effects:
+            match effect:
+                case machine.Work(step):
+                    self.works[step].begin(cause)
+                case machine.Rest(step):
+                    self.works[step].rest()
+                case machine.End():
+                    self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
 
     def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
         """Blue sends a consumer of the subscription on to green (PIP-188)."""

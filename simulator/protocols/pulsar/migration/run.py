@@ -1,9 +1,9 @@
 """A migration as a state machine without input or output: its state, legal moves and next effects.
 
 Rules: `take` is the only way to change it: one input and the instant in, effects out. The legal moves are the
-two tables, from which docs and page are drawn. Steps go in order. One that a forced switch left behind is
-taken up after it. Once clean-up has begun there is no roll-back. It does not depend on topics:
-`migration.Migration` runs the effects.
+two tables; `ACTIONS` has the function of each input. Steps go in order. One that a forced switch left behind
+is taken up after it. Once clean-up has begun there is no roll-back. It does not depend on topics:
+`migration.Migration` performs the effects.
 """
 
 from __future__ import annotations
@@ -79,13 +79,26 @@ class IllegalMove(Exception):
     """An input that is not legal in this state."""
 
 
-class Effect(NamedTuple):
-    """What is to be done: `work` on a step, `rest` from it, `undo` it; or nothing more, the run has
-    `ended`.
-    """
+# --- effects
 
-    what: str
+
+class Work(NamedTuple):
+    """Work on a step, or go on with it."""
+
     step: str
+
+
+class Rest(NamedTuple):
+    """Stop working on a step: paused, failed, passed over or rolled back."""
+
+    step: str
+
+
+class End(NamedTuple):
+    """Nothing more happens: the migration is finished or rolled back."""
+
+
+Effect = Work | Rest | End
 
 
 @dataclass(slots=True)
@@ -164,7 +177,7 @@ class Run:
             raise IllegalMove(
                 f"the migration of {self.tenant} is {self.state}: {given} is not a move from there"
             )
-        effects = _ACTIONS[meant](self, now_us, words)
+        effects = ACTIONS[meant](self, now_us, words)
         self.state = RUN_MOVES[self.state, meant]
         return effects
 
@@ -181,7 +194,7 @@ class Run:
 
     def _begin(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("begin", now_us)
-        return [Effect("work", self.step.name)]
+        return [Work(self.step.name)]
 
     def _done(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("done", now_us)
@@ -193,17 +206,17 @@ class Run:
 
     def _last_done(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("done", now_us)
-        return [Effect("ended", self.step.name)]
+        return [End()]
 
     def _fail(self, now_us: int, words: str | None) -> list[Effect]:
         self.step.take("fail", now_us)
         self.step.error = words
-        return [Effect("rest", self.step.name)]
+        return [Rest(self.step.name)]
 
     def _pause(self, now_us: int, _words: str | None) -> list[Effect]:
         if self.step.state == RUNNING:
             self.step.take("pause", now_us)
-            return [Effect("rest", self.step.name)]
+            return [Rest(self.step.name)]
         return []
 
     def _resume(self, _now_us: int, _words: str | None) -> list[Effect]:
@@ -211,11 +224,11 @@ class Run:
 
     def _hurry(self, now_us: int, _words: str | None) -> list[Effect]:
         """The switch is forced: what is left of the steps before it is taken up afterwards."""
-        effects = [Effect("rest", self.step.name)]
-        if self.step.state == RUNNING:
-            self.step.take("pause", now_us)
+        left = self.step
+        if left.state == RUNNING:
+            left.take("pause", now_us)
         self.at = STEPS.index(SWITCH)
-        return effects + self._begin(now_us, None)
+        return [Rest(left.name), *self._begin(now_us, None)]
 
     def _roll_back(self, now_us: int, _words: str | None) -> list[Effect]:
         """The roll-back.
@@ -223,20 +236,15 @@ class Run:
         A switch that was forced past steps has left things in the target that only those can copy back: they
         are taken up now.
         """
-        effects = [Effect("rest", self.step.name)]
+        effects: list[Effect] = [Rest(self.step.name)]
         switch = STEPS.index(SWITCH)
         for step in self.steps[:switch] if self.steps[switch].attempts else ():
             if step.state == WAITING and step.name not in SKIPPED_STEPS.get(self.strategy, ()):
                 step.take("begin", now_us)
                 step.take("pause", now_us)
-                effects.append(Effect("work", step.name))
+                effects.append(Work(step.name))
         self.at = max(number for number, step in enumerate(self.steps) if self._to_undo(step))
-        return effects + self._next_undo()
-
-    def _next_undo(self) -> list[Effect]:
-        while not self._to_undo(self.step):
-            self.at -= 1
-        return [Effect("undo", self.step.name)]
+        return effects
 
     def _undo(self, now_us: int, _words: str | None) -> list[Effect]:
         """What the step's undo waited for is there: it begins."""
@@ -245,14 +253,17 @@ class Run:
 
     def _undone(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("undone", now_us)
-        return self._next_undo()
+        while not self._to_undo(self.step):
+            self.at -= 1
+        return []
 
     def _last_undone(self, now_us: int, _words: str | None) -> list[Effect]:
         self.step.take("undone", now_us)
-        return [Effect("ended", self.step.name)]
+        return [End()]
 
 
-_ACTIONS: dict[str, Callable[[Run, int, str | None], list[Effect]]] = {
+Action = Callable[[Run, int, str | None], list[Effect]]
+ACTIONS: dict[str, Action] = {
     "begin": Run._begin,
     "go-on": Run._begin,
     "done": Run._done,
@@ -266,4 +277,4 @@ _ACTIONS: dict[str, Callable[[Run, int, str | None], list[Effect]]] = {
     "undone": Run._undone,
     "last-undone": Run._last_undone,
 }
-"""What an input of RUN_MOVES does beside changing the state."""
+"""What each input does to the steps, and the effects; it is the same from every state where it is legal."""

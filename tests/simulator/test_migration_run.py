@@ -1,0 +1,106 @@
+"""The state machine of a migration: every input in every state, and every move of a step."""
+
+from __future__ import annotations
+
+from collections import deque
+from copy import copy
+
+import pytest
+
+from simulator.protocols.pulsar.migration.run import (
+    ACTIONS,
+    CLEAN_UP,
+    ENDED,
+    RUN_MOVES,
+    STEP_MOVES,
+    STEPS,
+    STRATEGIES,
+    End,
+    IllegalMove,
+    Rest,
+    Run,
+    Step,
+    Work,
+)
+
+INPUTS = ("begin", "done", "fail", "pause", "resume", "hurry", "roll-back", "undo", "undone")
+
+
+def standing(run):
+    return run.state, run.at, tuple((step.state, bool(step.attempts)) for step in run.steps)
+
+
+def every_move(strategy):
+    """(run before, input, run after, effects) of every legal move; effects and run after None if illegal."""
+    first = Run("acme", "blue", "green", strategy, CLEAN_UP)
+    known, left = {standing(first)}, deque([first])
+    while left:
+        before = left.popleft()
+        for given in INPUTS:
+            after = copy(before)
+            after.steps = [copy(step) for step in before.steps]
+            try:
+                effects = after.take(given, 1, "a reason")
+            except IllegalMove:
+                assert standing(after) == standing(before)
+                yield before, given, None, None
+                continue
+            yield before, given, after, effects
+            if standing(after) not in known:
+                known.add(standing(after))
+                left.append(after)
+
+
+@pytest.fixture(scope="module", params=STRATEGIES)
+def moves(request):
+    return list(every_move(request.param))
+
+
+def test_each_input_of_the_table_has_one_function():
+    assert {given for _state, given in RUN_MOVES} == set(ACTIONS)
+
+
+def test_every_entry_of_both_tables_is_taken_and_no_other_move(moves):
+    taken = {(before.state, after.state) for before, _given, after, _effects in moves if after is not None}
+    assert taken == {(before, after) for (before, _given), after in RUN_MOVES.items()}
+    steps = {
+        (one.state, other.state)
+        for before, _given, after, _effects in moves
+        if after is not None
+        for one, other in zip(before.steps, after.steps, strict=True)
+        if one.state != other.state
+    }
+    # a step that is begun and paused in one move, when rolling back a forced switch
+    in_one_move = {("waiting", "paused")}
+    possible = {(before, after) for (before, _given), after in STEP_MOVES.items()}
+    assert steps <= possible | in_one_move
+
+
+def test_an_ended_migration_takes_no_input(moves):
+    assert not [given for before, given, after, _effects in moves if before.state in ENDED and after]
+
+
+def test_it_ends_once_and_works_on_no_step_after_its_rest(moves):
+    for before, given, after, effects in moves:
+        if after is None:
+            continue
+        assert (effects.count(End()) == 1) == (after.state in ENDED)
+        for effect in effects:
+            assert isinstance(effect, End) or effect.step in STEPS
+        if given in ("fail", "hurry", "roll-back"):
+            assert effects[0] == Rest(before.step.name)
+        if after.state == "running" and given != "done":
+            assert effects[-1] == Work(after.step.name) and after.step.state == "running"
+
+
+@pytest.mark.parametrize("state", sorted({state for state, _given in STEP_MOVES} | {"skipped", "undone"}))
+@pytest.mark.parametrize("given", sorted({given for _state, given in STEP_MOVES}))
+def test_a_step_moves_as_its_table_says(state, given):
+    step = Step("switch", state)
+    if (state, given) in STEP_MOVES:
+        step.take(given, 1)
+        assert step.state == STEP_MOVES[state, given]
+    else:
+        with pytest.raises(IllegalMove, match=f"step switch is {state}: {given} is not a move"):
+            step.take(given, 1)
+        assert step.state == state
