@@ -7,6 +7,7 @@ import pytest
 from simulator.checks.checks import Checks
 from simulator.protocols.pulsar.checks.retries_wait import RetriesWait
 from simulator.protocols.pulsar.client import backoff
+from simulator.protocols.pulsar.replication.connecting import Connecting
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from tests.simulator.checked import broken_claims
 from tests.simulator.written_trace import WrittenTrace, scenario
@@ -78,25 +79,27 @@ def test_other_waits(name, value, until, monkeypatch):
 
 
 def test_waits_that_are_not_doubled(monkeypatch):
-    retry = Replicator._retry
+    retry = Connecting._retry
 
-    def never_longer(self):
+    def never_longer(self, why, now_us):
         self.retries = 0
-        return retry(self)
+        return retry(self, why, now_us)
 
-    monkeypatch.setattr(Replicator, "_retry", never_longer)
+    monkeypatch.setattr(Connecting, "_retry", never_longer)
     assert broken_claims(REFUSED) == {CLAIM}
 
 
 def test_a_start_after_which_waits_go_on_growing(monkeypatch):
-    started = Replicator._started
+    checked = Connecting.checked
 
-    def remembers(self, cause):
+    def remembers(self, verdict, now_us):
         retries = self.retries
-        started(self, cause)
-        self.retries = retries
+        effects = checked(self, verdict, now_us)
+        if self.state == "started":
+            self.retries = retries
+        return effects
 
-    monkeypatch.setattr(Replicator, "_started", remembers)
+    monkeypatch.setattr(Connecting, "checked", remembers)
     assert broken_claims(REFUSED) == set() and broken_claims(AGAIN) == {CLAIM}
 
 
@@ -112,14 +115,13 @@ def test_retries_that_come_to_an_end(text, monkeypatch):
 
 
 def test_retries_before_their_time(monkeypatch):
-    retry = Replicator._retry
+    refused = Connecting.refused
 
-    def early(self):
-        wait_us = retry(self)
-        self.runtime.schedule(self.runtime.now_us + wait_us // 4, self.rank, self.retry_now, self.connection)
-        return wait_us
+    def early(self, reason, why, now_us):
+        retry, refuse = refused(self, reason, why, now_us)
+        return [retry._replace(at_us=now_us + refuse.wait_us // 4), refuse]
 
-    monkeypatch.setattr(Replicator, "_retry", early)
+    monkeypatch.setattr(Connecting, "refused", early)
     assert CLAIM in broken_claims(REFUSED)
 
 

@@ -26,22 +26,16 @@ if TYPE_CHECKING:
 
 CONFLICT = "409 This topic already exists"
 FOUND, MISSING, DONE = "200", "404", "204"
+PASS = Verdict(START)
 _OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
 
 
-def passes(replicator: ReplicatorOfCreation) -> bool:
-    """Whether the replicator may connect now; otherwise what follows from the verdict is under way."""
-    verdict = _check(replicator)
-    if verdict.action == START:
-        return True
-    if verdict.action == CREATE:
-        arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
-        replicator.runtime.schedule(
-            arrive_us, replicator.rank, replicator.create_remote, (replicator.connection, verdict.shape)
-        )
-    else:
-        replicator.refused(verdict.reason, verdict.words)
-    return False
+def order(replicator: ReplicatorOfCreation, shape: int) -> None:
+    """Request the peer to create the topic: the order is on its way."""
+    arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
+    replicator.runtime.schedule(
+        arrive_us, replicator.rank, replicator.create_remote, (replicator.connection, shape)
+    )
 
 
 def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
@@ -49,7 +43,7 @@ def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
 
     If not, it sends its requests in the ordinary way, and nothing has followed yet.
     """
-    passed = _check(replicator).action == START
+    passed = check(replicator).action == START
     if not passed:
         replicator.checked = None
         replicator.runtime.start_checks.pop(_asked(replicator), None)
@@ -68,7 +62,7 @@ def _came_to(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | No
         replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
 
 
-def _check(replicator: ReplicatorOfCreation) -> Verdict:
+def check(replicator: ReplicatorOfCreation) -> Verdict:
     """Run the start check now, and keep its outcome."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]

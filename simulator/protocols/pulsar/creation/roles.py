@@ -58,12 +58,11 @@ class TopicOfCreation(TopicInCluster, Protocol):
 
 
 class ReplicatorOfCreation(Protocol):
-    """A replicator that requests a topic or a schema of its peer. `connection` counts its connections."""
+    """A replicator that requests a topic or a schema of its peer."""
 
     peer: str
     peer_number: int
     rank: int
-    connection: int
     draw_base: int
     link: Link
     back: Link
@@ -74,15 +73,16 @@ class ReplicatorOfCreation(Protocol):
     schemas: ReplicatedSchemas
 
     @property
+    def connection(self) -> int:
+        """Counts its connections."""
+
+    @property
     def topic(self) -> TopicOfCreation:
         """The topic that it reads."""
 
     @property
     def runtime(self) -> RuntimeOfCreation:
         """Clock, trace and clusters."""
-
-    def refused(self, reason: str, why: str) -> None:
-        """The start check refused the start; it is tried again after a backoff."""
 
     def read(self) -> None:
         """Read on from the cursor."""

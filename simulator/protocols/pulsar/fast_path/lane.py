@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.client.consumer import RUNNING as TAKING
 from simulator.protocols.pulsar.fast_path.groups import Groups
 from simulator.protocols.pulsar.fast_path.passing import ENTRIES_MAX, ENTRY_BYTES_MAX
 from simulator.protocols.pulsar.fast_path.work import NEVER, Work
-from simulator.protocols.pulsar.replication.replicator import STARTED
+from simulator.protocols.pulsar.replication.connecting import STARTED
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:

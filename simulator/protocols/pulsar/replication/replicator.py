@@ -1,11 +1,10 @@
 """A geo-replicator: reads one topic partition in one cluster and sends it to one other
 (`GeoPersistentReplicator`, `PersistentReplicator`).
 
-Its states are those of REPLICATOR_MOVES; a removed replicator is dropped. Starting, it
-asks whether the peer has the topic in the same shape (`creation.replicator_start`). On started the cursor is
-rewound, so everything without a receipt is sent again. At most replicationProducerQueueSize entries are on
-the wire or without receipt; reading goes on below nine tenths (`receipts`). `connection` counts connections:
-what an earlier one carried is lost.
+It performs what `connecting` decides about its connection. Starting, it checks whether the peer has the
+topic in the same shape (`creation.replicator_start`). On started the cursor is rewound, so everything without
+a receipt is sent again. At most replicationProducerQueueSize entries are on the wire or without receipt;
+reading goes on below nine tenths (`receipts`).
 """
 
 from __future__ import annotations
@@ -15,15 +14,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simulator.kernel.random import draw, stream_key
+from simulator.kernel.random import stream_key
 from simulator.log.border import Border
 from simulator.log.cursors import Cursor
-from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.creation import replicated_schemas, replicator_start
 from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
+from simulator.protocols.pulsar.replication import connecting
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, ReceiptTaker
 from simulator.trace.registry import NULL
 
@@ -32,17 +32,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.replication.topic_roles import TopicOfReplicator
 
 _REPLICATED = CODE["message.replicated"]
-DISCONNECTED, STARTING, STARTED = "disconnected", "starting", "started"
-REPLICATOR_MOVES: dict[str, dict[str, str]] = {
-    DISCONNECTED: {STARTING: "replication of the topic begins, or a backoff is over: it connects"},
-    STARTING: {
-        STARTED: "the round trip is over, and the start check passes",
-        DISCONNECTED: "something is in the way, the start check refuses, or the connection breaks",
-    },
-    STARTED: {DISCONNECTED: "the connection breaks, the topic is unloaded, or replication ends"},
-}
-"""By state those that may follow, each with what brings it about."""
-
 PASSED_AT_ONCE = 1024
 """Entries from other clusters that one step passes over at most: what it looks at does not grow with the
 backlog.
@@ -65,11 +54,10 @@ class Replicator(ReceiptTaker):
         self.cursor = Cursor(mark_delete, runtime.now_us - PERSIST_INTERVAL_US)
         self.link = runtime.links[(topic.cluster.name, peer)]
         self.back = runtime.links[(peer, topic.cluster.name)]
-        self.stream = stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
+        self.connecting = Connecting(
+            stream_key(runtime.seed, f"backoff/{topic.cluster.name}/{peer}/{topic.name}")
+        )
         self.draw_base = topic.partition + 1 << 44
-        self.state = DISCONNECTED
-        self.connection = 0
-        self.retries = 0
         self.read_index = mark_delete + 1
         self.read_to = self.read_index  # entries below were read before: some may have their receipt
         # (index, sent_us, due_us), not yet stored at the peer
@@ -79,51 +67,76 @@ class Replicator(ReceiptTaker):
         self.border = Border(topic.log)
         self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
         self.reading = self.stalled = False
-        self.removed = False
         self.started_us = 0
         # the row that asked for the start under way; the last row that asked, retries aside
         self.start_seq = self.asked_seq = NULL
         self.checked: Outcome | None = None  # what its last start check came to
         self.next_try_us: int | None = None  # when the backoff under way is over
-        self.failed_starts = 0  # over the run, lost connections too; `retries` is the backoff's own count
+        self.failed_starts = 0  # over the run, lost connections too; `connecting` has the backoff's own count
         self.last_error: str | None = None  # what keeps it from replicating now
         self.schemas = ReplicatedSchemas()
         self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
 
     @property
+    def state(self) -> str:
+        """One of `CONNECTION_MOVES`."""
+        return self.connecting.state
+
+    @property
+    def connection(self) -> int:
+        """Counts connections: what an earlier one carried is lost."""
+        return self.connecting.number
+
+    @property
     def connected(self) -> bool:
         """Whether its producer at the peer works: what the snapshot tick's rule 4 asks."""
-        return self.state == STARTED
+        return self.connecting.state == STARTED
 
     @property
     def reads_on(self) -> bool:
         """Whether it has read all there is to read: connected, with room, and no schema in the way."""
-        return self.state == STARTED and not self.stalled and not self.schemas.waiting
-
-    def _become(self, state: str) -> None:
-        assert state in REPLICATOR_MOVES[self.state], f"no move of a replicator from {self.state} to {state}"
-        self.state = state
+        return self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting
 
     # --- connecting
 
     def start(self, cause: int, at_once: bool = False) -> None:
         """Connect: takes a round trip, or no time when the run begins connected."""
-        if self.state != DISCONNECTED or self.removed:
+        if self.connecting.state != DISCONNECTED:
             return
         self.start_seq = cause
         if cause != NULL:
             self.asked_seq = cause
-        if (obstacle := self._obstacle()) is not None:
-            self.fail_start(obstacle)
-            return
-        self._become(STARTING)
-        if at_once and replicator_start.passes_at_once(self):
-            self._started(cause)
-            return
-        round_trip_us = self.link.latency_us(self.draw_base) + self.back.latency_us(self.draw_base)
-        self.runtime.schedule(
-            self.runtime.now_us + round_trip_us, self.rank, self.connected_now, self.connection
-        )
+        now_us = self.runtime.now_us
+        effects = self.connecting.start(self._obstacle(), now_us)
+        if at_once and effects == [connecting.Connect()] and replicator_start.passes_at_once(self):
+            effects = self.connecting.checked(replicator_start.PASS, now_us)
+        self._perform(effects, cause)
+
+    def _perform(self, effects: list[Effect], cause: int, reason: str = "") -> None:
+        runtime = self.runtime
+        for effect in effects:
+            match effect:
+                case connecting.Connect():
+                    base = self.draw_base
+                    round_trip_us = self.link.latency_us(base) + self.back.latency_us(base)
+                    runtime.schedule(
+                        runtime.now_us + round_trip_us, self.rank, self.connected_now, self.connection
+                    )
+                case connecting.Check():
+                    verdict = replicator_start.check(self)
+                    self._perform(self.connecting.checked(verdict, runtime.now_us), cause)
+                case connecting.Order(shape):
+                    replicator_start.order(self, shape)
+                case connecting.Begin():
+                    self._started(cause)
+                case connecting.Break():
+                    self._break(reason, cause)
+                case connecting.Retry(at_us, why):
+                    self.last_error, self.next_try_us = why, at_us
+                    self.failed_starts += 1
+                    runtime.schedule(at_us, self.rank, self.retry_now, self.connection)
+                case connecting.Refuse():
+                    self._note_refused(effect)
 
     def reachable(self) -> bool:
         """The link is up, and a broker there has the topic."""
@@ -148,24 +161,7 @@ class Replicator(ReceiptTaker):
             f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
         )
 
-    def _retry(self) -> int:
-        wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
-        self.retries += 1
-        self.failed_starts += 1
-        self.next_try_us = self.runtime.now_us + wait_us
-        self.runtime.schedule(self.next_try_us, self.rank, self.retry_now, self.connection)
-        return wait_us
-
-    def fail_start(self, why: str) -> int:
-        """The start failed: try again after the backoff, which is returned."""
-        if self.state != DISCONNECTED:
-            self._become(DISCONNECTED)
-        self.last_error = why
-        return self._retry()
-
-    def refused(self, reason: str, why: str) -> None:
-        """The start check refused the start; it is run again without limit."""
-        wait_us = self.fail_start(why)
+    def _note_refused(self, refuse: connecting.Refuse) -> None:
         self.runtime.note(
             "replicator.start-refused",
             self.start_seq,
@@ -173,9 +169,9 @@ class Replicator(ReceiptTaker):
             self.peer_number,
             self.topic.number,
             self.failed_starts,
-            wait_us,
-            reason,
-            why,
+            refuse.wait_us,
+            refuse.reason,
+            refuse.why,
         )
 
     def create_remote(self, argument: tuple[int, int]) -> None:
@@ -189,7 +185,7 @@ class Replicator(ReceiptTaker):
             self.connected_now(connection)
         elif connection == self.connection:
             replicator_start.denied(self, why_not[1])
-            self.refused(*why_not)
+            self._perform(self.connecting.refused(*why_not, self.runtime.now_us), NULL)
 
     def retry_now(self, connection: int) -> None:
         """The backoff is over."""
@@ -198,17 +194,11 @@ class Replicator(ReceiptTaker):
 
     def connected_now(self, connection: int) -> None:
         """The round trip of connecting is over."""
-        if connection != self.connection or self.state != STARTING:
-            return
-        if (obstacle := self._obstacle()) is not None:
-            self.fail_start(obstacle)
-        elif replicator_start.passes(self):
-            self._started(NULL)
+        effects = self.connecting.connected(connection, self._obstacle(), self.runtime.now_us)
+        self._perform(effects, NULL)
 
     def _started(self, cause: int) -> None:
-        self._become(STARTED)
         self.started_us = self.runtime.now_us
-        self.retries = 0
         self.last_error = None
         self.schemas.reset()
         # order holds on a connection: the last one's is no matter
@@ -227,18 +217,8 @@ class Replicator(ReceiptTaker):
         """The connection broke: what was on the wire is lost; try again with backoff, unless that is going
         on already.
         """
-        if self.state == DISCONNECTED:
-            return
-        self._end_connection(reason, cause)
-        if self.topic.loaded and not self.removed:
-            self.fail_start(f"disconnected: {reason}")
-
-    def _end_connection(self, reason: str, cause: int) -> None:
-        if self.state == STARTED:
-            self._break(reason, cause)
-        if self.state != DISCONNECTED:
-            self._become(DISCONNECTED)
-        self.connection += 1
+        effects = self.connecting.lost(reason, self.topic.loaded, self.runtime.now_us)
+        self._perform(effects, cause, reason)
 
     def _break(self, reason: str, cause: int) -> None:
         self.settle()
@@ -262,12 +242,8 @@ class Replicator(ReceiptTaker):
         self.seen_in = NULL
 
     def close(self, reason: str, cause: int, clean: bool) -> None:
-        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten.
-
-        A load makes a new replicator, whose backoff begins anew.
-        """
-        self._end_connection(reason, cause)
-        self.retries = 0
+        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten."""
+        self._perform(self.connecting.close(), cause, reason)
         self.sent_entries = self.sent_bytes = 0
         if clean or self._flushed_by_now():
             self.cursor.persist(self.runtime.now_us)
@@ -285,8 +261,7 @@ class Replicator(ReceiptTaker):
 
     def remove(self, cause: int) -> None:
         """Replication to the peer was taken off the list: the cursor goes with it."""
-        self._end_connection("removed", cause)
-        self.removed = True
+        self._perform(self.connecting.remove(), cause, "removed")
         self.runtime.note(
             "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
         )
@@ -297,12 +272,12 @@ class Replicator(ReceiptTaker):
         """Read on from the cursor while connected and while the queue has room; per entry in the broker's
         order.
         """
-        if self.reading or self.state != STARTED or self.schemas.waiting:
+        if self.reading or self.connecting.state != STARTED or self.schemas.waiting:
             return
         self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
-        while self.read_index < log.length and self.state == STARTED:
+        while self.read_index < log.length and self.connecting.state == STARTED:
             if len(self.wire) + len(self.receipts) >= size_max:
                 self.settle()
                 if len(self.wire) + len(self.receipts) >= size_max:
@@ -395,12 +370,12 @@ class Replicator(ReceiptTaker):
         self.sent_entries += 1
         self.sent_bytes += size_bytes
         self.wire.append((index, now_us, due_us))
-        self.runtime.schedule(due_us, self.rank, self.arrive, (self.connection, index, seq))
+        self.runtime.schedule(due_us, self.rank, self.arrive, (self.connecting.number, index, seq))
 
     def arrive(self, argument: tuple[int, int, int]) -> None:
         """An entry reached the peer: stored there, its receipt on the way back."""
         connection, index, seq = argument
-        if connection != self.connection or self.state != STARTED:
+        if connection != self.connecting.number or self.connecting.state != STARTED:
             return
         self.wire.popleft()
         receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)
