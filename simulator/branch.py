@@ -50,7 +50,9 @@ class Branch:
         self.cut_us = runtime.now_us if parent else 0
         self.command = command
         self.trace = runtime.trace
-        self.checks = parent.checks.branched(runtime.seq) if parent else LiveChecks(runtime.scenario)
+        self.checks: LiveChecks = (
+            parent.checks.branched(runtime.seq) if parent else LiveChecks(runtime.scenario)
+        )
         self.shared = SharedObjects(protocol_of(runtime.scenario).shared_types)
         self.checkpoints: list[Checkpoint] = []
         self.command_log: list[dict] = []

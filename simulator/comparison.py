@@ -6,6 +6,7 @@ command line and report use these very functions, so their figures agree. Each r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulator.protocols.manifest import StrategyComparison
@@ -19,7 +20,7 @@ from simulator.scenarios.strategies import (
     under,
     with_strategy,
 )
-from simulator.variants import CommandLog, Variant
+from simulator.variants import Variant
 from simulator.what_if import Rerun
 from simulator.world import World
 
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 
-def strategy_runs(scenario: Scenario, commands: CommandLog = ()) -> list[Variant]:
+def strategy_runs(scenario: Scenario, commands: Sequence[dict[str, Any]] = ()) -> list[Variant]:
     """The inputs of one run for each strategy, in the order of `STRATEGIES`."""
     return [
         Variant(

@@ -236,7 +236,7 @@ def _instant(until: str | None, option: str = "--until") -> int | None:
         if until_us == 0:
             raise Wrong("0s is too small", "at least 1us")
     except Wrong as wrong:
-        raise ScenarioError([Problem(option, None, None, "", wrong.what, wrong.right)]) from None
+        raise ScenarioError([Problem(option, None, None, "", wrong.what, str(wrong.right))]) from None
     return until_us
 
 

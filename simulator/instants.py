@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from simulator.counting.results import CountedRun
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import execute
 from simulator.system.system import System
@@ -172,6 +173,29 @@ class Advancing:
     applying: Applying | None
     _branch: Branch
     _undo: Undo | None
+    _counted: CountedRun | None
+
+    @property
+    def seq(self) -> int:
+        """Rows up to now; the branch may hold later ones."""
+        return self.runtime.seq
+
+    @property
+    def now_us(self) -> int:
+        return self.runtime.now_us
+
+    @property
+    def trace(self) -> Trace:
+        """The whole trace of the present branch, later rows included."""
+        return self._branch.trace
+
+    @property
+    def unchecked_rows(self) -> int:
+        """Rows up to now that the checks have not read; `violations` reads them all at once."""
+        return self._branch.checks.unread_rows(self.seq) if self.whole else 0
+
+    def _keep_forecasts(self) -> None:
+        """Keep what was forecast at each failover; a world does."""
 
     @property
     def limit_reached(self) -> str | None:
@@ -215,22 +239,22 @@ class Advancing:
         rows = None if rows_max is None else branch.trace
         more = runtime.run_instants(until_us, events, rows, rows_max or 0, pause)
         if rows_max is not None and runtime.seq > rows_max:
-            self._undo_instant()
+            self._undo_instant(rows_max)
             return True
         if runtime.whole:
             self.applying = None
             self._after_running()
         return more
 
-    def _undo_instant(self) -> None:
+    def _undo_instant(self, rows_max: int) -> None:
         """The instant under way would write too many rows: which one that is depends on the rows alone,
         not on where the run was cut.
         """
         if self.applying is not None:
-            self._undo = self.applying.undo(self.rows_max)
+            self._undo = self.applying.undo(rows_max)
             self.applying = None
         else:
-            self._branch.full_us = self._branch.trace.at_us(self.rows_max)
+            self._branch.full_us = self._branch.trace.at_us(rows_max)
             self._undo = Undo(self._branch, self._branch.full_us - 1, cut=True)
 
     def _go_back(self, events: int) -> bool:

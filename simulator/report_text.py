@@ -211,7 +211,7 @@ def _replicators(summary: dict[str, Any]) -> list[str]:
 
 def _latencies(summary: dict[str, Any]) -> list[str]:
     """Of audiences, and of subscriptions on declared brokers."""
-    found = [
+    found: list[tuple[str, str | None, str | None, dict[str, Any]]] = [
         (
             name,
             f"{one['connected']:,} of {one['subscriptions']:,}",

@@ -112,6 +112,8 @@ def _equal(world: Run, first: int, last: int, **wanted: str | int) -> list[int]:
 
 def instant_of(trace: Trace, at_us: int | None, seq: int | None) -> int:
     """The instant that is asked for, or that of the row that is."""
-    if (at_us is None) == (seq is None):
-        raise TypeError("seek takes an instant or a row: at_us=… or seq=…")
-    return max(0, at_us) if at_us is not None else trace.at_us(max(0, min(seq, trace.length - 1)))
+    if at_us is not None and seq is None:
+        return max(0, at_us)
+    if seq is not None and at_us is None:
+        return trace.at_us(max(0, min(seq, trace.length - 1)))
+    raise TypeError("seek takes an instant or a row: at_us=… or seq=…")

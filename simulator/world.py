@@ -128,23 +128,9 @@ class World(Advancing):
         return memory_bytes(self._branches)
 
     @property
-    def now_us(self) -> int:
-        return self.runtime.now_us
-
-    @property
-    def seq(self) -> int:
-        """Rows up to now; the branch may hold later ones."""
-        return self.runtime.seq
-
-    @property
     def furthest_us(self) -> int:
         """The furthest instant that this branch has been run to."""
         return self._branch.furthest_us
-
-    @property
-    def trace(self) -> Trace:
-        """The whole trace of the present branch, later rows included."""
-        return self._branch.trace
 
     @property
     def branch(self) -> int:
@@ -317,11 +303,6 @@ class World(Advancing):
         row.
         """
         return self._foretold[self.branch, opened_seq]
-
-    @property
-    def unchecked_rows(self) -> int:
-        """Rows up to now that the checks have not read; `violations` reads them all at once."""
-        return self._branch.checks.unread_rows(self.seq) if self.whole else 0
 
     def check_on(self, rows: int) -> None:
         """Let the checks read at most `rows` more of the rows up to now."""

@@ -9,7 +9,7 @@ with the length of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from simulator.checks.stretch import Stretch
 from simulator.checks.violation import REPORTED_PER_CLAIM, Violation
@@ -34,10 +34,10 @@ class Check:
         """(seq, reason) of each violation in the stretch; `known` already includes its rows."""
         raise TypeError(f"{type(self).__name__} does not say how it reads the trace")
 
-    def copy_into(self, copy: Check) -> None:
+    def copy_into(self, copy: Self) -> None:
         """Give `copy` an independent copy of what `begin` made."""
 
-    def copy(self) -> Check:
+    def copy(self) -> Self:
         """An independent check at the same place in the trace."""
         copy = object.__new__(type(self))
         copy.reported = self.reported

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -55,6 +55,23 @@ class Span(NamedTuple):
     def nominal_us(self) -> int:
         """The configured middle."""
         return (self.low_us + self.high_us) // 2 if self.kind == "uniform" else self.value_us
+
+
+class Varying(Protocol):
+    """Anything with the fields of `Span`, such as a scenario's distribution."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def value_us(self) -> int: ...
+    @property
+    def low_us(self) -> int: ...
+    @property
+    def high_us(self) -> int: ...
+    @property
+    def sigma_millionths(self) -> int: ...
+    @property
+    def nominal_us(self) -> int: ...
 
 
 @lru_cache(maxsize=64)
@@ -125,11 +142,8 @@ class Sampler:
         "_blocks",
     )
 
-    def __init__(self, distribution: Span, key: int) -> None:
-        """Takes anything with the fields of `Span`.
-
-        Raises ValueError for an unknown kind or a span out of bounds.
-        """
+    def __init__(self, distribution: Varying, key: int) -> None:
+        """Raises ValueError for an unknown kind or a span out of bounds."""
         self.key = key
         self.kind = distribution.kind
         self.nominal_us = distribution.nominal_us
@@ -145,7 +159,7 @@ class Sampler:
         self._blocks: dict[int, list[int]] = {}
 
     @staticmethod
-    def _check(distribution: Span) -> None:
+    def _check(distribution: Varying) -> None:
         kind = distribution.kind
         if kind not in KINDS:
             raise ValueError(f"a distribution of kind {kind!r} is unknown; use one of {', '.join(KINDS)}")
@@ -167,7 +181,7 @@ class Sampler:
             )
 
     @staticmethod
-    def _constant(distribution: Span) -> int | None:
+    def _constant(distribution: Varying) -> int | None:
         if distribution.kind == "uniform":
             return distribution.low_us if distribution.low_us == distribution.high_us else None
         if distribution.kind == "constant" or distribution.value_us == 0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
@@ -65,7 +65,7 @@ class DeliveredFromTheLog(Check):
             if entry > self.stored.get(cluster, -1):
                 yield seq, f"entry {entry} of {stretch.name(cluster)} is not in the log"
 
-    def copy_into(self, copy: DeliveredFromTheLog) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.stored = dict(self.stored)
 
 

@@ -64,7 +64,9 @@ class Agent:
         )
         who = (self.session.name, number, self.count)
         self.count += 1
-        borrower = self.borrowers[who] = Borrower(who, system.group_name(subscription), spans, faults)
+        group = system.group_name(subscription)
+        assert group is not None, f"{subscription.text} is a private subscription"
+        borrower = self.borrowers[who] = Borrower(who, group, spans, faults)
         self._note_state(borrower, "new", cause)
         self._carry_out(borrower, borrower.start(system.now_us), self.born[who])
 

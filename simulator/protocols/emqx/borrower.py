@@ -149,7 +149,7 @@ class Borrower:
             return self._granted(now, message)
         if self.state == CONNECTING:
             return self._reset(f"{message.kind} while connecting")
-        return self._revoke(message) if message.kind == protocol.REVOKE else self._revoked(message.stream)
+        return self._revoke(message) if message.kind == protocol.REVOKE else self._revoked(message.about)
 
     def _connected(self, now: int, message: Message) -> list[Effect]:
         if self.state == CONNECTING:
@@ -185,7 +185,7 @@ class Borrower:
         return [*effects, self._say_progress(given.stream, held)]
 
     def _revoke(self, message: Message) -> list[Effect]:
-        stream = message.stream
+        stream = message.about
         held = self.streams.get(stream)
         if held is not None and held.epoch != message.epoch and not self.faults.stale_revoke_taken:
             return []

@@ -19,7 +19,7 @@ from simulator.protocols.emqx.protocol import Address, BorrowerId, Message
 from simulator.protocols.emqx.ranks import Rank, RankProgress
 from simulator.protocols.emqx.reading import Reading
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE, Subscription, matches
-from simulator.protocols.emqx.storage import Storage
+from simulator.protocols.emqx.storage import Storage, Stream
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import SETTINGS
 from simulator.system.system import System
@@ -52,6 +52,9 @@ class NodeLink(Link):
     """A link between two nodes, with what may befall a message on it."""
 
     __slots__ = ("loss_millionths", "duplication_millionths", "reordering_millionths")
+    loss_millionths: int
+    duplication_millionths: int
+    reordering_millionths: int
 
 
 class Group(NamedTuple):
@@ -134,6 +137,7 @@ class ClusterState(System):
 
     sessions: Mapping[str, Reader]
     network: Wire
+    links: dict[tuple[str, str], NodeLink]  # type: ignore[assignment]  # of nodes, all of them
 
     def __init__(self, scenario: Scenario, seed: int, trace: Trace) -> None:
         super().__init__(scenario, seed, trace)
@@ -165,6 +169,9 @@ class ClusterState(System):
             "streams": {name: stream.columns for name, stream in self.storage.streams.items()},
         }
 
+    def _holders(self) -> list[Messages | Stream]:
+        return [self.messages, *self.storage.streams.values()]
+
     def adopt(self, grown: Mapping[Any, Any]) -> None:
         self.messages.columns = grown["messages"]
         for name, stream in self.storage.streams.items():
@@ -172,12 +179,14 @@ class ClusterState(System):
 
     def depart(self) -> None:
         super().depart()
-        for holder in (self.messages, *self.storage.streams.values()):
-            holder.columns = tuple(column.prefix(holder.length) for column in holder.columns)
+        for holder in self._holders():
+            first, second, third = holder.columns
+            length = holder.length
+            holder.columns = first.prefix(length), second.prefix(length), third.prefix(length)
 
     def cut_back(self) -> None:
         super().cut_back()
-        for holder in (self.messages, *self.storage.streams.values()):
+        for holder in self._holders():
             for column in holder.columns:
                 column.cut(holder.length)
 
@@ -230,22 +239,23 @@ class ClusterState(System):
         """Keep messages for a new subscription: by its route, or by its group, which is declared if it was
         not.
         """
-        if subscription.group is None:
-            self.storage.add_route(subscription.filter)
+        group, wanted = subscription
+        if group is None:
+            self.storage.add_route(wanted)
         elif self.option("emqxEdition") == "enterprise":
             name = self.group_name(subscription) or self.new_group_name(subscription)
             if name not in self.store.groups:
-                self.declare(name, subscription.group, subscription.filter, self.now_us, cause)
+                self.declare(name, group, wanted, self.now_us, cause)
         elif self.group_name(subscription) is None:
             name = self.new_group_name(subscription)
-            self.groups[name] = Group(name, *subscription)
+            self.groups[name] = Group(name, group, wanted)
 
     def new_group_name(self, subscription: Subscription) -> str:
         """A name for a group that was not declared: the group's own, or what a client writes where that is
         taken.
         """
         plain = "queue" if subscription.group == QUEUE else subscription.group
-        return plain if plain not in self.groups else subscription.text
+        return plain if plain is not None and plain not in self.groups else subscription.text
 
     def next_leader(self) -> int:
         """The number of a new leader, from 1."""

@@ -8,6 +8,7 @@ durations are us.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from pyroaring import BitMap
@@ -154,7 +155,7 @@ class GroupFigures:
     def read(self, now: int) -> dict[str, Any]:
         """As the view prints it: those of the summary under its names, and what is so at this instant."""
         found = [one for one in self.streams.values() if one.found_us is not None]
-        totals = [(one, one.at(now)) for one in found]
+        totals = [(one, one.at(now), one.found_us or 0) for one in found]
         active = [one for one in found if one.done is None]
         return {
             "duplicates": self.duplicates,
@@ -162,11 +163,11 @@ class GroupFigures:
             "handovers": len(self.gaps_us),
             "handover_us": percentiles(self.gaps_us),
             "unowned_us": sum(
-                max(0, (now if one.done is None else one.done_us) - one.found_us - total.covered_us)
-                for one, total in totals
+                max(0, (now if one.done is None else one.done_us) - found_us - total.covered_us)
+                for one, total, found_us in totals
             ),
-            "two_readers": sum(total.pairs for _one, total in totals),
-            "two_readers_us": sum(total.overlap_us for _one, total in totals),
+            "two_readers": sum(total.pairs for _one, total, _found_us in totals),
+            "two_readers_us": sum(total.overlap_us for _one, total, _found_us in totals),
             "unowned_now": sum(not one.open for one in active),
             "two_readers_now": sum(one.clients > 1 for one in active),
         }
@@ -254,7 +255,7 @@ class Figures:
                 stream.released(now, (session, number))
 
 
-READS = {
+READS: dict[str, Callable[..., None]] = {
     "group.declared": Figures.declared,
     "group.destroyed": Figures.destroyed,
     "stream.found": Figures.stream_found,

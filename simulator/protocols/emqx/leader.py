@@ -103,6 +103,12 @@ class Assignment:
         self.state = FREE
         self.epoch = 0
 
+    @property
+    def owned_by(self) -> BorrowerId:
+        """The owner of a stream that is not free."""
+        assert self.owner is not None, f"a stream that is {self.state} has no owner"
+        return self.owner
+
 
 class Leader:
     """`borrowers` are deadlines by id; `choose(count)` draws the next number below `count`."""
@@ -158,7 +164,7 @@ class Leader:
             self.borrowers[who] = now + self.timeout_us
             return [Tell(who, protocol.PING_RESPONSE)]
         if message.kind == protocol.REVOKE_FINISHED:
-            return self._revoke_finished(who, message.stream)
+            return self._revoke_finished(who, message.about)
         return self._progress(who, message.progress[0])
 
     def _connect(self, now: int, who: BorrowerId) -> list[Effect]:
@@ -189,12 +195,12 @@ class Leader:
 
     def _revoke_finished(self, who: BorrowerId, stream: str) -> list[Effect]:
         assignment = self.streams.get(stream)
-        owner = None if assignment is None else assignment.owner
-        if owner != who and not self.faults.second_revoke_finished_invalidates:
-            return []
-        if owner != who or assignment.state != REVOKED_STATE:
-            return self._drop(who, "revoke-finished out of turn", tell=True)
-        return [self._free(stream)]
+        if assignment is None or assignment.owner != who:
+            if not self.faults.second_revoke_finished_invalidates:
+                return []
+        elif assignment.state == REVOKED_STATE:
+            return [self._free(stream)]
+        return self._drop(who, "revoke-finished out of turn", tell=True)
 
     def _progress(self, who: BorrowerId, progress: Progress) -> list[Effect]:
         assignment = self.streams.get(progress.stream)
@@ -310,8 +316,7 @@ class Leader:
 
     def _free(self, name: str) -> Assigned:
         assignment = self.streams[name]
-        owner = assignment.owner
-        self.owned[owner].pop(name, None)
+        self.owned[assignment.owned_by].pop(name, None)
         freed = self._move(name, FREE)
         assignment.owner = None
         if assignment.position == END or self.ranks.replayed(name, assignment.rank):
@@ -335,18 +340,18 @@ class Leader:
             f"{name}: no move from {assignment.state} to {state}"
         )
         assignment.state = state
-        return Assigned(name, assignment.owner, state, assignment.position)
+        return Assigned(name, assignment.owned_by, state, assignment.position)
 
     def _say(self, name: str, assignment: Assignment) -> Tell:
         """The message that the owner of this stream must receive in its present state."""
         if assignment.state == GRANTING:
             return Tell(
-                assignment.owner,
+                assignment.owned_by,
                 protocol.GRANT,
                 name,
                 (Progress(name, assignment.position, False),),
                 assignment.epoch,
             )
         if assignment.state == LEADER_REVOKING:
-            return Tell(assignment.owner, protocol.REVOKE, name, (), assignment.epoch)
-        return Tell(assignment.owner, protocol.REVOKED, name)
+            return Tell(assignment.owned_by, protocol.REVOKE, name, (), assignment.epoch)
+        return Tell(assignment.owned_by, protocol.REVOKED, name)

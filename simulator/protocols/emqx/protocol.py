@@ -68,6 +68,12 @@ class Message(NamedTuple):
     progress: tuple[Progress, ...] = ()
     epoch: int = 0
 
+    @property
+    def about(self) -> str:
+        """The stream of a message that is about one."""
+        assert self.stream is not None, f"{self.kind} names no stream"
+        return self.stream
+
 
 class Address(NamedTuple):
     """The target of a message: `leader` by number, `registry`, or `borrower`, each at a node."""

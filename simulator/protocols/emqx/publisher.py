@@ -18,7 +18,7 @@ from simulator.protocols.emqx.events import CODE
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.scenarios.model import PublisherSpec
+    from simulator.protocols.emqx.scenario.model import PublisherSpec
 
 PUBLISHER_RANK = 1
 RUNNING, PAUSED = "running", "paused"
@@ -35,12 +35,10 @@ class Publisher:
         self.state = PAUSED if spec.paused else RUNNING
         self.published = 0
         self.waiting = 0
-        poisson = spec.arrivals == "poisson" and spec.every_us is not None
-        self.gaps = (
-            Sampler(Span("exponential", spec.every_us), stream_key(system.seed, f"arrivals/{spec.name}"))
-            if poisson
-            else None
-        )
+        self.gaps: Sampler | None = None
+        if spec.arrivals == "poisson" and spec.every_us is not None:
+            key = stream_key(system.seed, f"arrivals/{spec.name}")
+            self.gaps = Sampler(Span("exponential", spec.every_us), key)
         self.index = system.name(spec.name)
 
     def begin(self) -> None:
@@ -61,8 +59,9 @@ class Publisher:
         if waiting != self.waiting or self.state != RUNNING or self._over():
             return
         self.publish(NULL)
-        if not self._over():
-            gap_us = self.spec.every_us if self.gaps is None else max(1, self.gaps.at(self.published))
+        every_us = self.spec.every_us
+        if every_us is not None and not self._over():
+            gap_us = every_us if self.gaps is None else max(1, self.gaps.at(self.published))
             self.system.schedule(self.system.now_us + gap_us, PUBLISHER_RANK, self.publish_next, waiting)
 
     def _over(self) -> bool:

@@ -27,7 +27,7 @@ from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_su
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.scenarios.model import SessionSpec
+    from simulator.protocols.emqx.scenario.model import SessionSpec
 
 SESSION_RANK = 4
 STEPS_AT_ONCE = 1_000
@@ -188,6 +188,7 @@ class Session:
         self.lent.clear()
 
     def _try_again(self) -> None:
+        assert self.spec.reconnect_us is not None, f"{self.name} does not reconnect"
         self.system.schedule(
             self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self.reconnect, self.life
         )
@@ -422,6 +423,8 @@ class Session:
         """Drop a reading that is no longer needed, once nothing of it is in flight."""
         if reading.forgotten and not reading.busy:
             self.readings.pop(reading.number, None)
+            if reading.borrower is None:
+                return
             beside = self.lent.get((reading.borrower, reading.stream), {})
             if beside.pop(reading.number, None) is not None and not beside:
                 del self.lent[reading.borrower, reading.stream]

@@ -111,10 +111,11 @@ def _trouble(system: Emqx, process: LeaderProcess, name: str) -> str | None:
         return "unowned"
     if assignment.state != LEADER_GRANTED:
         return "on_their_way"
-    session = system.sessions[assignment.owner[0]]
+    owner = assignment.owned_by
+    session = system.sessions[owner[0]]
     if starved(system, assignment, name):
         return "starved"
-    if not _reads(session, assignment.owner, name):
+    if not _reads(session, owner, name):
         return "unread"
     return (
         "held"

@@ -34,7 +34,7 @@ def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
     """`streams`, `streams_total` and `repeats` of a group."""
     kept = system.store.groups.get(name)
     listed = system.streams_of(name, kept.start_us) if kept is not None else []
-    committed = {stream: _committed(system, kept, stream) for stream, _rank in listed}
+    committed = {stream: _committed(system, kept, stream) for stream, _rank in listed if kept is not None}
     readers = _readers(system, name)
     return {
         "streams": {
@@ -76,11 +76,12 @@ def _readers(system: Emqx, group: str) -> Readers:
                     }
         if session.online:
             for reading in session.readings.values():
-                if reading.group == group and (not reading.forgotten or reading.busy):
-                    held = found.setdefault(reading.stream, {}).setdefault(
-                        reading.borrower, {"lease": ABSENT}
-                    )
-                    held.update(_cursors(system, reading))
+                borrower_id = reading.borrower
+                if borrower_id is None or reading.group != group:
+                    continue
+                if not reading.forgotten or reading.busy:
+                    of_stream = found.setdefault(reading.stream, {})
+                    of_stream.setdefault(borrower_id, {"lease": ABSENT}).update(_cursors(system, reading))
     return found
 
 

@@ -9,7 +9,7 @@ they are counted instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from pyroaring import BitMap
 
@@ -49,7 +49,7 @@ class LegalMoves(Check):
     def begin(self, scenario: Scenario) -> None:
         self.states: dict[tuple, str] = {}
 
-    def copy_into(self, copy: LegalMoves) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.states = dict(self.states)
 
     def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
@@ -79,7 +79,7 @@ class LegalMoves(Check):
             if after not in moves[before]:
                 yield (
                     seq,
-                    f"a {what[0]} of {stretch.name(what[1])} went from {before or 'nothing'} to {after}",
+                    f"a {what[0]} of {stretch.name(int(what[1]))} went from {before or 'nothing'} to {after}",
                 )
             if not moves.get(after) or after == first:
                 self.states.pop(what, None)
@@ -95,7 +95,7 @@ class OneOwner(Check):
     def begin(self, scenario: Scenario) -> None:
         self.owners: dict[tuple[int, int, int], tuple[int, int]] = {}
 
-    def copy_into(self, copy: OneOwner) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.owners = dict(self.owners)
 
     def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
@@ -143,7 +143,7 @@ class Passing(Check):
         self.light = {name: None for name, publisher in scenario.publishers.items() if publisher.qos == 0}
         self.careless = {name: None for name, session in scenario.sessions.items() if session.qos == 0}
 
-    def copy_into(self, copy: Passing) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.reached, copy.anew, copy.closed, copy.light, copy.careless = (
             dict(self.reached),
             dict(self.anew),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -204,7 +204,7 @@ class Settled(Check):
             self.bound_us, sum(_setting_us(self.settings, name) for name in WAITED_FOR) + max(0, looks_us)
         )
 
-    def copy_into(self, copy: Settled) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.settings, copy.slowest_us = dict(self.settings), self.slowest_us
         copy.judges, copy.limit_us, copy.bound_us, copy.late_revokes = (
             self.judges,
@@ -250,11 +250,11 @@ class Settled(Check):
         sent = stretch.of("protocol.sent")
         revokes = sent.take(sent["reason"] == stretch.number("revoke"))
         rows = [
-            (seq, kind, row)
+            (seq, kind, tuple(row))
             for kind in (*DISTURBING, *CHANGING)
             for seq, *row in stretch.of(kind).records(*columns)
         ]
-        rows += [(seq, "protocol.sent", row) for seq, *row in revokes.records(*columns)]
+        rows += [(seq, "protocol.sent", tuple(row)) for seq, *row in revokes.records(*columns)]
         return iter(sorted(rows, key=lambda row: row[0]))
 
     # --- judging: a state counts when it lasts beyond its instant
@@ -301,7 +301,7 @@ class Settled(Check):
             return
         if kind == "protocol.sent":
             state = group.shared.get(topic) if group is not None else None
-            if state is not None and state[0] == "revoking" and state[1][0] == client:
+            if group is not None and state is not None and state[0] == "revoking" and state[1][0] == client:
                 group.revoked_once[client, topic] = None
             return
         self.judged, self.changed_us = False, at_us

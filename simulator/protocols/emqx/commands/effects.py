@@ -109,7 +109,7 @@ def _subscription(arguments: dict) -> Subscription:
     try:
         return parse_subscription(arguments["topic"])
     except Wrong as wrong:
-        raise CommandError("bad-topic", wrong.what, wrong.right) from None
+        raise CommandError("bad-topic", wrong.what, str(wrong.right)) from None
 
 
 def _online(system: Emqx, arguments: dict) -> Session:

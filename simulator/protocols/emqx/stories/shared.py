@@ -100,7 +100,7 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Be
     rested = [row for row in rested if row["type"] in GROUP_EVENTS]
     acknowledged, again = trace.row(duplicate.evidence["acknowledged"]), trace.row(again_seq)
     clients = {acknowledged["client"], again["client"]}
-    between = [
+    between: list[Row] = [
         row
         for row in trace.rows(acknowledged["seq"], again_seq, types=(*_OF_CLIENTS, *_OF_ALL))
         if _concerns(row, group, clients)
@@ -130,7 +130,7 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Be
 
 def _first_lost(trace: Trace, acknowledged: Row, again_seq: int) -> list[Row]:
     """The first report of the stream that did not reach a leader, after the acknowledgement."""
-    lost = trace.rows(acknowledged["seq"], again_seq, types=("protocol.lost",))
+    lost: list[Row] = [*trace.rows(acknowledged["seq"], again_seq, types=("protocol.lost",))]
     same = ("subscription", "client", "topic")
     return [
         row

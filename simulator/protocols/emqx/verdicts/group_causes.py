@@ -81,7 +81,8 @@ def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
     """(low, high): messages from low to high (excluded) were passed by a position, and not by a later one
     that a leader took.
     """
-    taken, found, high = {step.seq for step in saved}, {}, NOWHERE
+    taken, high = {step.seq for step in saved}, NOWHERE
+    found: dict[int, int] = {}
     for step in sorted([*saved, *persisted]):
         if step.seq in taken and step.position < high:
             found[high] = min(step.position, found.get(high, step.position))
@@ -90,13 +91,13 @@ def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
 
 
 class Case(NamedTuple):
-    """One duplicate; `lease` and its progress are None when a session sent its own chunk again."""
+    """One duplicate under another lease than that of its acknowledgement, and the progress known then."""
 
     offset: int
     delivery: Delivery
     acknowledged: Acknowledgement
-    lease: Lease | None = None
-    known: Known | None = None
+    lease: Lease
+    known: Known
 
 
 def _told(case: Case) -> bool:
@@ -128,20 +129,21 @@ def _outdated(case: Case) -> bool:
     return case.known.saved_elsewhere > case.offset
 
 
+CHUNK_REPEATED = "chunk_repeated"
+"""The cause of a duplicate without a lease of its own: a session sent its own chunk again."""
+
 GROUP_CAUSES: tuple[tuple[str, Callable[[Case], bool]], ...] = (
     ("progress_unreported", _unreported),
     ("progress_unpersisted", _unpersisted),
     ("owner_declared_dead", _declared_dead),
     ("progress_rewound", _rewound),
-    ("chunk_repeated", _chunk_repeated),
+    (CHUNK_REPEATED, _chunk_repeated),
     ("leader_outdated", _outdated),
 )
 
 
 def cause_of(case: Case) -> str:
     """The cause. Raises CountingError when none holds: an internal error."""
-    if case.lease is None:
-        return "chunk_repeated"
     for name, holds in GROUP_CAUSES:
         if holds(case):
             return name

@@ -36,7 +36,7 @@ class Row(NamedTuple):
     entry: int
     to_entry: int
     ledger: int
-    count: int
+    count: int  # type: ignore[assignment]  # the trace's column; nothing counts in a row
     reason: int
     detail: int
     key: int
@@ -179,8 +179,8 @@ class Histories:
         numbers: list[int],
         instants: list[int],
     ) -> None:
-        for topic, *message in zip(topics, producers, numbers, seqs, instants):
-            self.stored[topic].messages.append(tuple(message))
+        for topic, producer, number, seq, at_us in zip(topics, producers, numbers, seqs, instants):
+            self.stored[topic].messages.append((producer, number, seq, at_us))
 
     def _delivered(
         self,

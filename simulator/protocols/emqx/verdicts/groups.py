@@ -15,7 +15,7 @@ from typing import Any
 
 from simulator.counting.results import CountedRun
 from simulator.protocols.emqx.scenario.mqtt_topics import matches
-from simulator.protocols.emqx.verdicts.group_causes import GROUP_CAUSES, Case, Known, cause_of
+from simulator.protocols.emqx.verdicts.group_causes import CHUNK_REPEATED, GROUP_CAUSES, Case, Known, cause_of
 from simulator.protocols.emqx.verdicts.group_history import GroupHistory, Histories, StreamHistory
 from simulator.scenarios.model import Scenario
 from simulator.trace.trace import Trace
@@ -119,10 +119,10 @@ def _messages(
             lease = stream.chunks[delivery.chunk_seq]
             if lease is not None and lease.seq not in known:
                 known[lease.seq] = Known(stream, lease)
-            cause = cause_of(
-                Case(offset, delivery, before[-1])
+            cause = (
+                CHUNK_REPEATED
                 if lease is None
-                else Case(offset, delivery, before[-1], lease, known[lease.seq])
+                else cause_of(Case(offset, delivery, before[-1], lease, known[lease.seq]))
             )
             counted.duplicates += 1
             counted.by_cause[cause] += 1

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from simulator.protocols.emqx.scenario.model import EmqxScenario, PublisherSpec, SessionSpec
 from simulator.scenarios.changes import Change, Changed, CommandLog, given, instead, ordered, without
 from simulator.scenarios.model import CommandSpec, Distribution, Scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS
@@ -151,6 +152,7 @@ def _prompt(scenario: Scenario, commands: CommandLog) -> Changed:
     ):
         return None
     changed, log = kept or (scenario, commands)
+    assert isinstance(changed, EmqxScenario)
     sessions = {
         name: replace(spec, processing=Distribution(), paused=False)
         for name, spec in changed.sessions.items()
@@ -159,12 +161,12 @@ def _prompt(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _quality(scenario: Scenario, commands: CommandLog) -> Changed:
-    if all(spec.qos for spec in (*scenario.publishers.values(), *scenario.sessions.values())):
+    assert isinstance(scenario, EmqxScenario)
+    specs: list[PublisherSpec | SessionSpec] = [*scenario.publishers.values(), *scenario.sessions.values()]
+    if all(spec.qos for spec in specs):
         return None
-    publishers, sessions = (
-        {name: replace(spec, qos=spec.qos or 1) for name, spec in section.items()}
-        for section in (scenario.publishers, scenario.sessions)
-    )
+    publishers = {name: replace(spec, qos=spec.qos or 1) for name, spec in scenario.publishers.items()}
+    sessions = {name: replace(spec, qos=spec.qos or 1) for name, spec in scenario.sessions.items()}
     return (
         "quality-1",
         "QoS 1 instead of 0",
@@ -224,10 +226,10 @@ def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict
     ended: dict[str, bool] = {}
     found = []
     for do, arguments, at_us in sorted(given(scenario, commands), key=lambda one: one[2]):
-        name = arguments.get("session")
         if do in ("session.kill", "session.disconnect"):
-            ended[name] = True
+            ended[arguments["session"]] = True
         elif do == "session.connect":
+            name = arguments["session"]
             spec = scenario.sessions[name]
             if (
                 not ended.get(name)

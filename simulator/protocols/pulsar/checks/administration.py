@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
@@ -281,7 +281,7 @@ class Administered(Check):
     def begin(self, scenario: Scenario) -> None:
         self.has = Administration(scenario)
 
-    def copy_into(self, copy: Administered) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.has = self.has.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -9,6 +9,7 @@ message.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class AskedAgain(Check):
         self.next_due_us = NEVER_US
         self.lost: dict[int, int] = {}  # client -> brokers that it lost since it last had one
 
-    def copy_into(self, copy: AskedAgain) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.watching, copy.trip_us, copy.ending, copy.next_due_us = (
             self.watching,
             self.trip_us,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class AudiencesServed(Check):
         # (cluster, source) -> (seq, ledger) of those deleted
         self.trimmed: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
-    def copy_into(self, copy: AudiencesServed) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.sizes = self.sizes
         # arrays are replaced, never written to
         copy.last, copy.taken_back = dict(self.last), dict(self.taken_back)

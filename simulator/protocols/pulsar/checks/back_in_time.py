@@ -11,7 +11,7 @@ consumer that is started, stopped or redirected begins anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class BackInTime(Check):
         self.served: dict[Place, int] = {}  # since when
         self.next_due_us = NEVER_US
 
-    def copy_into(self, copy: BackInTime) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.judged, copy.next_due_us = self.judged, self.next_due_us
         copy.connected, copy.waits, copy.served = dict(self.connected), dict(self.waits), dict(self.served)
 

@@ -8,6 +8,7 @@ at the same instant is not attributed to the check.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class LeftEmpty(Check):
         self.readers: dict[tuple[int, int, int, int], None] = {}  # (cluster, topic, client, subscription)
         self.others_at_us = -1  # when something else last deleted one
 
-    def copy_into(self, copy: LeftEmpty) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics = self.topics
         copy.watching, copy.others_at_us, copy.passed_over = (
             self.watching,

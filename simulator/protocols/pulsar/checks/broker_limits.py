@@ -7,6 +7,7 @@ bytes. The latest `topic.assigned` row names the broker. The limits are the scen
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class BrokerLimits(Check):
         self.serves: dict[tuple[int, int], int] = {}  # (cluster, topic) -> broker
         self.busy_until_us: dict[int, int] = {}
 
-    def copy_into(self, copy: BrokerLimits) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.brokers, copy.serves, copy.busy_until_us = (
             self.brokers,
             dict(self.serves),

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch
@@ -99,7 +100,7 @@ class DeletedUnused(Check):
         self.present = dict.fromkeys(declared_shapes(scenario))
         self.down: dict[str, None] = {}
 
-    def copy_into(self, copy: DeletedUnused) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.producers, copy.planned, copy.doubtful = (
             self.topics,
             self.producers,
@@ -222,7 +223,7 @@ class Terminated(Check):
         self.topics = frozenset(scenario.topics)
         self.ended: dict[Place, None] = {}
 
-    def copy_into(self, copy: Terminated) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.ended = self.topics, dict(self.ended)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -8,6 +8,7 @@ Publish times are kept where the run has a time to live at all, or from the row 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -48,7 +49,7 @@ class ExpiredRightly(Check):
         self.since = 0 if planned or any(settings.get(TTL) for settings in declared) else NEVER_SEQ
         self.published: dict[int, tuple[int, Table]] = {}  # producer -> (first sequence id, instants)
 
-    def copy_into(self, copy: ExpiredRightly) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.sources, copy.batching, copy.since = (
             self.topics,
             self.sources,

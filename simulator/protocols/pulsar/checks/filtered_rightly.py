@@ -9,6 +9,7 @@ subscription.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class FilteredRightly(Check):
         )
         self.dealt_with = DealtWith()
 
-    def copy_into(self, copy: FilteredRightly) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.synchronised, copy.dealt_with = self.synchronised, self.dealt_with.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

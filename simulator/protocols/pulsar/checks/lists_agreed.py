@@ -11,7 +11,7 @@ the scenario's plan, so of two such commands at one instant neither refusal is j
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from simulator.protocols.pulsar.checks.administration import Administered, Row, words_of
 from simulator.protocols.pulsar.checks.planned import planned_arguments
@@ -37,7 +37,7 @@ class ListsAgreed(Administered):
         # (cluster, topic, list) of a command until its list counts
         self.given: tuple[str, str, tuple[str, ...]] | None = None
 
-    def copy_into(self, copy: ListsAgreed) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.planned, copy.given = self.planned, self.given
 

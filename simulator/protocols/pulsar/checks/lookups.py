@@ -6,6 +6,7 @@ Sources: docs/tenant-migration.md and docs/acknowledgement-sync.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch, position, position_words
@@ -49,7 +50,7 @@ class AnsweredWhenAble(Check):
         }
         self.heard: dict[tuple[str, str], None] = {}  # (client, kind of request answered)
 
-    def copy_into(self, copy: AnsweredWhenAble) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.watching, copy.with_schema, copy.serves = self.watching, self.with_schema, self.serves
         copy.down, copy.present, copy.heard = dict(self.down), dict(self.present), dict(self.heard)
 
@@ -115,7 +116,7 @@ class StateAsSent(Check):
         self.on_the_way: dict[int, tuple[int, ...]] = {}
         self.taken: dict[tuple[int, ...], int] = {}  # (from, to, topic, subscription) -> seq of the sending
 
-    def copy_into(self, copy: StateAsSent) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.watching, copy.on_the_way, copy.taken = self.watching, dict(self.on_the_way), dict(self.taken)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -9,6 +9,7 @@ acknowledged. What an operator forces is not judged, nor what was lost with a lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -50,7 +51,7 @@ class SentWhereTold(Check):
         self.told: dict[str, str] = {}
         self.sent_on: dict[tuple[str, str], str] = {}  # (client, topic) -> cluster
 
-    def copy_into(self, copy: SentWhereTold) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.map, copy.told, copy.sent_on = dict(self.map), dict(self.told), dict(self.sent_on)
         copy.tenants, copy.followers = self.tenants, self.followers
 
@@ -114,7 +115,7 @@ class _BroughtOver(Check):
         self.forced: dict[int, bool] = {}
         self.lost: dict[int, None] = {}
 
-    def copy_into(self, copy: _BroughtOver) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.watching, copy.moves, copy.forced, copy.lost = (
             self.watching,
             dict(self.moves),
@@ -168,7 +169,7 @@ class CopiedBeforeDeleted(_BroughtOver):
         self.stored, self.settled = Sightings(), Sightings()  # (cluster, producer), (subscription, producer)
         self.began: dict[tuple[int, int, int], int] = {}  # (cluster, topic, subscription) -> place
 
-    def copy_into(self, copy: CopiedBeforeDeleted) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.stored, copy.settled, copy.began = self.stored.copy(), self.settled.copy(), dict(self.began)
 
@@ -237,7 +238,7 @@ class ToldBeforeDeleted(_BroughtOver):
         # (receiving cluster, sending cluster, topic, subscription) -> seq of the sending
         self.told: dict[tuple[int, int, int, int], int] = {}
 
-    def copy_into(self, copy: ToldBeforeDeleted) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.taken, copy.told = dict(self.taken), dict(self.told)
 

@@ -8,6 +8,7 @@ it has topics, a namespace where it has topics or where it is declared. Shadow t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
@@ -107,7 +108,7 @@ class BroughtWhole(Check):
         self.watching = bool(scenario.tenants)
         self.holdings = _Holdings(scenario)
 
-    def copy_into(self, copy: BroughtWhole) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.watching, copy.holdings = self.watching, self.holdings.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Stretch
@@ -45,7 +46,7 @@ class StepsInOrder(Check):
         self.through: dict[str, frozenset[str]] = {}
         self.forced: frozenset[str] = frozenset()
 
-    def copy_into(self, copy: StepsInOrder) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.watching, copy.begun, copy.through, copy.forced = (
             self.watching,
             dict(self.begun),
@@ -112,7 +113,7 @@ class DrainedBeforeSentOn(Check):
     def begin(self, scenario: Scenario) -> None:
         self.subscriptions = {name: spec.subscription for name, spec in scenario.consumers.items()}
 
-    def copy_into(self, copy: DrainedBeforeSentOn) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.subscriptions = self.subscriptions
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

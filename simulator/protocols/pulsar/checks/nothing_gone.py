@@ -11,6 +11,7 @@ more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -39,7 +40,7 @@ class NothingGone(Check):
         # (cluster, topic, peer) -> where its cursor began
         self.replicators: dict[tuple[int, int, int], int] = {}
 
-    def copy_into(self, copy: NothingGone) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.stored, copy.passed_over = self.stored.copy(), self.passed_over.copy()
         copy.replicators = dict(self.replicators)
 

@@ -8,6 +8,7 @@ it back.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class OneHop(Check):
         # replicator -> last position sent, batch index in it
         self.sent: dict[tuple[int, ...], tuple[int, int]] = {}
 
-    def copy_into(self, copy: OneHop) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.sent = dict(self.sent)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -10,6 +10,7 @@ over before.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class OrderKept(Check):
         # (log's cluster, origin, topic) -> replication cursors opened so far
         self.lives: dict[tuple[int, int, int], int] = {}
 
-    def copy_into(self, copy: OrderKept) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.highest, copy.seen, copy.lives = dict(self.highest), self.seen.copy(), dict(self.lives)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Stretch
@@ -40,7 +40,7 @@ class Permitted(Check):
     def begin(self, scenario: Scenario) -> None:
         self.scenario = scenario
 
-    def copy_into(self, copy: Permitted) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.scenario = self.scenario
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -7,7 +7,7 @@ holds only the reason, and the request is in the scenario's plan (`planned`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from simulator.protocols.pulsar.checks.administration import Administered, Row
 from simulator.protocols.pulsar.checks.planned import planned_arguments
@@ -36,7 +36,7 @@ class PoliciesSensible(Administered):
         super().begin(scenario)
         self.planned = planned_arguments(scenario)
 
-    def copy_into(self, copy: PoliciesSensible) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.planned = self.planned
 

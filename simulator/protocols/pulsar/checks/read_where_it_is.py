@@ -8,6 +8,7 @@ topics that came when that was over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
@@ -50,7 +51,7 @@ class ReadWhereItIs(Check):
         self.trimmed: dict[Ledger, None] = {}
         self.came: dict[tuple[int, int, int, int], int] = {}
 
-    def copy_into(self, copy: ReadWhereItIs) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.sources, copy.driver, copy.kept = (
             self.topics,
             self.sources,

@@ -10,6 +10,7 @@ long as it does.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class RequestsCopied(Administered):
         self.trip_us = TRIPS * max((max(one.value_us, one.high_us) for one in latencies), default=0)
         self.due: dict[Request, tuple[int, int]] = {}
 
-    def copy_into(self, copy: RequestsCopied) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.bounded, copy.trip_us, copy.due = self.bounded, self.trip_us, dict(self.due)
 

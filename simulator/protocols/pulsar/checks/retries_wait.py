@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -92,7 +93,7 @@ class RetriesWait(Check):
         self.away: dict[tuple[int, int], None] = {}  # logs of a cluster that no broker serves
         self.terminated: dict[tuple[int, int], None] = {}  # logs that take no producer
 
-    def copy_into(self, copy: RetriesWait) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.judges, copy.bounded, copy.trip_us = self.judges, self.bounded, self.trip_us
         copy.next_due_us, copy.disturbed_us = self.next_due_us, self.disturbed_us
         copy.waits, copy.down, copy.cut, copy.away = (

@@ -12,6 +12,7 @@ Update names it or a later one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Rows, Stretch, position, position_words
@@ -58,7 +59,7 @@ class SafeUpdate(Check):
         self.looked_at: dict[tuple[int, int, int, int], int] = {}
         self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
 
-    def copy_into(self, copy: SafeUpdate) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.safe, copy.dealt_with, copy.never_sent = (
             self.safe.copy(),
             self.dealt_with.copy(),

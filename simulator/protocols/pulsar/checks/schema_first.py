@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
@@ -49,7 +50,7 @@ class SchemaFirst(Check):
         self.used: dict[int, tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
         self.stopped: dict[tuple[int, int, int], None] = {}
 
-    def copy_into(self, copy: SchemaFirst) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.declared = self.topics, self.declared
         copy.known, copy.ever, copy.used, copy.stopped = (
             dict(self.known),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Self
 
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 from avro.schema import parse
@@ -78,7 +79,7 @@ class SchemasByRule(Administered):
         self.used: dict[str, tuple[tuple[int, str | None], ...]] = {}
         self.versions: dict[tuple[str, str], tuple[SchemaSpec, ...]] = {}  # (cluster, topic) -> oldest first
 
-    def copy_into(self, copy: SchemasByRule) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.reads, copy.versions, copy.used = self.reads, dict(self.versions), dict(self.used)
 

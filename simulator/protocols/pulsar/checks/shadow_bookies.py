@@ -10,6 +10,7 @@ confirmed entry is the end of the last earlier ledger that holds an entry.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 
@@ -63,7 +64,7 @@ class ShadowKnowsFromBookies(Check):
         self.gone: dict[Place, int] = {}  # highest ledger that was deleted
         self.ended: dict[Place, int] = {}  # last entry of a source that was terminated
 
-    def copy_into(self, copy: ShadowKnowsFromBookies) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.watching, copy.carried, copy.interval = (
             self.topics,
             self.watching,

@@ -8,6 +8,7 @@ lists of two sources is left out, because the row of a replicator's end does not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class ShadowFed(Check):
         self.due: dict[Place, int] = {}  # what changed in an instant that may not be over yet
         self.doubtful: dict[Place, None] = {}
 
-    def copy_into(self, copy: ShadowFed) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.last_goes_on, copy.period = self.topics, self.last_goes_on, self.period.copy()
         copy.lists, copy.loaded, copy.fed, copy.failed = (
             dict(self.lists),
@@ -212,7 +213,7 @@ class ShadowHears(Check):
         self.loaded: dict[tuple[int, int], None] = {}
         self.pending: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {}  # (due_us, ledger), in order
 
-    def copy_into(self, copy: ShadowHears) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.latency_us = self.topics, self.latency_us
         copy.source_of, copy.loaded, copy.pending = (
             dict(self.source_of),

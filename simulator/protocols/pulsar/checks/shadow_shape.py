@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Stretch
@@ -39,7 +40,7 @@ class ShadowShape(Check):
         self.partitions = declared_shapes(scenario)
         self.due: dict[Place, int] = {}  # shadows that may be out of shape until this instant is over
 
-    def copy_into(self, copy: ShadowShape) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.source_of, copy.follows = self.source_of, self.follows
         copy.partitions, copy.due = dict(self.partitions), dict(self.due)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -54,7 +55,7 @@ class ShadowToldAll(Check):
         self.expired: dict[Place, dict[int, int]] = {}
         self.doubtful: dict[Place, None] = {}
 
-    def copy_into(self, copy: ShadowToldAll) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.topics, copy.source_of, copy.told, copy.doubtful = (
             self.topics,
             dict(self.source_of),

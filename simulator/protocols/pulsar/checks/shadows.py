@@ -9,6 +9,7 @@ shadow on its list announces, because no broker compares the shadow's source.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class ShadowCheck(Check):
     def begin(self, scenario: Scenario) -> None:
         self.source_of: dict[Place, int] = {}
 
-    def copy_into(self, copy: ShadowCheck) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.source_of = dict(self.source_of)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
@@ -115,7 +116,7 @@ class ShadowWithinSource(ShadowCheck):
         self.seen_to: dict[Place, int] = {}
         self.misled: dict[Place, int] = {}  # fed by a topic that is not its source: since which row
 
-    def copy_into(self, copy: ShadowWithinSource) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.seen_to, copy.misled = dict(self.seen_to), dict(self.misled)
 
@@ -205,7 +206,7 @@ class ShadowLosesAloud(ShadowCheck):
         self.lost = Sightings()  # (cluster, subscription, producer)
         self.deleted: dict[tuple[int, int, int], int] = {}  # (cluster, topic, ledger) -> seq of its deletion
 
-    def copy_into(self, copy: ShadowLosesAloud) -> None:
+    def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
         copy.dealt_with, copy.lost, copy.deleted = (
             self.dealt_with.copy(),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 import numpy as np
 
@@ -116,7 +117,7 @@ class StatesInTime(Check):
         self.next_due_us = NEVER_US
         self.commanded: tuple[int, str] = (-1, "")
 
-    def copy_into(self, copy: StatesInTime) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.periods, copy.moving, copy.own = self.periods, self.moving, self.own
         copy.by_sync, copy.on, copy.telling, copy.done_us = (
             dict(self.by_sync),

@@ -11,6 +11,7 @@ left out: its second copy is an entry of its own.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Self
 
 import numpy as np
 from pyroaring import BitMap
@@ -66,7 +67,7 @@ class ToldKept(Check):
         self.at_connect: dict[tuple[int, int, int, int], dict[int, Messages]] = {}
         self.resent = Sightings()
 
-    def copy_into(self, copy: ToldKept) -> None:
+    def copy_into(self, copy: Self) -> None:
         copy.synchronised, copy.resent = self.synchronised, self.resent.copy()
         copy.told = {
             key: {peer: (place, dict(said)) for peer, (place, said) in by_peer.items()}
