@@ -13,6 +13,7 @@ from simulator.protocols.pulsar.snapshots.building import (
     DISCONNECTED,
     FIRST_ROUND,
     NO_NEW_DATA,
+    PARTIAL,
     PENDING,
     SECOND_ROUND,
     TIMED_OUT,
@@ -105,6 +106,57 @@ def test_until_one_is_completed_a_second_is_not_requested():
     building.answer(1, "b", (1, 1), False)
     assert building.tick(READY, 2, 2_000_000) == [Request(2, 1)]
     assert building.tick(READY, 3, 3_000_000) == [Request(3, 1)]
+
+
+def begun_at(at_us, partial_after_us=0):
+    """A snapshot of one remote that was requested at this instant, as number 1."""
+    building = Building(TIMEOUT_MS, partial_after_us)
+    building.tick(READY._replace(remotes=("b",), data_timestamp_ms=at_us // 1000), 1, at_us)
+    return building
+
+
+def test_the_second_round_begins_with_the_last_answer_of_the_first():
+    building, builder = pending("b", "c")
+    assert building.answer(1, "b", (1, 1), False) == [Answered(1, 1)] and builder.round == 1
+    assert building.answer(1, "c", (1, 1), False) == [Answered(1, 1), Request(1, 2)] and builder.round == 2
+    assert building.answer(1, "c", (1, 2), False) == [Answered(1, 2)]
+
+
+def test_it_times_out_in_the_first_whole_millisecond_after_the_timeout():
+    building = begun_at(2_500_999)
+    assert building.tick(READY, 2, 32_500_999) == [Refuse(PENDING)]
+    assert building.tick(READY, 2, 32_501_000) == [TimeOut(1), Request(2, 1)]
+
+
+def test_a_completed_one_counts_from_the_millisecond_of_its_request():
+    building = begun_at(2_500_999)
+    building.answer(1, "b", (1, 1), False)
+    assert building.last_completed_ms == 2_500
+    assert building.refusal(READY._replace(data_timestamp_ms=2_499)) == NO_NEW_DATA
+    assert building.refusal(READY._replace(data_timestamp_ms=2_500)) is None
+
+
+def test_a_partial_one_is_written_after_its_time_and_not_before():
+    building = begun_at(3_000_000, partial_after_us=2_000_000)
+    building.answer(1, "c", (7, 7), False)
+    assert building.tick(READY, 2, 4_999_999) == [Refuse(PENDING)]
+    assert building.tick(READY._replace(terminated=True), 2, 5_000_000) == [Refuse(PENDING)]
+    assert building.tick(READY, 2, 5_000_000)[0] == Complete(1, 3_000_000, (("c", 7, 7),), PARTIAL)
+
+
+def test_an_old_one_without_an_answer_is_not_written():
+    building = begun_at(3_000_000, partial_after_us=2_000_000)
+    assert building.tick(READY, 2, 9_000_000) == [Refuse(PENDING)]
+
+
+def test_without_the_option_an_old_one_stays_pending():
+    building, _builder = pending("b", "c")
+    building.answer(1, "b", (1, 1), False)
+    assert building.tick(READY, 2, 9_000_000) == [Refuse(PENDING)]
+
+
+def test_only_the_option_for_partial_snapshots_lets_a_tick_pass_with_a_lost_connection():
+    assert Building(TIMEOUT_MS, 2_000_000).refusal(READY._replace(all_connected=False)) is None
 
 
 def test_a_terminated_topic_completes_nothing():
