@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 
 from simulator.protocols.declared import DECLARED
+from simulator.protocols.registry import EVENT_TYPES
+from simulator.scenarios import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "static" / "js"
@@ -22,6 +24,38 @@ FAMILIES = (
     "durable-shared-subscriptions",
 )
 """Families of scenarios that belong to one protocol."""
+
+NAME_COMMANDS = {
+    "model/marks.js": "words for planned commands on time axes",
+    "protocols/emqx/manifest.js": "the form's first command",
+    "protocols/emqx/model/live_consequences.js": "consequences that depend on the state",
+    "protocols/emqx/transport/fault_menus.js": "menus of things, with arguments filled in",
+    "protocols/pulsar/manifest.js": "the form's first command",
+    "protocols/pulsar/model/live_consequences.js": "consequences that depend on the state",
+    "protocols/pulsar/model/marks.js": "words for planned commands on time axes",
+    "protocols/pulsar/model/watched.js": "the planned failover",
+    "protocols/pulsar/pages/migration_panel.js": "buttons of the panel",
+    "protocols/pulsar/transport/failover_dialog.js": "the failover dialog",
+    "protocols/pulsar/transport/fault_menus.js": "menus of things, with arguments filled in",
+    "transport/link_menu.js": "the menu of a link",
+}
+"""The modules that name commands, and what for. Labels, forms and consequences come with the declaration."""
+
+LIVE_CONSEQUENCES = {
+    "emqx": {"session.connect", "session.kill", "leader.crash", "node.crash", "node.stop"},
+    "pulsar": {
+        "cluster.crash",
+        "cluster.lose",
+        "link.cut",
+        "client.kill",
+        "subscription.fail-over",
+        "subscription.clear",
+        "migration.advance",
+        "migration.switch",
+        "namespace.set-clusters",
+    },
+}
+"""Commands whose consequence the page words from the state, or by comparing two of their arguments."""
 
 Graph = dict[str, list[str]]
 
@@ -127,6 +161,23 @@ def test_no_import_cycle_spans_two_folders() -> None:
     assert cycles_between_folders(imports_of(modules())) == []
 
 
+def commands_named(text: str) -> set[str]:
+    """Commands that a module names in code; an event's name is no command's."""
+    names = set(COMMANDS) - {event.name for event in EVENT_TYPES}
+    return names & set(re.findall(r"""["'`]([a-z]+\.[a-z-]+)["'`]""", text))
+
+
+def test_a_new_command_needs_no_module_of_the_page() -> None:
+    naming = {name for name, text in modules().items() if commands_named(text)}
+    assert naming == set(NAME_COMMANDS)
+
+
+def test_only_consequences_that_depend_on_the_state_are_on_the_page() -> None:
+    for protocol, allowed in LIVE_CONSEQUENCES.items():
+        text = modules()[f"protocols/{protocol}/model/live_consequences.js"]
+        assert set(re.findall(r"""^  "([a-z.-]+)": """, text, re.MULTILINE)) == allowed
+
+
 def test_what_these_checks_find() -> None:
     """Each check fails for a module that breaks its rule."""
     texts = {
@@ -138,6 +189,7 @@ def test_what_these_checks_find() -> None:
         "model/possible.js": 'const FAMILY = "replicated-subscriptions";\n',
     }
     graph = imports_of(texts)
+    assert commands_named('{ do: "cluster.crash" }, "cluster.crashed"') == {"cluster.crash"}
     assert [line.split(" ")[0] for line in naming_offences(texts)] == [
         "pages/asks.js:1",
         "model/possible.js:1",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.emqx.manifest import MANIFEST as EMQX
 from simulator.protocols.pulsar.manifest import MANIFEST as PULSAR
+from simulator.scenarios.command_table import command_forms
 
 if TYPE_CHECKING:
     from simulator.protocols.manifest import Manifest
@@ -27,8 +28,8 @@ def protocol_of(scenario: Scenario) -> Manifest:
 
 
 def tables_of(scenario: Scenario) -> dict[str, Any]:
-    """What a page draws of the code of a scenario's protocol."""
-    return protocol_of(scenario).tables()
+    """What a page draws of the code of a scenario's protocol, and its commands for menus and forms."""
+    return {**protocol_of(scenario).tables(), "commands": command_forms(scenario.protocol)}
 
 
 def live_rows_of(scenario: Scenario) -> LiveRows:

@@ -1,11 +1,12 @@
-"""What a command is in a scenario file and on the page: a name, arguments, one sentence."""
+"""What a command is in a scenario file and on the page: a name, arguments, and its words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from simulator.scenarios.consequence import Text
 from simulator.scenarios.key import Key
 
 
@@ -23,8 +24,9 @@ class Objection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`one_of` are arguments of which exactly one must be given.
+    """`label` is its name in menus and lists (by default `says`), `consequence` what it will do.
 
+    `one_of` are arguments of which exactly one must be given.
     `check` is called when every argument is valid by itself. `refusals` are the codes with which a running
     system can refuse the command; `simulator.protocols.declared` has their meaning.
     """
@@ -36,3 +38,5 @@ class Command:
     protocol: str = ""  # the protocol that has it; "" is all
     check: Callable[[Mapping[str, Any]], Objection | None] | None = None
     refusals: tuple[str, ...] = ()
+    label: str = ""
+    consequence: Text = field(kw_only=True)

@@ -7,9 +7,33 @@ Each protocol declares its own (`simulator.protocols.declared`). The `kind` of a
 
 from __future__ import annotations
 
+from typing import Any
+
 from simulator.protocols.declared import DECLARED
 from simulator.scenarios.command import Command
+from simulator.scenarios.consequence import as_json
+from simulator.scenarios.key import Key
 
 COMMANDS: dict[str, Command] = {
     command.name: command for declared in DECLARED.values() for command in declared.commands
 }
+
+
+def command_forms(protocol: str) -> dict[str, Any]:
+    """By name what a page's menus and forms need of each command of a protocol."""
+    return {
+        command.name: {
+            "label": command.label or command.says,
+            "consequence": as_json(command.consequence),
+            "arguments": [_field(key) for key in command.arguments],
+        }
+        for command in DECLARED[protocol].commands
+    }
+
+
+def _field(key: Key) -> dict[str, Any]:
+    """An argument of a form. What is not there is false, empty or none."""
+    begin = True if key.kind == "boolean" and key.default else key.begin
+    optional = {"required": key.required, "choices": list(key.choices)}
+    field = {"name": key.name, "kind": key.kind, **{name: value for name, value in optional.items() if value}}
+    return field if begin is None else {**field, "begin": begin}

@@ -51,7 +51,7 @@ equally specific patterns the later. A pair that no pattern names has {latency} 
 """
 
 _COMMANDS = """\
-A list of `{at: 3s, do: link.cut, link: a -> b}`: the same commands that the page offers. `at` is the instant at which it takes effect, after everything
+A list of `{at: 3s, do: link.cut, link: a -> b}`: the same commands that the page offers, there under their `label`. `at` is the instant at which it takes effect, after everything
 else of that instant. A command that the run refuses (a consumer that does not run cannot be stopped) is listed in the summary's `commands` with the reason and changes nothing.
 """
 
@@ -185,8 +185,8 @@ def _commands() -> str:
         one_of = (
             f" Exactly one of {', '.join(f'`{name}`' for name in command.one_of)}." if command.one_of else ""
         )
-        rows.append([f"`{command.name}`", command.says + one_of, arguments])
-    return _table(("command", "does", "arguments"), rows)
+        rows.append([f"`{command.name}`", command.label or command.says, command.says + one_of, arguments])
+    return _table(("command", "label", "does", "arguments"), rows)
 
 
 def _argument(key: Key) -> str:

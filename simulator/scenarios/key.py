@@ -14,7 +14,8 @@ from typing import Any
 class Key:
     """One key of a mapping.
 
-    `default` is for commands, as written in a file; sections take theirs from the model.
+    `default` is for commands, as written in a file; sections take theirs from the model. `begin` is what a
+    command's form shows at first; without it a true `default`, else nothing.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Key:
     minimum: int | None = None
     maximum: int | None = None
     protocol: str = ""  # the protocol that has it; "" is all
+    begin: Any = None
 
     @property
     def field(self) -> str:

@@ -13,11 +13,27 @@ REFUSALS: dict[str, str] = {
 }
 
 LINKS: tuple[Command, ...] = (
-    Command("link.cut", "cut a link: nothing passes", (_LINK,), refusals=("already-cut",)),
-    Command("link.heal", "heal a cut or slowed link", (_LINK,), refusals=("not-broken",)),
+    Command(
+        "link.cut",
+        "cut a link: nothing passes",
+        (_LINK,),
+        refusals=("already-cut",),
+        label="cut a link",
+        consequence="Nothing crosses {link} any more. What is in flight is lost.",
+    ),
+    Command(
+        "link.heal",
+        "heal a cut or slowed link",
+        (_LINK,),
+        refusals=("not-broken",),
+        label="heal a link",
+        consequence="{link} works again.",
+    ),
     Command(
         "link.slow",
         "change a link's latency",
-        (_LINK, Key("latency", "duration", "the new latency", required=True)),
+        (_LINK, Key("latency", "duration", "the new latency", required=True, begin="400ms")),
+        label="slow a link",
+        consequence="Everything on {link} takes {latency|longer}; order is kept.",
     ),
 )

@@ -91,5 +91,7 @@ def test_its_lab_is_drawn_with_its_servers_events_and_menu(
     expect(page.locator("[data-part=events]")).to_contain_text("alpha crashed")
     page.keyboard.press("b")
     expect(page.locator("[role=menu]")).to_contain_text("crash alpha")
-    expect(page.locator(".menu-says")).to_have_text("alpha goes back to entry 3 when it is up again.")
+    expect(page.locator(".menu-says")).to_have_text(
+        "alpha stops at once. It goes back to entry 3 when it is up again."
+    )
     assert lab.troubles == []

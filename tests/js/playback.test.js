@@ -64,11 +64,20 @@ test("instants and spans as typed", () => {
 });
 
 test("a form's texts become a command: empty ones left out, lists and numbers made", () => {
-  assert.deepEqual(commandOf("producer.publish", { producer: "web", count: "10" }), { do: "producer.publish", producer: "web", count: 10 });
-  assert.deepEqual(commandOf("consumer.hold", { consumer: "c", messages: "web/5, web/7", share: "", for: "" }), { do: "consumer.hold", consumer: "c", messages: ["web/5", "web/7"] });
-  assert.deepEqual(commandOf("subscription.replicate", { subscription: "s", cluster: "a", enabled: false }), { do: "subscription.replicate", subscription: "s", cluster: "a", enabled: false });
-  assert.deepEqual(commandOf("setting.change", { cluster: "", setting: "brokerDeduplicationEnabled", value: "true" }), { do: "setting.change", setting: "brokerDeduplicationEnabled", value: true });
-  assert.deepEqual(commandOf("topic.grow", { topic: "t", partitions: "many" }), { do: "topic.grow", topic: "t", partitions: "many" }, "the server says what is wrong, not the form");
+  const kinds = {
+    "producer.publish": { producer: "producer", count: "integer" },
+    "consumer.hold": { consumer: "consumer", messages: "messages", share: "share", for: "duration" },
+    "subscription.replicate": { subscription: "subscription", cluster: "cluster", enabled: "boolean" },
+    "setting.change": { cluster: "cluster", setting: "setting-name", value: "setting-value" },
+    "topic.grow": { topic: "topic", partitions: "integer" },
+  };
+  const commands = Object.entries(kinds).map(([command, names]) => [command, { label: "", consequence: "", arguments: Object.entries(names).map(([name, kind]) => ({ name, kind, required: name === "enabled" })) }]);
+  const state = { welcome: { tables: { commands: Object.fromEntries(commands) } } };
+  assert.deepEqual(commandOf(state, "producer.publish", { producer: "web", count: "10" }), { do: "producer.publish", producer: "web", count: 10 });
+  assert.deepEqual(commandOf(state, "consumer.hold", { consumer: "c", messages: "web/5, web/7", share: "", for: "" }), { do: "consumer.hold", consumer: "c", messages: ["web/5", "web/7"] });
+  assert.deepEqual(commandOf(state, "subscription.replicate", { subscription: "s", cluster: "a", enabled: false }), { do: "subscription.replicate", subscription: "s", cluster: "a", enabled: false });
+  assert.deepEqual(commandOf(state, "setting.change", { cluster: "", setting: "brokerDeduplicationEnabled", value: "true" }), { do: "setting.change", setting: "brokerDeduplicationEnabled", value: true });
+  assert.deepEqual(commandOf(state, "topic.grow", { topic: "t", partitions: "many" }), { do: "topic.grow", topic: "t", partitions: "many" }, "the server says what is wrong, not the form");
 });
 
 test("who watches is told so and sends nothing; a refusal comes back in words", () => {

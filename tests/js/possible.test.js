@@ -25,7 +25,14 @@ test("snapshots belong to their family, and to a topic where somebody could take
 
 test("a command in words names what was chosen, not what it has by default", () => {
   const moved = { failoverDelay_us: 30e6, from: "a", mode: "crash", producers: false, subscription: "billing", switchBack: true, to: "b" };
-  assert.deepEqual(commandWords("subscription.fail-over", moved), { does: "fail over", to: "billing, a, b, crash" });
-  assert.deepEqual(commandWords("link.slow", { link: "a <-> b", latency_us: 400_000 }), { does: "slow a link", to: "a ↔ b, 400 ms" });
-  assert.deepEqual(commandWords("no.such-command", {}), { does: "no.such-command", to: "" });
+  const [required, at_will] = [true, false];
+  const commands = {
+    "subscription.fail-over": { label: "fail over", arguments: [["subscription", required], ["from", required], ["to", required], ["mode", required], ["failoverDelay", at_will, "duration"], ["switchBack", at_will, "boolean"]] },
+    "link.slow": { label: "slow a link", arguments: [["link", required], ["latency", required, "duration"]] },
+  };
+  for (const command of Object.values(commands)) command.arguments = command.arguments.map(([name, is_required, kind = "name"]) => ({ name, kind, required: is_required }));
+  const state = { welcome: { tables: { commands } } };
+  assert.deepEqual(commandWords(state, "subscription.fail-over", moved), { does: "fail over", to: "billing, a, b, crash" });
+  assert.deepEqual(commandWords(state, "link.slow", { link: "a <-> b", latency_us: 400_000 }), { does: "slow a link", to: "a ↔ b, 400 ms" });
+  assert.deepEqual(commandWords(state, "no.such-command", {}), { does: "no.such-command", to: "" });
 });

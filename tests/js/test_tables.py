@@ -1,4 +1,4 @@
-"""The page's own tables say what the simulator's say: words for every event, a form for every command,
+"""The page's own tables say what the simulator's say: words for every event, consequences of every command,
 shapes of frames.
 
 Each test asks Node for the page's table and holds it against the Python one, so that neither can drift alone.
@@ -7,16 +7,22 @@ Each test asks Node for the page's table and holds it against the Python one, so
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from simulator import load_scenario
+from simulator.protocols.declared import DECLARED
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.registry import EVENT_TYPES
 from simulator.protocols.table import PROTOCOLS
-from simulator.scenarios.command_table import COMMANDS
+from simulator.scenarios.command import Command
+from simulator.scenarios.command_table import command_forms
 from spark_reports.html.charts import hues_of
 from visualizer.live.frames import SNAPSHOT_ROWS
 from visualizer.live.welcome import rows_held
@@ -79,7 +85,7 @@ def test_the_words_use_only_fields_that_the_event_has():
     next(row for row in rows if row["type"] == "command.applied")["detail"] = "{}"  # the arguments, as JSON
     said = of_the_page(
         "model/row_words.js",
-        f"{json.dumps(rows)}.map((row) => [row.type, JSON.stringify(page.wordsOfRow(row))])",
+        f"{json.dumps(rows)}.map((row) => [row.type, JSON.stringify(page.wordsOfRow(row, {{ welcome: null }}))])",
     )
     holes = [
         (name, words) for name, words in said if "undefined" in words or "NaN" in words or "null" in words
@@ -87,24 +93,44 @@ def test_the_words_use_only_fields_that_the_event_has():
     assert holes == []
 
 
-def test_every_command_has_a_form_with_its_arguments():
-    forms = of_the_page("model/commands.js", "page.COMMANDS")
-    assert set(forms) == set(COMMANDS)
-    for name, command in COMMANDS.items():
-        ours = {
-            argument["name"]: (
-                argument["kind"],
-                bool(argument.get("required")),
-                tuple(argument.get("choices", ())),
-            )
-            for argument in forms[name]["arguments"]
-        }
-        theirs = {key.name: (key.kind, key.required, tuple(key.choices)) for key in command.arguments}
-        assert ours == theirs, name
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_the_page_says_beforehand_what_each_command_will_do(protocol: str):
+    """With nothing chosen, and with every value of every choice: whole sentences without a hole in them."""
+    commands = [
+        given
+        for command in DECLARED[protocol].commands
+        for given in ({"do": command.name}, *_chosen(command))
+    ]
+    welcome = {"protocol": protocol, "tables": {"commands": command_forms(protocol)}}
+    state = {"welcome": welcome, "view": {"clusters": {}}}
+    watched = {"clusters": [], "topic": "orders", "subscription": "billing", "target": None}
+    said = of_the_page(
+        "model/consequences.js",
+        f"{json.dumps(commands)}.map((one) => page.consequencesOf(one, ...{json.dumps([state, watched])}))",
+    )
+    wrong = [
+        (command, words)
+        for command, words in zip(commands, said, strict=True)
+        if not re.fullmatch(r"\S.*\.", words) or re.search(r"undefined|null|object|[{}|]|  ", words)
+    ]
+    assert wrong == []
 
 
-def test_every_command_says_beforehand_what_will_happen():
-    assert set(of_the_page("model/consequences.js", "page.EXPLAINED")) == set(COMMANDS)
+def _chosen(command: Command) -> Iterator[dict[str, Any]]:
+    """Commands with every argument given: as many as the argument with the most values has."""
+    samples: dict[str, list[Any]] = {"boolean": [True, False], "integer": [0, 1, 2], "names": [["a", "b"]]}
+    values = {key.name: list(key.choices) or samples.get(key.kind, ["x"]) for key in command.arguments}
+    for at in range(max(map(len, values.values()), default=0)):
+        yield {"do": command.name, **{name: some[at % len(some)] for name, some in values.items()}}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_consequence_that_depends_on_the_state_belongs_to_a_declared_command(protocol: str):
+    live = of_the_page(
+        "protocols/table.js",
+        "page.PROTOCOLS.map(({ name, live_consequences }) => [name, Object.keys(live_consequences ?? {})])",
+    )
+    assert set(dict(live)[protocol]) <= {command.name for command in DECLARED[protocol].commands}
 
 
 def test_marker_types_and_wire_version_agree():

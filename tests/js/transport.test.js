@@ -38,7 +38,10 @@ test("branches are a tree: parents first, siblings by instant, the way to the on
     { number: 2, parent: 0, at_us: 2e6, command: { do: "link.cut", link: "a <-> b" }, furthest_us: 3e6 },
     { number: 3, parent: 1, at_us: 6e6, command: { do: "cluster.restart", cluster: "a" }, furthest_us: 7e6 },
   ];
-  const tree = branchTree(branches, 3);
+  const labels = { "cluster.crash": "crash a cluster", "cluster.restart": "restart a crashed cluster", "link.cut": "cut a link" };
+  const commands = Object.entries(labels).map(([name, label]) => [name, { label, consequence: "", arguments: [{ name: name.split(".")[0], kind: "name", required: true }] }]);
+  const state = { welcome: { tables: { commands: Object.fromEntries(commands) } } };
+  const tree = branchTree(branches, state, 3);
   assert.deepEqual(tree.map(({ number, depth, on_way }) => [number, depth, on_way]), [[0, 0, true], [2, 1, false], [1, 1, true], [3, 2, true]]);
   assert.deepEqual(tree.map((node) => node.words), ["As planned", "Cut a link: a ↔ b, at 2.000 s", "Crash a cluster: a, at 5.000 s", "Restart a crashed cluster: a, at 6.000 s"]);
 });
@@ -46,7 +49,7 @@ test("branches are a tree: parents first, siblings by instant, the way to the on
 test("a crash says which consumers are killed with it and what a failover would then cost, by the engine's figures", () => {
   const consumers = { "billing-1": { in_hand: [4, 5], queued: 3 } };
   const state = {
-    welcome: { protocol: "pulsar" },
+    welcome: { protocol: "pulsar", tables: { commands: { "cluster.crash": { label: "crash a cluster", consequence: "{cluster} stops at once.", arguments: [] } } } },
     view: {
       clusters: { a: { topics: { orders: { subscriptions: { billing: { consumers } } } } }, b: { topics: {} } },
       forecast: { billing: { from: "a", to: { b: { duplicates: 7, stranded: 1, lost: 0 } } } },
@@ -57,6 +60,21 @@ test("a crash says which consumers are killed with it and what a failover would 
   assert.match(words, /billing-1 is killed with it, with 5 messages unacked or queued/);
   assert.match(words, /If billing then moved to b: 7 duplicates, 1 not replicated, 0 lost/);
   assert.equal(consequencesOf({ do: "cluster.crash", cluster: "b" }, state, watched).includes("duplicates"), false);
+});
+
+test("a declared consequence says what was chosen, and names what was not", () => {
+  const consequence = [
+    "{node} sends {clusters|the listed clusters} a copy",
+    { when: "skip", texts: { "": "", 1: ", after 1 other" }, otherwise: [", after {skip} others", { when: "force", texts: { true: ", forced" }, otherwise: "" }] },
+    ". {group|its leader} waits.",
+  ];
+  const state = { welcome: { protocol: "emqx", tables: { commands: { "any.thing": { label: "do it", consequence, arguments: [] } } } }, view: {} };
+  const words = (given) => consequencesOf({ do: "any.thing", ...given }, state, {});
+  assert.equal(words({}), "The node sends the listed clusters a copy. Its leader waits.");
+  assert.equal(words({ node: "n1", clusters: ["a", "b"], skip: 1, group: "g" }), "n1 sends a, b a copy, after 1 other. g waits.");
+  assert.equal(words({ node: "n1", skip: 2, force: true }), "n1 sends the listed clusters a copy, after 2 others, forced. Its leader waits.");
+  assert.equal(words({ node: "n1", skip: "toString" }), "n1 sends the listed clusters a copy, after toString others. Its leader waits.");
+  assert.equal(consequencesOf({ do: "no.such-command" }, state, {}), "");
 });
 
 test("a marker in flight can be dropped and delayed as it left, a message only with its link or region", () => {

@@ -46,7 +46,11 @@ def test_every_declared_command_has_an_effect_and_every_effect_a_declaration(pro
 def test_a_command_is_declared_once(protocol):
     names = [command.name for command in DECLARED[protocol].commands]
     assert len(names) == len(set(names))
-    own = [command for command in DECLARED[protocol].commands if command not in LINKS]
+    own = [
+        command
+        for command in DECLARED[protocol].commands
+        if command.name not in {link.name for link in LINKS}
+    ]
     assert {command.protocol for command in own} == {protocol}
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from simulator.protocols.declared import DECLARED
 from simulator.protocols.pulsar.commands.declared.clusters import MARKER_WORDS
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.scenarios import COMMANDS, CommandError, KnownNames, normalise_command
 from simulator.scenarios.commands import write_arguments
 from simulator.scenarios.compound import KINDS
+from simulator.scenarios.consequence import When
 
 NAMES = KnownNames(
     clusters=("a", "b"),
@@ -101,6 +104,44 @@ def test_every_required_argument_is_asked_for(name):
 def test_every_argument_has_a_kind_and_a_sentence(name):
     assert COMMANDS[name].says
     assert all(key.kind in KINDS and key.says for key in COMMANDS[name].arguments)
+
+
+def texts_of(consequence):
+    """Every text of a consequence, and the (argument, value) pairs on which parts of it depend."""
+    if isinstance(consequence, str):
+        return [consequence], []
+    parts = (
+        consequence
+        if isinstance(consequence, tuple)
+        else (*consequence.texts.values(), consequence.otherwise)
+    )
+    inner = [texts_of(part) for part in parts]
+    cases = (
+        [(consequence.argument, value) for value in consequence.texts]
+        if isinstance(consequence, When)
+        else []
+    )
+    return sum((texts for texts, _ in inner), []), sum((more for _, more in inner), cases)
+
+
+@pytest.mark.parametrize(
+    "command", [one for each in DECLARED.values() for one in each.commands], ids=lambda one: one.name
+)
+def test_a_consequence_uses_the_arguments_of_its_command(command):
+    texts, cases = texts_of(command.consequence)
+    keys = {key.name: key for key in command.arguments}
+    assert any(texts)
+    assert set(re.findall(r"\{([^|}]*)", " ".join(texts))) <= set(keys)
+    for argument, value in cases:
+        key = keys[argument]
+        known = ("true", "false") if key.kind == "boolean" else key.choices
+        assert value == "" or value in known or (key.kind == "integer" and value.isdigit())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_form_begins_with_valid_values(name):
+    begin = {key.name: key.begin for key in COMMANDS[name].arguments if key.begin is not None}
+    normalise_command({**sample(name), **begin}, NAMES)
 
 
 def test_defaults_are_filled_in():

@@ -64,6 +64,8 @@ CRASH = Command(
     (Key("server", "server", "which server", required=True),),
     protocol=NAME,
     refusals=("server-down",),
+    label="crash a server",
+    consequence="{server} stops at once.",
 )
 
 EVENTS = (

@@ -49,6 +49,11 @@ async def owner(monkeypatch: pytest.MonkeyPatch, hub: Any) -> Any:
 async def test_a_lab_is_welcomed_crashed_and_sought(owner: Any, caplog: pytest.LogCaptureFixture) -> None:
     assert owner.welcome["scenario"] == "one-crash"
     assert owner.welcome["protocol"] == NAME
+    assert owner.welcome["tables"]["commands"]["server.crash"] == {
+        "label": "crash a server",
+        "consequence": "{server} stops at once.",
+        "arguments": [{"name": "server", "kind": "server", "required": True}],
+    }
     await owner.seek(3_200_000)
     await owner.send({"type": "command", "command": {"do": "server.crash", "server": "alpha"}})
     frame = await owner.frame(lambda frame: frame["view"]["servers"]["alpha"]["up"] is False)
@@ -82,11 +87,11 @@ const { protocolOf, requireProtocol } = await at("protocols/table.js");
 const state = JSON.parse(readFileSync(0, "utf8")).map(decode).reduce(reduce, emptyLab());
 requireProtocol(state.welcome.protocol);
 const watched = whatIsWatched(state, {});
-const crash = commandOf("server.crash", { server: "alpha" });
+const crash = commandOf(state, "server.crash", { server: "alpha" });
 console.log(JSON.stringify({
   sentence: plainSentence(sentenceOf(state, watched)),
   mirror: mirrorOf(state, watched).at(-1),
-  rows: state.rows.map(plainWordsOf),
+  rows: state.rows.map((row) => plainWordsOf(row, state)),
   crash: consequencesOf(crash, state, watched),
   servers: choicesOf({ kind: "server" }, state, watched),
   marks: marksOf(state, state.rows, protocolOf(state).marks).map(({ text, kind }) => [text, kind]),
@@ -127,6 +132,6 @@ def test_its_part_of_the_page_shows_the_frames(monkeypatch: pytest.MonkeyPatch) 
         "lines": ["alpha is down: 6 stored, read up to 5, persisted up to 3."],
     }
     assert "alpha crashed" in shown["rows"] and "crash a server: alpha" in shown["rows"]
-    assert shown["crash"] == "alpha goes back to entry 3 when it is up again."
+    assert shown["crash"] == "alpha stops at once. It goes back to entry 3 when it is up again."
     assert shown["servers"] == ["alpha"]
     assert shown["marks"] == [["alpha crashed", "fault"]]

@@ -1,18 +1,19 @@
 /** A command in words: what it does and to what, for lists of events and of branches. */
 
-import { COMMANDS } from "./commands.js";
+import { commandsOf } from "./commands.js";
 import { span } from "./format.js";
 
 /**
+ * @param {import("./state.js").LabState} state of the lab whose commands they are
  * @param {string} name such as "link.cut"
  * @param {Object<string, unknown>} given its arguments as the trace writes them, spans with `_us` at the end of their names
  * @returns {{does: string, to: string}} "cut a link" and "us-east ↔ us-west": what must be said of it, without switches and what it has by default
  */
-export function commandWords(name, given) {
-  const command = COMMANDS[name];
+export function commandWords(state, name, given) {
+  const command = commandsOf(state)[name];
   if (!command) return { does: name, to: "" };
-  const told = command.arguments.filter(({ kind, required }) => kind !== "boolean" && (required || kind !== "duration"));
-  return { does: command.says, to: told.map((argument) => valueWords(argument.name, given)).filter(Boolean).join(", ") };
+  const named = command.arguments.filter(({ kind, required }) => kind !== "boolean" && (required || kind !== "duration"));
+  return { does: command.label, to: named.map((argument) => valueWords(argument.name, given)).filter(Boolean).join(", ") };
 }
 
 function valueWords(name, given) {

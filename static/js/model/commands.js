@@ -1,25 +1,28 @@
-/**
- * Every command that a person may give, as the page's forms need it: arguments with their kind, whether they must be given,
- * and their initial values. Each protocol has its own. tests/js/test_tables.py asserts that they equal the simulator's table.
- */
-
-import { PROTOCOLS } from "../protocols/table.js";
+/** The commands that a person may give in a lab, as the server's welcome declares them: names for menus, arguments for forms, and what each will do. */
 
 /** @typedef {{name: string, kind: string, required?: boolean, choices?: string[], begin?: string | number | boolean}} Argument */
-/** @typedef {{says: string, arguments: Argument[]}} Command */
+/**
+ * @typedef {object} When
+ * @property {string} when an argument
+ * @property {{[value: string]: Text}} texts by its value, "" while it is not chosen
+ * @property {Text} otherwise
+ */
+/** @typedef {string | When | any[]} Text a list holds texts; `simulator/scenarios/consequence.py` says what each means */
+/** @typedef {{label: string, consequence: Text, arguments: Argument[]}} Command */
 
-/** @type {Object<string, Command>} */
-export const COMMANDS = Object.assign({}, ...PROTOCOLS.map(({ commands }) => commands));
+/** @returns {Object<string, Command>} by name, in the order of docs/scenarios.md; none before the welcome */
+export const commandsOf = (state) => state.welcome?.tables?.commands ?? {};
 
 /**
  * A command out of a form's texts: empty ones are left out, numbers and lists become what they are.
+ * @param {import("./state.js").LabState} state
  * @param {string} name
  * @param {Object<string, string | boolean>} given
  * @returns {object} as the socket takes it
  */
-export function commandOf(name, given) {
+export function commandOf(state, name, given) {
   const command = { do: name };
-  for (const argument of COMMANDS[name].arguments) {
+  for (const argument of commandsOf(state)[name].arguments) {
     const value = given[argument.name];
     if (value === undefined || value === "" || (value === false && !argument.required && argument.begin === undefined)) continue;
     command[argument.name] = valueOf(argument.kind, value);

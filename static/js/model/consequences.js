@@ -1,17 +1,37 @@
-/** The effect of a command in words, before it is given: each protocol words its own commands, from the present state. */
+/** The effect of a command in words, before it is given: the declared text with its arguments, and what the protocol adds from the present state. */
 
-import { PROTOCOLS, protocolOf } from "../protocols/table.js";
-
-/** Commands that have words here. */
-export const EXPLAINED = [...new Set(PROTOCOLS.flatMap(({ consequences }) => Object.keys(consequences)))];
+import { protocolOf } from "../protocols/table.js";
+import { commandsOf } from "./commands.js";
 
 /**
  * @param {object} command as it would be given; what is not chosen yet may be missing
  * @param {import("./state.js").LabState} state
  * @param {object} watched
- * @returns {string} what will happen, "" for a command that nothing is known of
+ * @returns {string} what will happen, "" for a command that is not declared
  */
 export function consequencesOf(command, state, watched) {
-  const parts = protocolOf(state)?.consequences[command.do]?.(command, state, watched) ?? [];
+  const declared = commandsOf(state)[command.do];
+  const protocol = protocolOf(state);
+  if (!declared || !protocol) return "";
+  const words = wordsOf(declared.consequence, command);
+  const parts = protocol.live_consequences?.[command.do]?.(words, command, state, watched) ?? [words];
   return parts.filter(Boolean).join(" ");
+}
+
+/** @param {import("./commands.js").Text} text @param {object} command */
+function wordsOf(text, command) {
+  if (typeof text === "string") return filled(text, command);
+  if (Array.isArray(text)) return text.map((part) => wordsOf(part, command)).join("");
+  const value = String(command[text.when] ?? "");
+  return wordsOf(Object.hasOwn(text.texts, value) ? text.texts[value] : text.otherwise, command);
+}
+
+/** An argument that is not chosen yet is "the" and its name, or what stands after the bar; with a capital where a sentence begins. */
+function filled(text, command) {
+  return text.replace(/\{([^|}]+)\|?([^}]*)\}/g, (_, name, missing, at) => {
+    const value = [command[name] ?? []].flat().join(", ");
+    if (value !== "") return value;
+    const words = missing || `the ${name}`;
+    return at === 0 || text.slice(at - 2, at) === ". " ? words[0].toUpperCase() + words.slice(1) : words;
+  });
 }

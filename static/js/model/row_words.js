@@ -13,12 +13,12 @@ const h = (text) => ({ harm: String(text) });
 const at = (row) => `${row.ledger}:${row.entry}`;
 const message = (row) => b(`${row.producer}/${row.sequence_id}`);
 
-function appliedWords(row) {
-  const { does, to } = commandWords(row.reason, JSON.parse(row.detail ?? "{}"));
+function appliedWords(row, state) {
+  const { does, to } = commandWords(state, row.reason, JSON.parse(row.detail ?? "{}"));
   return [h(does), to ? `: ${to}` : ""];
 }
 
-/** @type {Object<string, (row: object) => Array<string | object>>} */
+/** @type {Object<string, (row: object, state: import("./state.js").LabState) => Array<string | object>>} */
 export const ROW_WORDS = Object.assign(
   {
     "run.started": (row) => ["run started: ", row.detail ?? ""],
@@ -37,16 +37,20 @@ export const ROW_WORDS = Object.assign(
   ...PROTOCOLS.map(({ rows }) => rows),
 );
 
-/** @returns {Array<string | object>} the row in words */
-export function wordsOfRow(row) {
+/**
+ * @param {object} row
+ * @param {import("./state.js").LabState} state of the lab that it is a row of
+ * @returns {Array<string | object>} the row in words
+ */
+export function wordsOfRow(row, state) {
   const words = ROW_WORDS[row.type];
-  if (words) return words(row);
+  if (words) return words(row, state);
   const subjects = [row.cluster, row.peer, row.subscription, row.client].filter(Boolean).join(" ");
   return [b(row.type.replace(/[.-]/g, " ")), ` ${subjects}`, row.producer === undefined ? "" : ` ${row.producer}/${row.sequence_id}`];
 }
 
 /** @returns {string} the row in plain words, for titles and screen readers */
-export const plainWordsOf = (row) => wordsOfRow(row).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? ""))).join("");
+export const plainWordsOf = (row, state) => wordsOfRow(row, state).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? ""))).join("");
 
 /**
  * Glyph that stands before a row: the protocol's own for it, or one for harm, or for anything else.

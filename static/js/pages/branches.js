@@ -36,7 +36,7 @@ export function makeBranches(document, root, { link, getState, say }) {
   function write(state) {
     const all = branchesNow(state);
     const end_us = Math.max(1, ...all.map((one) => one.furthest_us));
-    list.replaceChildren(...branchTree(all, state.view.branch).map((node) => lineOf(document, node, state, end_us, () => choose(node.number))));
+    list.replaceChildren(...branchTree(all, state, state.view.branch).map((node) => lineOf(document, node, state, end_us, () => choose(node.number))));
   }
 
   function choose(number) {

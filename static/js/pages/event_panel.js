@@ -10,8 +10,8 @@ import { required } from "../render/dom.js";
 const FETCHED = 400;
 const NONE = [];
 
-export function makeEventPanel({ document, root, link, requests, base, getState, say, actsOfRow, lights, wake }) {
-  const list = makeEvents(document, root, { onChoose: choose, onFilter: wake });
+export function makeEventPanel({ document, root, link, requests, base, getState, say, actsOfRow, wordsOfRow, lights, wake }) {
+  const list = makeEvents(document, root, { onChoose: choose, onFilter: wake, wordsOfRow });
   const box = required(root, "[data-part=events]");
   const window_of = makeEventWindow({ get: requests.get, base, onAnswer: wake });
   let data = { seq: -1, rows: [], asking: false };
@@ -29,7 +29,7 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
       if (owner && getState().playing) link.pause();
       if (owner) link.seekSeq(row.seq); // who watches keeps the owner's instant and reads the causes
       const answer = await requests.get(`${base}row/${row.seq}.json`);
-      list.open(row.seq, becauseOf(document, answer, actsOfRow(answer.row ?? answer)));
+      list.open(row.seq, becauseOf(document, answer, wordsOfRow, actsOfRow(answer.row ?? answer)));
     } catch (reason) {
       say({ error: reason.message, hint: reason.hint });
     }

@@ -59,6 +59,9 @@ export function makeView(parts) {
   };
 }
 
+/** The row words of one lab. */
+const wordsIn = (getState) => (row) => wordsOfRow(row, getState());
+
 /** The main picture with what a click in it leads to, and the controls. */
 function makePicture(parts) {
   const { document, root, window, link, getState, wake, say, ask } = parts;
@@ -80,7 +83,7 @@ function makePicture(parts) {
     wake();
   };
   const plotly = lazyPlotly(document, window, root.dataset.plotly, wake);
-  const protocol_view = makeProtocolView({ ...parts, redraw, lights, inspector, menus: faults.menus, plotly, follow, wordsOfRow });
+  const protocol_view = makeProtocolView({ ...parts, redraw, lights, inspector, menus: faults.menus, plotly, follow, wordsOfRow: wordsIn(getState) });
   const controls = makeControls(root, link, say, ask);
   return { ask, dialogs, measured, forgetMeasured, redraw, appearance, lights, inspector, faults, plotly, protocol_view, controls };
 }
@@ -91,7 +94,7 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   const asking = { get: requests.get, base, onAnswer: wake };
   const landmarks = makeLandmarks(asking);
   const footer = makeFooter(root, link, getState, getWatched, landmarks, makeCurveWindow(asking));
-  const events = makeEventPanel({ ...parts, actsOfRow: protocol_view.actsOfRow, lights });
+  const events = makeEventPanel({ ...parts, actsOfRow: protocol_view.actsOfRow, wordsOfRow: wordsIn(getState), lights });
   const sentence = makeSentence(document, root, (target) => choose({ target }));
   const mirror = makeMirror(document, root);
   const choices = makeChoices(document, root, { choose });

@@ -28,7 +28,7 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
 
   function show() {
     strip.hidden = lit === null;
-    if (lit) setText(words, `${plainWordsOf(lit.row)}: caused by ${counted(lit.back, "event")}, led to ${counted(lit.forward, "event")}${lit.more ? " or more" : ""}.`);
+    if (lit) setText(words, `${plainWordsOf(lit.row, getState())}: caused by ${counted(lit.back, "event")}, led to ${counted(lit.forward, "event")}${lit.more ? " or more" : ""}.`);
     redraw();
   }
 

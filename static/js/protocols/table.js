@@ -23,11 +23,11 @@
  * @property {string[]} [entry_rows] event types whose rows contain an entry's position, beside message.stored
  * @property {import("../model/marks.js").MarkWords} marks words for faults and failovers on time axes
  * @property {(row: object) => "completed" | "failed" | null} [snapshotEnd] how a row ends a snapshot, if it does
- * @property {Object<string, import("../model/commands.js").Command>} commands by name
  * @property {string} first_command that the form for any command begins with
  * @property {Object<string, (state: object, watched: object) => string[] | null>} argument_choices by kind of argument the names to choose from
  * @property {Object<string, string>} [hints] by kind of argument what its empty field says
- * @property {Object<string, (command: object, state: object, watched: object) => string[]>} consequences by command what it will do
+ * @property {Object<string, (declared: string, command: object, state: object, watched: object) => string[]>} [live_consequences] by command what it will do
+ *   where that depends on the present state; `declared` is the text that the simulator declares with the command
  * @property {(state: object, watched: object) => {title: string, items: import("../transport/menu.js").Item[]}[]} breakMenu the menu of "Break…"
  * @property {import("../transport/keys.js").KeysOf} keys
  * @property {(document: Document, legend: HTMLElement, theme: object, given: object) => void} writeLegend

@@ -1,7 +1,6 @@
 /** What a row of the list rests on: the chain of causes back to its root, asked of the server, under the row. */
 
 import { seconds } from "../model/format.js";
-import { wordsOfRow } from "../model/row_words.js";
 import { element, putParts } from "./dom.js";
 
 /** Links of the chain shown; the root is always among them. */
@@ -10,9 +9,10 @@ const SHOWN = 7;
 /**
  * @param {Document} document
  * @param {object} answer of `/labs/<id>/row/<seq>.json`: `row`, and its causes nearest first
+ * @param {(row: object) => Array<string | object>} wordsOfRow
  * @param {{says: string, act: () => void}[]} acts_of_row what can be done with the row
  */
-export function becauseOf(document, answer, acts_of_row) {
+export function becauseOf(document, answer, wordsOfRow, acts_of_row) {
   const row = answer.row ?? answer;
   const causes = (answer.causes ?? []).filter((one) => one.seq !== row.seq);
   const shown = causes.length > SHOWN ? [...causes.slice(0, SHOWN - 1), causes[causes.length - 1]] : causes;

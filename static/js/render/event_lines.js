@@ -1,7 +1,7 @@
 /** The lines of the list of events, one for each row, kept by seq so that only new rows make new ones. */
 
 import { seconds } from "../model/format.js";
-import { glyphOfRow, wordsOfRow } from "../model/row_words.js";
+import { glyphOfRow } from "../model/row_words.js";
 import { element, putParts, required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
@@ -12,9 +12,9 @@ const GLYPH_RADIUS_PX = 4;
 
 /**
  * @param {Document} document
- * @param {(row: object) => void} onChoose
+ * @param {{onChoose: (row: object) => void, wordsOfRow: (row: object) => Array<string | object>}} given
  */
-export function makeEventLines(document, onChoose) {
+export function makeEventLines(document, { onChoose, wordsOfRow }) {
   /** @type {Map<number, HTMLLIElement>} */
   const lines = new Map();
   /** @type {HTMLCanvasElement[]} marks of lines that have left: a canvas has memory of its own, which is freed late */

@@ -29,12 +29,12 @@ const FILTERS = {
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {{onChoose: (row: object) => void, onFilter: () => void}} on
+ * @param {{onChoose: (row: object) => void, onFilter: () => void, wordsOfRow: (row: object) => Array<string | object>}} on
  */
 export function makeEvents(document, root, on) {
   const list = required(root, "[data-part=events]");
   const nothing = element(document, "li.quiet", { text: "Nothing yet. Press play, or step." });
-  const lines = makeEventLines(document, on.onChoose);
+  const lines = makeEventLines(document, on);
   const scroll = makeScroll(list);
   let drawn_ms = -Infinity;
   let drawn_rows = null;

@@ -1,7 +1,7 @@
 /** The dialog for commands with arguments: any command from the catalogue, its fields chosen from the lab's own names. */
 
 import { allOf, element, found, required } from "../render/dom.js";
-import { COMMANDS, commandOf } from "../model/commands.js";
+import { commandOf, commandsOf } from "../model/commands.js";
 import { consequencesOf } from "../model/consequences.js";
 import { capitalised, seconds } from "../model/format.js";
 import { protocolOf } from "../protocols/table.js";
@@ -32,7 +32,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
     /** @type {Object<string, string | boolean>} */
     const given = {};
     for (const field of /** @type {HTMLInputElement[]} */ (allOf(fields, "[name]"))) given[field.name] = field.type === "checkbox" ? field.checked : field.value.trim();
-    return commandOf(chooser.value, given);
+    return commandOf(getState(), chooser.value, given);
   }
 
   function tell() {
@@ -41,8 +41,9 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
   }
 
   function fill(name, preset) {
-    title.textContent = capitalised(COMMANDS[name].says);
-    fields.replaceChildren(...COMMANDS[name].arguments.map((argument) => fieldOf(document, argument, preset[argument.name], { choices: choicesOf(argument, getState(), getWatched()), hint: hintOf(argument.kind, getState()) })));
+    const command = commandsOf(getState())[name];
+    title.textContent = capitalised(command.label);
+    fields.replaceChildren(...command.arguments.map((argument) => fieldOf(document, argument, preset[argument.name], { choices: choicesOf(argument, getState(), getWatched()), hint: hintOf(argument.kind, getState()) })));
     tell();
   }
 
@@ -52,7 +53,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
       const protocol = protocolOf(getState());
       if (!protocol) return;
       const first = name ?? protocol.first_command;
-      chooser.replaceChildren(...Object.entries(protocol.commands).map(([one, command]) => element(document, "option", { value: one, text: `${command.says}  ·  ${one}` })));
+      chooser.replaceChildren(...Object.entries(commandsOf(getState())).map(([one, command]) => element(document, "option", { value: one, text: `${command.label}  ·  ${one}` })));
       chooser.value = first;
       fill(first, preset);
       dialog.showModal();

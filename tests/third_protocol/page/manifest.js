@@ -1,6 +1,5 @@
 /** The third protocol of the tests on the lab page: a line for each server. What each entry is: `static/js/protocols/table.js`. */
 
-import { LINK_COMMANDS } from "../../../static/js/model/link_commands.js";
 import { element, required } from "../../../static/js/render/dom.js";
 
 const linesOf = (state) => Object.entries(state.view.servers).map(([name, one]) => `${name} ${one.up ? "is up" : "is down"}: ${one.stored} stored, read up to ${one.cursor}, persisted up to ${one.persisted}.`);
@@ -36,10 +35,9 @@ export const SINGLE_LOG = {
     "position.persisted": (row) => [`${row.cluster} persisted its position ${row.entry}`],
   },
   marks: { rows: { "server.crashed": (row) => `${row.cluster} crashed`, "server.restarted": (row) => `${row.cluster} restarted` }, planned: {} },
-  commands: { ...LINK_COMMANDS, "server.crash": { says: "crash a server", arguments: [{ name: "server", kind: "server", required: true }] } },
   first_command: "server.crash",
   argument_choices: { server: (state) => state.welcome.names.servers },
-  consequences: { "server.crash": ({ server }, state) => [`${server} goes back to entry ${state.view.servers[server].persisted} when it is up again.`] },
+  live_consequences: { "server.crash": (declared, { server }, state) => [declared, `It goes back to entry ${state.view.servers[server].persisted} when it is up again.`] },
   breakMenu: (state) => [{ title: "Servers", items: state.welcome.names.servers.map((server) => ({ says: `crash ${server}`, command: { do: "server.crash", server } })) }],
   keys: { without: [], says: {} },
   writeLegend: (document, legend) => legend.replaceChildren(element(document, "p", { text: "A line is a server." })),

@@ -8,6 +8,7 @@ from functools import partial
 
 from simulator.protocols.emqx.scenario.families import EMQX
 from simulator.scenarios.command import Command
+from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 from simulator.scenarios.limits import PUBLISHED_AT_ONCE_MAX
 from simulator.scenarios.link_commands import LINKS
@@ -77,6 +78,13 @@ _NEXT = (
     Key("skip", "integer", "so many that fit are let pass first", minimum=0, maximum=1_000_000),
 )
 
+_CHOSEN = (
+    "The next {type|message of this kind}",
+    When("session", {"": ""}, " to or from {session}"),
+    When("stream", {"": ""}, " about {stream}"),
+    When("skip", {"": "", "0": "", "1": ", after 1 other,"}, ", after {skip} others,"),
+)
+
 _command = partial(Command, protocol=EMQX)
 
 DECLARED: tuple[Command, ...] = (
@@ -95,49 +103,98 @@ DECLARED: tuple[Command, ...] = (
             ),
         ),
         refusals=("node-down",),
+        label="connect a client",
+        consequence=When(
+            "clean",
+            {
+                "true": (
+                    "{session|The client} connects with a clean start: what its session had in flight is "
+                    "dropped. In a group another member gets it again from the leader's last progress."
+                )
+            },
+            (
+                "{session|The client} connects. What its session had in flight is redelivered, and its "
+                "streams must be granted again."
+            ),
+        ),
     ),
     _command(
         "session.disconnect",
         "disconnect a client; its session reports its progress to the leaders",
         (_SESSION,),
         refusals=("not-connected",),
+        label="disconnect a client",
+        consequence=(
+            "{session} reports its progress to its leaders. Its streams are unassigned at once, from the "
+            "first message that is not acked."
+        ),
     ),
     _command(
         "session.kill",
         "kill a session's process: leaders get no message",
         (_SESSION,),
         refusals=("not-connected",),
+        label="kill a session's process",
+        consequence=(
+            "{session} sends nothing: its leader waits until the last ping is five seconds old, and its "
+            "streams are not read until then."
+        ),
     ),
     _command(
         "session.subscribe",
         "subscribe a client",
         (_SESSION, _TOPIC),
         refusals=("bad-topic", "not-connected", "not-durable"),
+        consequence=(
+            "A new borrower looks for the leader of {topic|the group}, or the session reads the filter's "
+            "streams itself."
+        ),
     ),
     _command(
         "session.unsubscribe",
         "unsubscribe a client",
         (_SESSION, _TOPIC),
         refusals=("bad-topic", "not-connected", "not-subscribed"),
+        consequence="Its borrower waits at most one second for unacked messages, then returns all streams.",
     ),
     _command(
         "session.pause-acks",
         "pause a client's acks",
         (_SESSION,),
         refusals=("already-paused",),
+        consequence=(
+            "{session|The client} acks nothing: chunks stay in flight, and a stream that is revoked from "
+            "it waits without limit."
+        ),
     ),
-    _command("session.resume-acks", "resume a client's acks", (_SESSION,), refusals=("not-paused",)),
+    _command(
+        "session.resume-acks",
+        "resume a client's acks",
+        (_SESSION,),
+        refusals=("not-paused",),
+        consequence="{session|The client} acks again, beginning with what is in flight.",
+    ),
     _command(
         "leader.crash",
         "crash a group's leader: nothing is committed, its claim stays",
         (_GROUP,),
         refusals=("no-leader", "unknown-name"),
+        label="crash a group's leader",
+        consequence=(
+            "What {group}'s leader has not committed is lost. Its claim stays valid until it is thirty "
+            "seconds old."
+        ),
     ),
     _command(
         "leader.stop",
         "stop a group's leader gracefully: it commits and releases its claim",
         (_GROUP,),
         refusals=("no-leader", "unknown-name"),
+        label="stop a group's leader gracefully",
+        consequence=(
+            "{group}'s leader commits and releases its claim. Its borrowers notice when a ping is not "
+            "answered."
+        ),
     ),
     _command(
         "group.declare",
@@ -149,14 +206,25 @@ DECLARED: tuple[Command, ...] = (
             ),
         ),
         refusals=("already-declared", "unknown-name"),
+        label="declare a group",
+        consequence="What matches {group}'s filter is stored from now on.",
     ),
     _command(
         "group.destroy",
         "destroy a group with its progress; nothing is stored for it any more",
         (_GROUP,),
         refusals=("not-declared", "unknown-name"),
+        label="destroy a group",
+        consequence="{group} is deleted with its progress. Its borrowers find no leader.",
     ),
-    _command("node.crash", "crash a node with all its processes", (_NODE,), refusals=("not-up",)),
+    _command(
+        "node.crash",
+        "crash a node with all its processes",
+        (_NODE,),
+        refusals=("not-up",),
+        label="crash a node",
+        consequence="Every session and leader at {node} is killed. Nothing is committed.",
+    ),
     _command(
         "node.stop",
         "stop a node gracefully: its leaders commit and release their claims, its connections close",
@@ -170,20 +238,51 @@ DECLARED: tuple[Command, ...] = (
             ),
         ),
         refusals=("not-up",),
+        label="stop a node gracefully",
+        consequence=(
+            When(
+                "evacuate",
+                {
+                    "true": (
+                        "{node}'s clients are disconnected gracefully first: leaders receive their progress."
+                    )
+                },
+                (
+                    "{node}'s connections close without a message to leaders elsewhere, which drop their "
+                    "borrowers five seconds after the last ping."
+                ),
+            ),
+            " Its leaders commit and release their claims.",
+        ),
     ),
-    _command("node.restart", "start a crashed or stopped node, empty", (_NODE,), refusals=("not-down",)),
-    _command("storage.close-generation", "close the streams of all shards and start a new generation", ()),
+    _command(
+        "node.restart",
+        "start a crashed or stopped node, empty",
+        (_NODE,),
+        refusals=("not-down",),
+        label="restart a node",
+        consequence="{node} restarts without sessions in memory. Clients reconnect.",
+    ),
+    _command(
+        "storage.close-generation",
+        "close the streams of all shards and start a new generation",
+        (),
+        label="start a new storage generation",
+        consequence="The streams of all shards end here. What is published from now on opens new streams.",
+    ),
     _command(
         "storage.add-shards",
         "spread clients over more shards from now on",
-        (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255),),
+        (Key("count", "integer", "how many more", required=True, minimum=1, maximum=255, begin=1),),
         refusals=("too-many",),
+        label="add shards to storage",
+        consequence="Clients are spread over more shards. Existing streams stay.",
     ),
     _command(
         "store.fail",
         "make the leaders' store fail, or cut one node off from it",
         (
-            Key("for", "duration", "for how long", required=True, minimum=1),
+            Key("for", "duration", "for how long", required=True, minimum=1, begin="5s"),
             Key(
                 "node",
                 "node",
@@ -193,40 +292,79 @@ DECLARED: tuple[Command, ...] = (
                 ),
             ),
         ),
+        label="make the leaders' store fail",
+        consequence=When(
+            "node",
+            {"": "Meanwhile no leader can be elected or commit."},
+            (
+                "Leaders at {node} handle nothing from their next commit on, until the store answers or "
+                "60 s have passed. Once their claim is 30 s old, a borrower at another node elects a "
+                "second leader."
+            ),
+        ),
     ),
     _command(
         "config.update",
         "change a timer of leaders and borrowers on all nodes; it counts from its next start",
         (
             Key("setting", "choice", "which", required=True, choices=LIVE_SETTINGS),
-            Key("value", "duration", "its new value", required=True, minimum=1),
+            Key("value", "duration", "its new value", required=True, minimum=1, begin="2s"),
         ),
         refusals=("no-change",),
+        label="change a timer of leaders and borrowers",
+        consequence=(
+            "{setting|The timer} becomes {value|another value} on all nodes. A running timer keeps its "
+            "interval until it is started again."
+        ),
     ),
-    _command("protocol.lose", "lose the next message of a kind between borrowers and leaders", _NEXT),
+    _command(
+        "protocol.lose",
+        "lose the next message of a kind between borrowers and leaders",
+        _NEXT,
+        label="lose the next message of a kind",
+        consequence=(*_CHOSEN, " is lost."),
+    ),
     _command(
         "protocol.delay",
         "delay the next message of a kind",
-        (*_NEXT, Key("by", "duration", "by how much", required=True)),
+        (*_NEXT, Key("by", "duration", "by how much", required=True, begin="1s")),
+        consequence=(*_CHOSEN, " arrives late."),
     ),
     _command(
         "protocol.duplicate",
         "duplicate the next message of a kind",
-        (*_NEXT, Key("by", "duration", "how long after the first", default="0s")),
+        (*_NEXT, Key("by", "duration", "how long after the first", default="0s", begin="0s")),
+        consequence=(*_CHOSEN, " arrives twice."),
     ),
     _command(
         "publisher.publish",
         "publish messages at once",
         (
             _PUBLISHER,
-            Key("count", "integer", "how many messages", default=1, minimum=1, maximum=PUBLISHED_AT_ONCE_MAX),
+            Key(
+                "count",
+                "integer",
+                "how many messages",
+                default=1,
+                minimum=1,
+                maximum=PUBLISHED_AT_ONCE_MAX,
+                begin=1,
+            ),
         ),
+        consequence="{publisher} publishes at once.",
     ),
     _command(
         "publisher.pause",
         "pause a publisher",
         (_PUBLISHER,),
         refusals=("already-paused",),
+        consequence="{publisher} publishes nothing until it is resumed.",
     ),
-    _command("publisher.resume", "resume a publisher", (_PUBLISHER,), refusals=("not-paused",)),
+    _command(
+        "publisher.resume",
+        "resume a publisher",
+        (_PUBLISHER,),
+        refusals=("not-paused",),
+        consequence="{publisher} publishes at its rate again.",
+    ),
 )

@@ -1,15 +1,14 @@
 /** EMQX's durable shared subscriptions on the page. What each entry means is in `../table.js`. */
 
 import { questionOf } from "../../model/questions.js";
-import { LINK_COMMANDS } from "../../model/link_commands.js";
 import { linkSection } from "../../model/link_words.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_TWICE } from "../../pages/story_panel.js";
-import { CHOICES, GROUP_COMMANDS } from "./model/commands.js";
-import { GROUP_WORDS } from "./model/consequences.js";
-import { MARKS } from "./model/marks.js";
+import { CHOICES } from "./model/argument_choices.js";
 import { groupMirror } from "./model/group_mirror.js";
 import { groupSentence } from "./model/group_sentence.js";
+import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";
+import { MARKS } from "./model/marks.js";
 import { GROUP_ROWS } from "./model/row_words.js";
 import { watchedOfGroups } from "./model/watched.js";
 import { HANDSHAKES } from "./pages/handshake_panel.js";
@@ -34,10 +33,9 @@ export const EMQX = {
   mirror: (state, watched) => [...groupMirror(state, watched), linkSection(state)],
   rows: GROUP_ROWS,
   marks: MARKS,
-  commands: { ...LINK_COMMANDS, ...GROUP_COMMANDS },
   first_command: "publisher.publish",
   argument_choices: CHOICES,
-  consequences: GROUP_WORDS,
+  live_consequences: LIVE_CONSEQUENCES,
   breakMenu: groupBreakMenu,
   keys: {
     without: ["nextSnapshot", "previousSnapshot", "failOver", "follow", "together", "partitions", "magnifyTime", "reduceTime", "followTime", "toTime"],

@@ -3,9 +3,9 @@
 import { questionOf } from "../../model/questions.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
 import { WHY_TWICE } from "../../pages/story_panel.js";
-import { CHOICES, HINTS, PULSAR_COMMANDS } from "./model/commands.js";
-import { PULSAR_CONSEQUENCES } from "./model/consequences.js";
+import { CHOICES, HINTS } from "./model/argument_choices.js";
 import { foldFrame, nothingFolded, takeOlder } from "./model/folds.js";
+import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";
 import { pulsarMirror } from "./model/mirror.js";
 import { partitionsOf } from "./model/partitions.js";
 import { hasPeers, takesSnapshots } from "./model/possible.js";
@@ -52,11 +52,10 @@ export const PULSAR = {
   marks: MARKS,
   snapshotEnd,
   entry_rows: ["marker.written", "marker.stored"],
-  commands: PULSAR_COMMANDS,
   first_command: "producer.publish",
   argument_choices: CHOICES,
   hints: HINTS,
-  consequences: PULSAR_CONSEQUENCES,
+  live_consequences: LIVE_CONSEQUENCES,
   breakMenu,
   keys: { without: ["foldBy"], says: {} },
   writeLegend,

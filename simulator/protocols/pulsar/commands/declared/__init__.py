@@ -4,6 +4,8 @@ Rules: nothing here imports the engine, because scenario files are read by these
 command is in the module of the same name in the folder above.
 """
 
+from dataclasses import replace
+
 from simulator.protocols.pulsar.commands.declared import (
     clients,
     clusters,
@@ -19,11 +21,23 @@ from simulator.protocols.pulsar.commands.declared import (
 from simulator.scenarios.command import Command
 from simulator.scenarios.link_commands import LINKS
 
+_LINK_CONSEQUENCES = {
+    "link.cut": (
+        "Nothing crosses {link} any more. What is in flight is lost, and sent again after the link is healed."
+    ),
+    "link.heal": "{link} works again: replicators reconnect and continue after the last confirmed entry.",
+    "link.slow": (
+        "Everything on {link} takes {latency|longer}; order is kept. Snapshots take longer by as much, and "
+        "one that exceeds the snapshot timeout does not complete."
+    ),
+}
+"""What a fault of a link means for replicators and snapshots."""
+
 DECLARED: tuple[Command, ...] = (
     *clients.CLIENTS,
     *clusters.LIVES,
     *topics.UNLOAD,
-    *LINKS,
+    *(replace(link, consequence=_LINK_CONSEQUENCES[link.name]) for link in LINKS),
     *clusters.MARKERS,
     *subscriptions.CURSORS,
     *replication.CLUSTERS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, command
 from simulator.scenarios.command import Command
+from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 
 MARKER_WORDS = ("snapshot_request", "snapshot_response", "snapshot", "subscription_update")
@@ -11,6 +12,20 @@ MARKER_WORDS = ("snapshot_request", "snapshot_response", "snapshot", "subscripti
 
 _PEER = Key("peer", "cluster", "only on the way to this cluster; without it to any")
 _MARKER = Key("type", "choice", "type of the marker", required=True, choices=MARKER_WORDS)
+_NEXT_MARKER = (
+    "The next ",
+    When(
+        "type",
+        {
+            "": "marker",
+            "snapshot_request": "snapshot request",
+            "snapshot_response": "snapshot response",
+            "subscription_update": "update",
+        },
+        "{type}",
+    ),
+    When("peer", {"": ""}, " for {peer}"),
+)
 
 LIVES: tuple[Command, ...] = (
     command(
@@ -26,22 +41,58 @@ LIVES: tuple[Command, ...] = (
             ),
         ),
         refusals=("not-up",),
+        label="crash a cluster",
+        consequence=(
+            "{cluster} stops at once. What its brokers had not written and what is in flight is lost.",
+            When("clients", {"false": " Its clients keep running and cannot reach it."}),
+        ),
     ),
     command(
         "cluster.restart",
         "start a crashed cluster from what it had persisted",
         (CLUSTER,),
         refusals=("not-down",),
+        label="restart a crashed cluster",
+        consequence=(
+            "{cluster} restarts with what it had written. Replicators reconnect and send what is missing; "
+            "snapshots continue."
+        ),
     ),
-    command("cluster.lose", "lose a cluster and its data permanently", (CLUSTER,), refusals=("not-up",)),
+    command(
+        "cluster.lose",
+        "lose a cluster and its data permanently",
+        (CLUSTER,),
+        refusals=("not-up",),
+        label="lose a cluster permanently",
+        consequence="{cluster} is lost permanently, with every message that only it had.",
+    ),
 )
 MARKERS: tuple[Command, ...] = (
     command(
         "marker.delay",
         "delay the next marker of a type",
-        (CLUSTER, _PEER, _MARKER, Key("by", "duration", "by how much", required=True)),
+        (CLUSTER, _PEER, _MARKER, Key("by", "duration", "by how much", required=True, begin="500ms")),
+        label="delay the next marker",
+        consequence=(
+            *_NEXT_MARKER,
+            " that leaves {cluster} arrives ",
+            When("by", {"": "later"}, "{by} later"),
+            ". What follows it on that connection waits, too.",
+        ),
     ),
-    command("marker.drop", "drop the next marker of a type", (CLUSTER, _PEER, _MARKER)),
+    command(
+        "marker.drop",
+        "drop the next marker of a type",
+        (CLUSTER, _PEER, _MARKER),
+        label="drop the next marker",
+        consequence=(
+            *_NEXT_MARKER,
+            (
+                " that leaves {cluster} never arrives. Real links do not lose single markers: this shows "
+                "what the marker is for."
+            ),
+        ),
+    ),
 )
 SETTINGS: tuple[Command, ...] = (
     command(
@@ -52,5 +103,6 @@ SETTINGS: tuple[Command, ...] = (
             Key("setting", "setting-name", "which setting", required=True),
             Key("value", "setting-value", "its new value", required=True),
         ),
+        consequence="{setting} becomes {value|another value} without a restart.",
     ),
 )

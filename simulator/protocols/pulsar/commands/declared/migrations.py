@@ -7,6 +7,7 @@ from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, command
 from simulator.scenarios.command import Command, Objection
+from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 
 
@@ -32,6 +33,7 @@ _MIGRATE = (
         ),
         default="acknowledgement-sync",
         choices=_STRATEGIES,
+        begin="acknowledgement-sync",
     ),
     Key(
         "through",
@@ -39,6 +41,7 @@ _MIGRATE = (
         "the last step that begins by itself, as soon as its precondition holds",
         default="consumption-progress",
         choices=_STEPS,
+        begin="consumption-progress",
     ),
     Key(
         "startAt",
@@ -49,6 +52,7 @@ _MIGRATE = (
         ),
         default="earliest",
         choices=("earliest", "latest"),
+        begin="earliest",
     ),
 )
 
@@ -58,30 +62,69 @@ MIGRATIONS: tuple[Command, ...] = (
         "start migrating a tenant to another cluster",
         _MIGRATE,
         refusals=("bad-value", "cluster-down", "same-cluster", "shadow-topics", "third-cluster", "under-way"),
+        label="start migrating a tenant",
+        consequence=(
+            (
+                "The namespaces and topics of {tenant} are created in {to|the new cluster}, then messages "
+                "and ack state are copied there. Its clients stay until the switch."
+            ),
+            When(
+                "strategy",
+                {
+                    "blue-green": (
+                        " Blue-green: nothing is copied. Old messages are read in the old cluster, new "
+                        "ones are published in the new cluster, and it cannot be rolled back."
+                    ),
+                    "none": " Ack state is not synced: every old message is delivered again as a duplicate.",
+                },
+            ),
+        ),
     ),
     command(
         "migration.pause",
         "pause a migration",
         (_TENANT,),
         refusals=("ended", "no-migration", "wrong-state"),
+        consequence=(
+            "The current step pauses; copying and syncing that has started continues. {tenant} can be "
+            "rolled back from here."
+        ),
     ),
     command(
         "migration.resume",
         "resume a paused or failed migration",
         (_TENANT,),
         refusals=("ended", "no-migration", "wrong-state"),
+        label="resume a migration",
+        consequence=(
+            "The migration of {tenant} continues with what is missing. After a failure this is another "
+            "attempt."
+        ),
     ),
     command(
         "migration.advance",
         "start the next step of a migration",
         (_TENANT,),
         refusals=("ended", "no-migration", "not-ready", "wrong-state"),
+        label="start a migration's next step",
+        consequence="The next step of {tenant} begins if its preconditions hold.",
     ),
     command(
         "migration.switch",
         "start step 4: switch the tenant's clients to the new cluster",
         (_TENANT, Key("force", "boolean", "also when it is not safe yet", default=False)),
         refusals=("ended", "no-migration", "not-ready", "nothing-there", "wrong-state"),
+        label="switch a tenant's clients to the new cluster",
+        consequence=(
+            (
+                "The LookupService sends the clients of {tenant} to the new cluster. Topics are unloaded, "
+                "so that clients look them up again."
+            ),
+            When(
+                "force",
+                {"true": " Forced: it does not wait for messages and ack state that are not copied yet."},
+            ),
+        ),
     ),
     command(
         "migration.clean-up",
@@ -91,15 +134,50 @@ MIGRATIONS: tuple[Command, ...] = (
             Key("force", "boolean", "even if messages or acknowledgements are only there", default=False),
         ),
         refusals=("ended", "has-clients", "no-migration", "not-ready", "wrong-state"),
+        label="delete a tenant's resources in the old cluster",
+        consequence=(
+            "Everything of {tenant} in the old cluster is deleted. It cannot be rolled back afterwards.",
+            When(
+                "force",
+                {
+                    "true": (
+                        " Forced: messages that only the old cluster has are lost, even if a subscription "
+                        "still needs them."
+                    )
+                },
+            ),
+        ),
     ),
     command(
         "migration.roll-back",
         "roll a migration back: clients return to the old cluster, the new one is cleaned up",
         (_TENANT,),
         refusals=("ended", "no-migration", "no-way-back", "wrong-state"),
+        label="roll a migration back",
+        consequence=(
+            "Clients of {tenant} return to the old cluster. What they published and acked in the new one "
+            "is copied back before the new one is cleaned up."
+        ),
     ),
-    command("lookup.stop", "stop the LookupService: no request is answered", (), refusals=("not-up",)),
-    command("lookup.start", "start the LookupService again", (), refusals=("not-down",)),
+    command(
+        "lookup.stop",
+        "stop the LookupService: no request is answered",
+        (),
+        refusals=("not-up",),
+        label="stop the LookupService",
+        consequence=(
+            "Connected clients stay. New clients, and those that lose their broker, get no answer and "
+            "retry with increasing backoff."
+        ),
+    ),
+    command(
+        "lookup.start",
+        "start the LookupService again",
+        (),
+        refusals=("not-down",),
+        label="start the LookupService",
+        consequence="Lookups are answered again, for each client at its next retry.",
+    ),
     command(
         "cluster.migrate",
         "mark a cluster as migrated, or not (PIP-188)",
@@ -110,6 +188,19 @@ MIGRATIONS: tuple[Command, ...] = (
         ),
         check=_to_another,
         refusals=("400",),
+        label="mark a cluster migrated (blue-green)",
+        consequence=When(
+            "migrated",
+            {
+                "false": (
+                    "{cluster} is no longer marked as migrated. Topics that were terminated stay terminated."
+                )
+            },
+            (
+                "At their next check the topics of {cluster} accept no more messages, and clients are "
+                "redirected to {to|the green cluster} as their subscriptions are drained."
+            ),
+        ),
     ),
     command(
         "namespace.migrate",
@@ -120,5 +211,19 @@ MIGRATIONS: tuple[Command, ...] = (
             Key("migrated", "boolean", "its topics are migrated", default=True),
         ),
         refusals=("400", "404"),
+        label="mark a namespace migrated (blue-green)",
+        consequence=When(
+            "migrated",
+            {
+                "false": (
+                    "{namespace} is no longer marked as migrated. Topics that were terminated stay "
+                    "terminated."
+                )
+            },
+            (
+                "At their next check the topics of {namespace} in {cluster} accept no more messages, and "
+                "clients are redirected as their subscriptions are drained."
+            ),
+        ),
     ),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from simulator.protocols.pulsar.commands.declared.arguments import ADMIN_CLUSTER, command
 from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, SCHEMA_STRATEGIES, TOPIC_TYPES
 from simulator.scenarios.command import Command
+from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 
-_NAMESPACE = Key("namespace", "namespace", "which namespace", required=True)
+_NAMESPACE = Key("namespace", "namespace", "which namespace", required=True, begin="public/default")
 
 _LISTED = Key("clusters", "names", "the whole new list", required=True)
 
@@ -17,6 +18,8 @@ NAMESPACES: tuple[Command, ...] = (
         "create a namespace in one cluster",
         (ADMIN_CLUSTER, _NAMESPACE),
         refusals=("409", "cluster-down"),
+        label="create a namespace",
+        consequence="{namespace} exists in {cluster} with default policies.",
     ),
     command(
         "namespace.set-clusters",
@@ -36,6 +39,23 @@ NAMESPACES: tuple[Command, ...] = (
             ),
         ),
         refusals=("400", "403", "404", "409", "412", "500", "cluster-down"),
+        label="set a namespace's replication clusters",
+        consequence=(
+            (
+                "From {cluster}, topics of {namespace} replicate to {clusters|the clusters you name}; "
+                "other clusters keep their own lists. "
+            ),
+            When(
+                "compareTopicPartitions",
+                {
+                    "false": (
+                        "Nothing is compared first: topics that differ are refused one by one when their "
+                        "replicators start."
+                    )
+                },
+                "Refused with 409 if topics or auto-creation differ between the two sides.",
+            ),
+        ),
     ),
     command(
         "namespace.set-auto-topic-creation",
@@ -59,12 +79,19 @@ NAMESPACES: tuple[Command, ...] = (
             ),
         ),
         refusals=("404", "412", "cluster-down"),
+        label="set a namespace's auto topic creation",
+        consequence=(
+            "Clients that connect to a missing topic of {namespace} in {cluster} follow this policy. "
+            "Replicators do not check it."
+        ),
     ),
     command(
         "namespace.remove-auto-topic-creation",
         "remove the override: the broker's settings apply",
         (ADMIN_CLUSTER, _NAMESPACE),
         refusals=("404", "cluster-down"),
+        label="remove a namespace's auto topic creation",
+        consequence="The broker settings of {cluster} apply again.",
     ),
     command(
         "namespace.set-schema-compatibility-strategy",
@@ -75,6 +102,11 @@ NAMESPACES: tuple[Command, ...] = (
             Key("strategy", "choice", "the strategy", required=True, choices=SCHEMA_STRATEGIES),
         ),
         refusals=("404", "cluster-down"),
+        label="set a schema compatibility strategy",
+        consequence=(
+            "New schemas must satisfy {strategy}. A replicator that has stopped stays stopped until its "
+            "topic is unloaded."
+        ),
     ),
     command(
         "namespace.set-is-allow-auto-update-schema",
@@ -82,9 +114,20 @@ NAMESPACES: tuple[Command, ...] = (
         (
             ADMIN_CLUSTER,
             _NAMESPACE,
-            Key("enabled", "boolean", "clients may", required=True),
-            Key("enableForReplicator", "boolean", "replicators may; without it as before"),
+            Key("enabled", "boolean", "clients may", required=True, begin=True),
+            Key("enableForReplicator", "boolean", "replicators may; without it as before", begin=True),
         ),
         refusals=("400", "404", "cluster-down"),
+        consequence=(
+            When(
+                "enabled",
+                {"true": "Clients may register compatible schemas."},
+                "Clients can use existing schemas only.",
+            ),
+            When(
+                "enableForReplicator",
+                {"false": " So can replicators: a new schema at the source stops replication."},
+            ),
+        ),
     ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from simulator.protocols.pulsar.commands.declared.arguments import CLUSTER, SUBSCRIPTION, command
 from simulator.scenarios.command import Command, Objection
+from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 from simulator.scenarios.limits import LARGEST_COUNT
 
@@ -17,7 +18,9 @@ def _leaves(values: Mapping[str, Any]) -> Objection | None:
     return Objection("to", "is the cluster that they leave", "name another cluster")
 
 
-_COUNT = Key("count", "integer", "how many messages", required=True, minimum=1, maximum=LARGEST_COUNT)
+_COUNT = Key(
+    "count", "integer", "how many messages", required=True, minimum=1, maximum=LARGEST_COUNT, begin=10
+)
 
 _FAIL_OVER = (
     SUBSCRIPTION,
@@ -55,6 +58,11 @@ CURSORS: tuple[Command, ...] = (
         ),
         one_of=("position", "time"),
         refusals=("cluster-down", "no-subscription", "no-topic"),
+        label="reset a cursor",
+        consequence=(
+            "The cursor of {subscription} in {cluster} is reset. Backward, messages are redelivered; "
+            "forward, they are never delivered. Cached snapshots are lost."
+        ),
     ),
     command(
         "subscription.sync-acknowledgements",
@@ -65,18 +73,30 @@ CURSORS: tuple[Command, ...] = (
             Key("to", "cluster", "cluster that receives it", required=True),
         ),
         refusals=("cluster-down", "no-subscription", "no-sync", "no-topic", "not-reachable"),
+        label="sync ack state to another region",
+        consequence=(
+            "{from|The source cluster} sends {to|the target cluster} every acked message, and {to|the "
+            "target cluster} does not deliver those. Acks after this instant are not synced."
+        ),
     ),
     command(
         "subscription.skip",
         "move a cursor over the next messages",
         (SUBSCRIPTION, CLUSTER, _COUNT),
         refusals=("cluster-down", "no-subscription", "no-topic"),
+        label="skip messages",
+        consequence=(
+            "The next messages in {cluster} are skipped without being read. They count as skipped, not as "
+            "lost."
+        ),
     ),
     command(
         "subscription.clear",
         "move a cursor to the end of its log",
         (SUBSCRIPTION, CLUSTER),
         refusals=("cluster-down", "no-subscription", "no-topic"),
+        label="clear a backlog",
+        consequence="The backlog of {subscription} in {cluster} is skipped without being read.",
     ),
     command(
         "subscription.create",
@@ -94,12 +114,25 @@ CURSORS: tuple[Command, ...] = (
             Key("replicated", "boolean", "with replicated state", default=False),
         ),
         refusals=("cluster-down", "exists", "no-topic"),
+        consequence=(
+            "{subscription} starts in {cluster} at the ",
+            When(
+                "initialPosition",
+                {"Earliest": "oldest retained message."},
+                "next message. Messages stored before are not delivered to it.",
+            ),
+        ),
     ),
     command(
         "subscription.delete",
         "delete a subscription with its cursor",
         (SUBSCRIPTION, CLUSTER),
         refusals=("cluster-down", "has-consumers", "no-subscription", "no-topic"),
+        label="delete a subscription",
+        consequence=(
+            "{subscription} and its cursor are deleted in {cluster}. An update from another region "
+            "creates it again at the update's position."
+        ),
     ),
     command(
         "subscription.replicate",
@@ -107,10 +140,19 @@ CURSORS: tuple[Command, ...] = (
         (
             SUBSCRIPTION,
             CLUSTER,
-            Key("enabled", "boolean", "on or off", required=True),
+            Key("enabled", "boolean", "on or off", required=True, begin=True),
             Key("topic", "topic-or-partition", "only this partition; without it all"),
         ),
         refusals=("cluster-down", "feature-off", "no-subscription", "no-topic"),
+        label="turn replication of a subscription on or off",
+        consequence=When(
+            "enabled",
+            {"true": "{cluster} replicates {subscription}: it caches snapshots and publishes updates."},
+            (
+                "{cluster} publishes no more updates for {subscription}. The other regions' cursors stop, "
+                "and after a failover everything since then is a duplicate."
+            ),
+        ),
     ),
 )
 FAIL_OVER: tuple[Command, ...] = (
@@ -120,5 +162,21 @@ FAIL_OVER: tuple[Command, ...] = (
         _FAIL_OVER,
         check=_leaves,
         refusals=("looks-up", "no-consumers", "no-topic", "source-down"),
+        label="fail over",
+        consequence=When(
+            "mode",
+            {
+                "planned": (
+                    "Consumers finish what they have received, close, and reconnect there. What no update "
+                    "has synced to the target is delivered as duplicates."
+                ),
+                "drained": "Consumers move when the target's cursor has caught up or the limit has passed.",
+                "auto": (
+                    "Clients probe their region and move by themselves when it has not answered for long "
+                    "enough."
+                ),
+            },
+            "Consumers of {subscription} continue in {to|the other cluster} at once, from the cursor there.",
+        ),
     ),
 )
