@@ -32,7 +32,11 @@ TEST_FILE_LINES_LIMIT, TEST_FUNCTION_LINES_LIMIT = 750, 110
 PAGE_FILE_LINES_LIMIT = 400
 
 PROTOCOL_TABLE = "simulator/protocols/table.py"
-PROTOCOL_TYPES = ("simulator.protocols.manifest", "simulator.protocols.declaration")
+PROTOCOL_TYPES = (
+    "simulator.protocols.manifest",
+    "simulator.protocols.declaration",
+    "simulator.protocols.terms",
+)
 """The types in which a protocol declares itself."""
 
 DECLARED_TABLE = "simulator/protocols/declared.py"
@@ -128,6 +132,7 @@ FRONT_DOOR = (
     "simulator.headless",
     "simulator.what_if",
     "simulator.comparison",
+    "simulator.glossary",
     "simulator.story.asked",
     "simulator.protocols.registry",
     "simulator.system.live_rows",

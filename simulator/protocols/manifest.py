@@ -19,6 +19,7 @@ from simulator.system.live_rows import LiveRows
 if TYPE_CHECKING:
     from simulator.checks.check import Check
     from simulator.counting.results import CountedRun
+    from simulator.protocols.terms import TermSection
     from simulator.scenarios.changes import Change
     from simulator.scenarios.model import Scenario
     from simulator.system.compared import Compared
@@ -201,6 +202,7 @@ class Manifest:
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
     - `tables()`: what a page draws of the code and never changes, such as state machines.
     - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `stories`: see each; default: none
+    - `terms` of the glossary, and its `causes` of duplicates and losses: heading and meaning.
     """
 
     name: str
@@ -223,3 +225,5 @@ class Manifest:
     admin: AdminTools = AdminTools()
     comparison: StrategyComparison | None = None
     stories: Stories = NO_STORIES
+    terms: tuple[TermSection, ...] = ()
+    causes: tuple[tuple[str, str], ...] = ()

@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.protocols.pulsar.stories.asked import STORIES
+from simulator.protocols.pulsar.stories.words import cause_definitions
 from simulator.protocols.pulsar.summary_sections import (
     acknowledgement_sync,
     audiences,
@@ -32,6 +33,7 @@ from simulator.protocols.pulsar.summary_sections import (
     start_checks,
 )
 from simulator.protocols.pulsar.system import build
+from simulator.protocols.pulsar.terms import TERMS
 from simulator.protocols.pulsar.verdicts.count import count_run
 from simulator.protocols.pulsar.views import creation as creation_view
 from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
@@ -90,4 +92,6 @@ MANIFEST = Manifest(
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
     stories=STORIES,
+    terms=TERMS,
+    causes=cause_definitions(),
 )

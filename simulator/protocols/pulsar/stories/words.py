@@ -275,3 +275,16 @@ WHY: dict[tuple[str, str], str] = {
     ("never_replicated", "deduplicated"): "Message deduplication in {to} dropped it.",
     ("never_replicated", "removed-at-origin"): "It was deleted in its source region before it was sent.",
 }
+
+
+def cause_definitions() -> tuple[tuple[str, str], ...]:
+    """Causes of duplicates, then of losses, without the names of a run, for the glossary."""
+    names = {"x": "the source", "to": "the target", "subscription": "the subscription"}
+    texts = (*CAUSES.values(), *LOSSES.values())
+    return tuple(
+        (_capital(heading.format(**names)), _capital(says.format(**names))) for heading, says in texts
+    )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
