@@ -90,11 +90,11 @@ def test_the_page_tells_both_and_links_to_instants(systems):
         "Every group",
         "Causes of the duplicates",
         "Leases of each stream",
-        "Hand-overs and unassigned time",
+        "Hand-overs and time without a reader",
         "Streams per session",
         "Two readers at once",
         "Single messages, publish to duplicate",
-        "Unassigned",
+        "Without a reader",
     ):
         assert says in page, says
     assert (
@@ -109,7 +109,7 @@ def test_the_page_tells_both_and_links_to_instants(systems):
     assert (
         "meters got" in alone
         and "messages twice</span>" in alone
-        and "its stream was unassigned for" in alone
+        and "its stream had no reader for" in alone
         and "Its leader changed once." in alone
     )
     assert systems.told[WITHOUT]["groups"] == []

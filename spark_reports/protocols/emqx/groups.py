@@ -142,7 +142,7 @@ def _overlap(row: Any) -> dict[str, Any]:
 
 
 def _balance(counts: dict[str, dict[int, tuple[int, int]]], bin_us: int, until_us: int) -> dict[str, Any]:
-    """At the end of each bin: streams leased to each session, and unassigned ones."""
+    """At the end of each bin: streams leased to each session, and those without a reader."""
     instants, _nothing = piled_up({}, bin_us, until_us)
     curves = {name: piled_up(flow, bin_us, until_us)[1] for name, flow in counts.items()}
     return {

@@ -23,7 +23,7 @@ const HINTS = {
  */
 export function fieldOf(document, argument, preset, { choices, hint }) {
   const begin = preset ?? argument.begin ?? "";
-  const label = `${argument.name}${argument.required ? "" : " (may be left out)"}`;
+  const label = `${argument.name}${argument.required ? "" : " (optional)"}`;
   if (argument.kind === "boolean") {
     const box = element(document, "input", { type: "checkbox", name: argument.name });
     box.checked = begin === true;

@@ -27,7 +27,7 @@ def readers_height(group: dict[str, Any]) -> int:
 
 
 def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """One row a stream, one bar a lease; dotted while unassigned, crimson within a bar where two overlap."""
+    """One row a stream, one bar a lease; dotted while without a reader, crimson within a bar where two overlap."""
     told = group["streams_told"]
     sessions = sorted({one["client"] for stream in told for one in stream["readers"]})
     rows = [stream["stream"] for stream in told]
@@ -36,7 +36,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         {
             "type": "scatter",
             "mode": "lines",
-            "name": "unassigned",
+            "name": "without a reader",
             "line": {"color": HARM, "width": 2, "dash": "dot"},
             "hoverinfo": "skip",
             "x": [at for _, since, until in idle for at in (since / 1e6, until / 1e6, None)],
@@ -78,7 +78,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
 
 
 def unread(stream: dict[str, Any]) -> list[tuple[int, int]]:
-    """When a stream was unassigned, as (from, until), us."""
+    """When a stream had no reader, as (from, until), us."""
     if stream["found_us"] is None:
         return []
     reached, gaps = stream["found_us"], []
@@ -134,7 +134,7 @@ def _bar(
 
 
 def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """Streams of each session (of many sessions: most and fewest), and below how many are unassigned."""
+    """Streams of each session (of many sessions: most and fewest), and below how many have no reader."""
     told = group["balance"]
     x = [us / 1e6 for us in told["at_us"]]
     names = list(told["sessions"])
@@ -168,7 +168,7 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         ]
     traces.append(
         {
-            **_line("unassigned", x, told["unread"], {"color": HARM, "width": 1.6}),
+            **_line("without a reader", x, told["unread"], {"color": HARM, "width": 1.6}),
             "yaxis": "y2",
             "fill": "tozeroy",
             "fillcolor": HARM_VEIL,
@@ -182,7 +182,7 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
             domain=[0.4, 0.98],
             **_whole([count for counts in told["sessions"].values() for count in counts]),
         ),
-        yaxis2=axis("unassigned", domain=[0, 0.3], **_whole(told["unread"])),
+        yaxis2=axis("without a reader", domain=[0, 0.3], **_whole(told["unread"])),
     )
     return {"data": traces, "layout": drawn}
 

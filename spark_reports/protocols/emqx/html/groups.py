@@ -128,12 +128,12 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
         "redelivered",
         "lost",
         "longest hand-over",
-        "unassigned",
+        "without a reader",
         "two readers",
     ]
     return head + section(
         "Every group",
-        "Unassigned time and time with two readers are summed over a group's streams.",
+        "Time without a reader and time with two are summed over a group's streams.",
         table(heads, rows, ["harm" if group["lost"] else "" for _, group in pairs], words=2),
     )
 
@@ -180,7 +180,7 @@ def six_figures(group: dict[str, Any]) -> Markup:
         ),
         (
             *_figure(group["unowned_us"]),
-            "unassigned" if group["streams"] == 1 else "unassigned, summed over streams",
+            "without a reader" if group["streams"] == 1 else "without a reader, summed over streams",
             "harm" if group["unowned_us"] else "zero",
         ),
         (
@@ -257,15 +257,15 @@ def _one_cause(group: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
 
 def _readers(group: dict[str, Any], name: str) -> Markup:
     few = (
-        f" The {len(group['streams_told'])} of {number(group['streams'])} streams with the longest unassigned or shared time."
+        f" The {len(group['streams_told'])} of {number(group['streams'])} streams that were longest without a reader or with two."
         if group["streams"] > len(group["streams_told"])
         else ""
     )
-    says = f"One row per stream, one bar per lease. Dotted: the stream existed and was unassigned.{few}"
+    says = f"One row per stream, one bar per lease. Dotted: the stream existed and had no reader.{few}"
     words = "; ".join(
         (
             f"{one['stream']}: "
-            f"{', '.join(dict.fromkeys(reader['client'] for reader in one['readers'])) or 'unassigned'}"
+            f"{', '.join(dict.fromkeys(reader['client'] for reader in one['readers'])) or 'no reader'}"
         )
         for one in group["streams_told"]
     )
@@ -287,12 +287,12 @@ def _streams(group: dict[str, Any]) -> Markup:
         for one in group["streams_told"]
     ]
     says = (
-        "A hand-over is from the end of one session's lease of a stream to the start of another's. Unassigned "
-        "time includes the time before the first lease."
+        "A hand-over is from the end of one session's lease of a stream to the start of another's. Time without "
+        "a reader includes the time before the first lease."
     )
-    heads = ["stream", "discovered, s", "hand-overs", "longest", "unassigned", "two readers at once"]
+    heads = ["stream", "discovered, s", "hand-overs", "longest", "without a reader", "two readers at once"]
     return section(
-        "Hand-overs and unassigned time",
+        "Hand-overs and time without a reader",
         says,
         table(heads, rows, ["marked" if one["two_readers_us"] else "" for one in group["streams_told"]]),
     )
@@ -300,11 +300,11 @@ def _streams(group: dict[str, Any]) -> Markup:
 
 def _balance(group: dict[str, Any], name: str) -> Markup:
     told = group["balance"]
-    says = "Streams leased to each session over time; bottom: unassigned streams."
+    says = "Streams leased to each session over time; bottom: streams without a reader."
     if len(told["sessions"]) > group_charts.LINES_MOST:
         says = (
             f"The most and the fewest streams leased to one of the {number(len(told['sessions']))} sessions, "
-            f"over time; bottom: unassigned streams."
+            f"over time; bottom: streams without a reader."
         )
     words = "; ".join(
         f"{client}: at most {max(counts)}, {counts[-1]} at the end"

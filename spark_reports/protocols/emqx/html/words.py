@@ -44,7 +44,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
         "From the end of one session's lease to the start of the next; 0 when they overlap.",
     ),
     (
-        "Unassigned",
+        "Without a reader",
         "How long streams that a leader had discovered were leased to no session, summed over streams.",
     ),
     ("Reordered", "Delivered after a newer message of the same MQTT client and topic."),

@@ -1,4 +1,4 @@
-"""Durable shared subscriptions: groups, their streams, the leases of each, unassigned time and overlaps.
+"""Durable shared subscriptions: groups, their streams, leases, time without a reader and overlaps.
 
 Rules: `control` holds all rows but those of messages. A lease is a stretch of reading: from its grant until
 its stream was taken back or its borrower was gone. A stream is shared from its first `stream.found` on, until
@@ -238,7 +238,7 @@ def overlaps(spans: DataFrame) -> DataFrame:
 
 
 def idle(shared: DataFrame, spans: DataFrame) -> DataFrame:
-    """When a shared stream was unassigned: STREAM, at_us, end_us, run_end_us."""
+    """When a shared stream had no reader: STREAM, at_us, end_us, run_end_us."""
     known = shared.filter(F.col("found_us").isNotNull())
     over = known.select(
         *STREAM, F.col("done_us").alias("at_us"), F.col("done_us").alias("end_us"), "found_us", "run_end_us"
@@ -320,7 +320,7 @@ def people(control: DataFrame) -> DataFrame:
 
 
 def readers(spans: DataFrame, idle: DataFrame) -> DataFrame:
-    """Leases and unassigned times as intervals for counting: GROUP, client ("" for unassigned),
+    """Leases and times without a reader as intervals for counting: GROUP, client ("" for none),
     came_us, left_us (null: never).
     """
     left = F.when(F.col("end_us") < F.col("run_end_us"), F.col("end_us")).alias("left_us")
