@@ -1,9 +1,7 @@
 """What a command will do, in words: the text that a visitor reads before the click.
 
-Rules: `{name}` stands for an argument, `{name|the words}` for what to say while it is not chosen ((
-    "the name"
-) by
-default). What depends on the state of the run cannot be said here: a function of the page adds it
+Rules: `{name}` stands for an argument, `{name|the words}` for what to say while it is not chosen (by default
+"the" and its name). What depends on the state of the run cannot be said here: a function of the page adds it
 (`live_consequences` of the protocol).
 """
 
@@ -18,10 +16,8 @@ from typing import Any, TypeAlias
 class When:
     """A part that depends on an argument.
 
-    `texts` are keyed by its value as JSON writes it ((
-        "true"
-    ), "2"), "" while it is not chosen. `otherwise` is for
-    every other value.
+    `texts` are keyed by its value as JSON writes it ("true", "2"), and by "" while it is not chosen.
+    `otherwise` is for every other value.
     """
 
     argument: str
