@@ -19,13 +19,17 @@ from simulator.system.system import System
 from simulator.trace.trace import Trace
 
 if TYPE_CHECKING:
+    from pyroaring import BitMap
+
     from simulator.kernel.links import Link
     from simulator.protocols.pulsar.creation.start_check import Told
     from simulator.protocols.pulsar.migration.run import Run
     from simulator.protocols.pulsar.runtime_roles import (
         BlueGreenOfRuntime,
         ClusterOfRuntime,
+        ConsumerOfRuntime,
         FanOutOfRuntime,
+        ProducerOfRuntime,
         TopicOfRuntime,
     )
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
@@ -142,16 +146,16 @@ class Runtime(System):
         self.message_count = 0
         self.snapshot_count = 0
         self.cluster_names: list[str] = sorted(scenario.clusters)
-        self.clusters: dict[str, ClusterOfRuntime] = {}
-        self.producers: dict[str, Any] = {}  # `client.producer.Producer` by name
-        self.consumers: dict[str, Any] = {}  # `client.consumer.Consumer` by name
+        self.clusters: Mapping[str, ClusterOfRuntime] = {}
+        self.producers: Mapping[str, ProducerOfRuntime] = {}
+        self.consumers: Mapping[str, ConsumerOfRuntime] = {}
         self.markers = MarkerTable()
         self.marker_count = 0
         self.failovers: list[FailoverOfSubscription] = []
         self.windows: dict[str, WindowOfFailover] = {}  # subscription -> the window of its latest failover
         self.replication: dict[str, list[tuple[str, str]]] = {}  # topic -> ordered pairs that replicate now
         self.policies = PolicyBook(scenario)
-        self.remote_admin: RequestsToPeers | None = None  # created by `system.build`
+        self.remote_admin: RequestsToPeers  # created by `system.build`
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
         # (row that asked for the start, from, to, log) -> the last result of the check
         self.start_checks: dict[tuple[int, str, str, str], Told] = {}
@@ -159,11 +163,11 @@ class Runtime(System):
         self.shadow_lists: dict[tuple[str, str], ShadowList] = {}
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
         # subscription -> BitMap of message numbers the application acknowledged
-        self.acknowledged: dict[str, Any] = {}
+        self.acknowledged: dict[str, BitMap] = {}
         # subscription -> BitMap of message numbers delivered to the application
-        self.delivered: dict[str, Any] = {}
-        self.settled: dict[str, Any] = {}  # subscription -> BitMap of message numbers expired or skipped
-        self.subscriptions: dict[str, Any] = dict(scenario.subscriptions)
+        self.delivered: dict[str, BitMap] = {}
+        self.settled: dict[str, BitMap] = {}  # subscription -> BitMap of message numbers expired or skipped
+        self.subscriptions: dict[str, SubscriptionSpec] = dict(scenario.subscriptions)
         self.lookup = LookupService(self)
         self.migrations: list[MigrationOfTenant] = []  # in the order in which they were started
         self.blue_green: BlueGreenOfRuntime  # created by `system.build`

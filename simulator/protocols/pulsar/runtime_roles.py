@@ -13,6 +13,26 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
     from simulator.log.ledgers import TopicLog
+    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
+
+
+class ProducerOfRuntime(Protocol):
+    """A producer (`client.producer.Producer`)."""
+
+    name: str
+    spec: ProducerSpec
+    cluster_name: str
+
+    def broker_left(self, topic: Any, reason: str, cause: int) -> None:
+        """A topic that it publishes to left its broker."""
+
+
+class ConsumerOfRuntime(Protocol):
+    """A consumer (`client.consumer.Consumer`)."""
+
+    name: str
+    spec: ConsumerSpec
+    cluster_name: str
 
 
 class ReplicatorOfRuntime(Protocol):

@@ -20,7 +20,7 @@ from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.migration.blue_green import BlueGreen
 from simulator.protocols.pulsar.migration.resources import directory_of
 from simulator.protocols.pulsar.parts import brokers_of, new_topic
-from simulator.protocols.pulsar.runtime import Runtime
+from simulator.protocols.pulsar.pulsar import Pulsar
 from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
@@ -31,9 +31,9 @@ from simulator.trace.trace import Trace
 _HANDLERS = Handlers(HANDLERS)
 
 
-def build(scenario: Scenario, seed: int, trace: Trace) -> Runtime:
+def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
     """A system at instant 0, everything loaded and connected, its calendar filled."""
-    runtime = Runtime(scenario, seed, trace)
+    runtime = Pulsar(scenario, seed, trace)
     runtime.handlers = _HANDLERS
     runtime.fan_out = FanOut(runtime)
     blue_green = runtime.blue_green = BlueGreen(runtime)
@@ -86,7 +86,7 @@ def _intern_names(scenario: Scenario, trace: Trace) -> None:
         trace.intern(word)
 
 
-def _add_topic(runtime: Runtime, base: str) -> None:
+def _add_topic(runtime: Pulsar, base: str) -> None:
     spec = runtime.scenario.topics[base]
     runtime.replication[base] = policies.pairs(runtime, base)
     for name, partitions in sorted(spec.shapes.items()):
@@ -102,7 +102,7 @@ def _add_topic(runtime: Runtime, base: str) -> None:
             runtime.shadow_lists[name, spec.shadow_of] = ShadowList((*listed.names, base))
 
 
-def _schedule_clients(runtime: Runtime) -> None:
+def _schedule_clients(runtime: Pulsar) -> None:
     scenario = runtime.scenario
     for name in sorted(scenario.consumers):
         spec = scenario.consumers[name]

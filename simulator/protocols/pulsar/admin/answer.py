@@ -20,12 +20,12 @@ from simulator.system.admin_tools import AdminError
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.admin.tallies import Tallies
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 TOOLS = ("stats", "stats-internal", "metrics")
 
 
-def ask(runtime: Runtime, tool: str, cluster: str, topic_name: str | None = None) -> Iterator[None]:
+def ask(runtime: Pulsar, tool: str, cluster: str, topic_name: str | None = None) -> Iterator[None]:
     """The answer as a JSON-able object: {tool, cluster, topic, at_us, command, text, notes: [[line,
     words]], differs: [[line, {cluster: value}]], unavailable}. Lines count from 0. `topic_name` None is
     the first topic. Raises AdminError.
@@ -57,7 +57,7 @@ def ask(runtime: Runtime, tool: str, cluster: str, topic_name: str | None = None
     }
 
 
-def _topic(runtime: Runtime, tool: str, cluster: str, name: str | None) -> Topic:
+def _topic(runtime: Pulsar, tool: str, cluster: str, name: str | None) -> Topic:
     if tool not in TOOLS:
         raise AdminError(f"There is no tool {tool}.", f"Tools are {', '.join(TOOLS)}.")
     if cluster not in runtime.clusters:
@@ -98,7 +98,7 @@ def _unavailable(topic: Topic) -> str:
 
 
 def _read(
-    runtime: Runtime, tool: str, topic: Topic, counted: dict[int, Tallies], with_notes: bool
+    runtime: Pulsar, tool: str, topic: Topic, counted: dict[int, Tallies], with_notes: bool
 ) -> Iterator[None]:
     """Lines and notes of one topic in one cluster."""
     stats = TopicStats(topic, (yield from counters(runtime, topic, counted)))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 RATE_WINDOW_US = 10_000_000
 ADVANCED = ("acknowledgement", "update")
@@ -39,7 +39,7 @@ class Counters(NamedTuple):
     window_us: int
 
 
-def counters(runtime: Runtime, topic: Topic, counted: dict[int, Tallies]) -> Iterator[None]:
+def counters(runtime: Pulsar, topic: Topic, counted: dict[int, Tallies]) -> Iterator[None]:
     """Count what the statistics of a topic need; yields between pieces, returns Counters.
 
     `counted` keeps, for one answer, what was counted from a row on: topics of all clusters share it.
@@ -53,7 +53,7 @@ def counters(runtime: Runtime, topic: Topic, counted: dict[int, Tallies]) -> Ite
     return Counters(since, window, max(1, now_us - from_us))
 
 
-def _counted_from(runtime: Runtime, first: int, counted: dict[int, Tallies]) -> Iterator[None]:
+def _counted_from(runtime: Pulsar, first: int, counted: dict[int, Tallies]) -> Iterator[None]:
     if first not in counted:
         counted[first] = yield from count(runtime.trace, first, runtime.seq)
     return counted[first]

@@ -24,7 +24,7 @@ EVENTS_PER_MESSAGE = 2
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.producer import Producer
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 def publish(runtime, arguments, begin) -> None:
@@ -67,7 +67,7 @@ def send(runtime, arguments, begin) -> None:
         topic.add(parse_position(position), cause)
 
 
-def _sent_to(runtime: Runtime, producer, arguments: dict) -> Topic:
+def _sent_to(runtime: Pulsar, producer, arguments: dict) -> Topic:
     cluster = cluster_up(runtime, producer.cluster_name)
     parts = cluster.parts(producer.spec.topic)
     found = [
@@ -236,7 +236,7 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
     consumer.close_if_done()
 
 
-def identity(runtime: Runtime, message: int) -> tuple[str, int]:
+def identity(runtime: Pulsar, message: int) -> tuple[str, int]:
     """(producer name, sequence id) of a message number."""
     return runtime.trace.names[runtime.messages.producer[message]], runtime.messages.sequence_id[message]
 

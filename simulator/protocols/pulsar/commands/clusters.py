@@ -10,10 +10,10 @@ from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") -> None:
+def crash(runtime: Pulsar, arguments: dict, begin: Begin, state: str = "down") -> None:
     """cluster.crash: brokers and, unless `clients` is false, the region's clients die."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state == LOST or (state == "down" and cluster.state != UP):
@@ -34,12 +34,12 @@ def crash(runtime: Runtime, arguments: dict, begin: Begin, state: str = "down") 
             producer.set_state(DOWN, cause)
 
 
-def lose(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def lose(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """cluster.lose: for good, with its data."""
     crash(runtime, arguments, begin, LOST)
 
 
-def restart(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def restart(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """cluster.restart: topics are loaded from what was persisted; the region's clients restart."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state != "down":
@@ -54,7 +54,7 @@ def restart(runtime: Runtime, arguments: dict, begin: Begin) -> None:
             producer.set_state(producer.down_from, cause)
 
 
-def marker_fault(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def marker_fault(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """marker.delay, marker.drop: an order for the next marker of the type that leaves the cluster."""
     begin()
     runtime.marker_faults.append(
@@ -67,7 +67,7 @@ def marker_fault(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     )
 
 
-def change_setting(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def change_setting(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """setting.change: static settings take effect when the topic is loaded or the controller starts again."""
     names = [arguments["cluster"]] if "cluster" in arguments else runtime.cluster_names
     cause = begin()

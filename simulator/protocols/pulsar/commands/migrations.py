@@ -12,10 +12,10 @@ from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def _migration(runtime: Runtime, arguments: dict) -> Migration:
+def _migration(runtime: Pulsar, arguments: dict) -> Migration:
     """The tenant's newest migration, which must not have ended."""
     tenant = arguments["tenant"]
     found = [one for one in runtime.migrations if one.run.tenant == tenant]
@@ -34,7 +34,7 @@ def _migration(runtime: Runtime, arguments: dict) -> Migration:
     return found[-1]
 
 
-def start(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def start(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """migration.start: step 1 begins at once."""
     tenant, target = arguments["tenant"], arguments["to"]
     source = runtime.lookup.tenants[tenant]
@@ -92,7 +92,7 @@ def start(runtime: Runtime, arguments: dict, begin: Begin) -> None:
 def _say(given: str, wanted: str) -> Handler:
     """A command that is an input of the state machine."""
 
-    def handle(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+    def handle(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         migration = _migration(runtime, arguments)
         if not migration.run.may(given):
             raise CommandError(
@@ -103,7 +103,7 @@ def _say(given: str, wanted: str) -> Handler:
     return handle
 
 
-def roll_back(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def roll_back(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """migration.roll-back."""
     migration = _migration(runtime, arguments)
     why_not = migration.way_back
@@ -146,12 +146,12 @@ def _said(conditions: list[Condition]) -> str:
     return "; ".join(condition.words for condition in conditions)
 
 
-def advance(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def advance(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """migration.advance: the next step, whichever it is."""
     _begin_step(_migration(runtime, arguments), None, False, begin)
 
 
-def switch(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def switch(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """migration.switch: step 4; forced, from an earlier step too, which is taken up again afterwards."""
     migration, run = _migration(runtime, arguments), _migration(runtime, arguments).run
     if not arguments["force"] or (run.state == WAITING and run.step.name == SWITCH):
@@ -179,7 +179,7 @@ def _refuse_without_target(migration: Migration) -> None:
         )
 
 
-def clean_up(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def clean_up(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """migration.clean-up: step 5."""
     migration = _migration(runtime, arguments)
     if arguments["force"] and migration.run.step.name == CLEAN_UP:
@@ -193,21 +193,21 @@ def clean_up(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     _begin_step(migration, CLEAN_UP, arguments["force"], begin)
 
 
-def stop_lookup(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def stop_lookup(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """lookup.stop."""
     if not runtime.lookup.up:
         raise CommandError("not-up", "the LookupService is down", "start it first")
     runtime.lookup.set_up(False, begin())
 
 
-def start_lookup(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def start_lookup(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """lookup.start."""
     if runtime.lookup.up:
         raise CommandError("not-down", "the LookupService is up", "stop it first")
     runtime.lookup.set_up(True, begin())
 
 
-def mark_cluster(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def mark_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """cluster.migrate: POST /clusters/{cluster}/migrate."""
     blue, migrated, green = arguments["cluster"], arguments["migrated"], arguments.get("to")
     if migrated and green is None:
@@ -215,7 +215,7 @@ def mark_cluster(runtime: Runtime, arguments: dict, begin: Begin) -> None:
     runtime.blue_green.mark_cluster(blue, green, migrated, begin(code="204"))
 
 
-def mark_namespace(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def mark_namespace(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.migrate: the flag in blue's local policies; it uses the address in the cluster's policies."""
     blue, namespace, migrated = arguments["cluster"], arguments["namespace"], arguments["migrated"]
     if (blue, namespace) not in runtime.policies.namespaces:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.producer import Producer
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def cluster_up(runtime: Runtime, name: str) -> Cluster:
+def cluster_up(runtime: Pulsar, name: str) -> Cluster:
     """A cluster whose admin service answers."""
     cluster = runtime.clusters[name]
     if not cluster.up:
@@ -30,7 +30,7 @@ def cluster_up(runtime: Runtime, name: str) -> Cluster:
     return cluster
 
 
-def topic_here(runtime: Runtime, arguments: dict) -> Cluster:
+def topic_here(runtime: Pulsar, arguments: dict) -> Cluster:
     """The cluster of the arguments, which has their topic."""
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     if cluster.shape(base) is None:
@@ -49,14 +49,14 @@ def not_found(cluster: Cluster, base: str) -> CommandError:
     )
 
 
-def full_name(runtime: Runtime, base: str, name: str | None = None) -> str:
+def full_name(runtime: Pulsar, base: str, name: str | None = None) -> str:
     """A declared topic as Pulsar's errors name it, persistent://tenant/namespace/topic; `name` is that of
     one of its partitions.
     """
     return full_topic_name(runtime.scenario.topics[base].namespace, name or base)
 
 
-def topics_of(runtime: Runtime, cluster: str, name: str) -> list[Topic]:
+def topics_of(runtime: Pulsar, cluster: str, name: str) -> list[Topic]:
     """The logs of a topic, or the partition, in a cluster that answers."""
     found = [
         topic for topic in cluster_up(runtime, cluster).topics.values() if name in (topic.base, topic.name)
@@ -68,7 +68,7 @@ def topics_of(runtime: Runtime, cluster: str, name: str) -> list[Topic]:
     return found
 
 
-def subscriptions_of(runtime: Runtime, arguments: dict) -> list[Subscription]:
+def subscriptions_of(runtime: Pulsar, arguments: dict) -> list[Subscription]:
     """The subscription of the arguments in each log of its topic that has it, in their cluster."""
     name = arguments["subscription"]
     topics = topics_of(runtime, arguments["cluster"], runtime.subscriptions[name].topic)
@@ -82,7 +82,7 @@ def subscriptions_of(runtime: Runtime, arguments: dict) -> list[Subscription]:
     return found
 
 
-def broker_of(runtime: Runtime, cluster: str, name: str) -> Broker:
+def broker_of(runtime: Pulsar, cluster: str, name: str) -> Broker:
     """A declared broker of the cluster."""
     brokers = {broker.name: broker for broker in runtime.clusters[cluster].brokers}
     if name not in brokers:
@@ -92,7 +92,7 @@ def broker_of(runtime: Runtime, cluster: str, name: str) -> Broker:
     return brokers[name]
 
 
-def producer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Producer:
+def producer_in(runtime: Pulsar, arguments: dict, states: tuple[str, ...], do: str) -> Producer:
     """The producer of the arguments, in one of the states that `do` needs."""
     producer = runtime.producers[arguments["producer"]]
     if producer.state not in states:
@@ -102,7 +102,7 @@ def producer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: 
     return producer
 
 
-def consumer_in(runtime: Runtime, arguments: dict, states: tuple[str, ...], do: str) -> Consumer:
+def consumer_in(runtime: Pulsar, arguments: dict, states: tuple[str, ...], do: str) -> Consumer:
     """The consumer of the arguments, in one of the states that `do` needs."""
     consumer = runtime.consumers[arguments["consumer"]]
     if consumer.state not in states:

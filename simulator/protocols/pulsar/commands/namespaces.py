@@ -11,13 +11,13 @@ from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 _INVALID = "Invalid configuration for autoTopicCreationOverride. the detail is "
 
 
-def _present(runtime: Runtime, arguments: dict) -> Cluster:
+def _present(runtime: Pulsar, arguments: dict) -> Cluster:
     """The cluster of the arguments, in which their namespace exists."""
     cluster = cluster_up(runtime, arguments["cluster"])
     if policies.of_namespace(runtime, cluster.name, arguments["namespace"]) is None:

@@ -18,7 +18,7 @@ from simulator.system.commanding import Handler
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 def remove_cluster(runtime, arguments, begin) -> None:
@@ -38,7 +38,7 @@ def remove_cluster(runtime, arguments, begin) -> None:
                 _drop_replicators(topic, name, cause)
 
 
-def _refuse_namespace_replication(runtime: Runtime, base: str) -> None:
+def _refuse_namespace_replication(runtime: Pulsar, base: str) -> None:
     """These two commands apply to all clusters at once.
 
     A topic that follows its namespace's list has no such list.
@@ -112,7 +112,7 @@ def set_list(runtime, arguments, begin) -> None:
 
 
 def _check_list(
-    runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...], everywhere: bool
+    runtime: Pulsar, cluster: Cluster, base: str, listed: tuple[str, ...], everywhere: bool
 ) -> None:
     """Refusals of a list by itself, in the order of PersistentTopicsBase.internalSetReplicationClusters.
 
@@ -134,7 +134,7 @@ def _check_list(
     no_peers_together(runtime, listed)
 
 
-def _check_global_list(runtime: Runtime, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
+def _check_global_list(runtime: Pulsar, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
     """A global policy is copied by the namespace's replication only."""
     present = policies.namespace_list(runtime, cluster.name, runtime.scenario.topics[base].namespace)
     if len(present) < 2:
@@ -158,7 +158,7 @@ def _check_global_list(runtime: Runtime, cluster: Cluster, base: str, listed: tu
         )
 
 
-def _lacking(runtime: Runtime, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:
+def _lacking(runtime: Pulsar, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:
     """Remotes without the topic. Raises 412 for another count, 500 where no admin service answers."""
     missing = []
     for name in remotes:
@@ -203,7 +203,7 @@ def remove_list(runtime, arguments, begin) -> None:
 
 
 def _change_everywhere(
-    runtime: Runtime, cluster: Cluster, base: str, scope: str, listed: tuple[str, ...] | None, cause: int
+    runtime: Pulsar, cluster: Cluster, base: str, scope: str, listed: tuple[str, ...] | None, cause: int
 ) -> None:
     """Here at once; a global policy travels to the namespace's other clusters with `__change_events`."""
     namespace = runtime.scenario.topics[base].namespace

@@ -15,7 +15,7 @@ from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 def upload_schema(runtime, arguments, begin) -> None:
@@ -90,7 +90,7 @@ def schema_version(runtime, arguments, begin) -> None:
     begin(code="200", answer=version)
 
 
-def _schemas(runtime: Runtime, arguments: dict) -> list:
+def _schemas(runtime: Pulsar, arguments: dict) -> list:
     cluster = cluster_up(runtime, arguments["cluster"])
     if cluster.shape(arguments["topic"]) is None:
         raise CommandError(

@@ -20,7 +20,7 @@ from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 # --- the list of shadow topics
@@ -35,7 +35,7 @@ def _named(text: str) -> addresses.Address:
     return address
 
 
-def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
+def _source(runtime: Pulsar, arguments: dict) -> tuple[Cluster, str]:
     """The source topic that a request names, after the checks that come before all others."""
     cluster = cluster_up(runtime, arguments["cluster"])
     address = _named(arguments["topic"])
@@ -65,7 +65,7 @@ def _source(runtime: Runtime, arguments: dict) -> tuple[Cluster, str]:
     return cluster, address.name
 
 
-def _permitted(runtime: Runtime, arguments: dict, source: str) -> None:
+def _permitted(runtime: Pulsar, arguments: dict, source: str) -> None:
     """Raises 403 unless the request's role may write the policy SHADOW_TOPIC of the source."""
     if arguments.get("role") is None:
         return
@@ -76,7 +76,7 @@ def _permitted(runtime: Runtime, arguments: dict, source: str) -> None:
         )
 
 
-def _write_list(runtime: Runtime, cluster: Cluster, base: str, names: tuple[str, ...], begin) -> None:
+def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, ...], begin) -> None:
     """Change the policy; the brokers of the source's partitions act on it at once."""
     before = runtime.shadow_lists.get((cluster.name, base), NO_SHADOWS)
     if before.busy_until_us > runtime.now_us:

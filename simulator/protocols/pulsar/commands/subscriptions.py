@@ -14,7 +14,7 @@ from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 def reset(runtime, arguments, begin) -> None:
@@ -178,7 +178,7 @@ def sync_acknowledgements(runtime, arguments, begin) -> None:
         sender.send(target, cause)
 
 
-def fail_over(runtime: Runtime, arguments: dict, begin: Begin) -> None:
+def fail_over(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.fail-over in one of its modes."""
     name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
     moving = [

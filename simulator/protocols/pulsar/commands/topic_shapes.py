@@ -13,7 +13,7 @@ from simulator.system.commanding import Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 def _copies(cluster: Cluster, base: str) -> list[str]:
@@ -65,7 +65,7 @@ def create(runtime, arguments, begin) -> None:
         runtime.remote_admin.send(runtime.remote_admin.create, cluster.name, peer, base, partitions, seq)
 
 
-def copies_requests(runtime: Runtime, cluster: Cluster) -> bool:
+def copies_requests(runtime: Pulsar, cluster: Cluster) -> bool:
     """Whether requests that create are copied: the proposal takes that away, and PIP-370's switch too."""
     return runtime.option("replicationTopicCreation") != "proposal" and cluster.creates_remotely
 
@@ -126,7 +126,7 @@ def refuse_in_use(cluster: Cluster, base: str) -> None:
             )
 
 
-def _inbound(runtime: Runtime, topic) -> int:
+def _inbound(runtime: Pulsar, topic) -> int:
     """Replicator producers of other clusters that are connected to a log here."""
     if topic.source is not None:
         return int(topic.fed_now)

@@ -12,10 +12,10 @@ from simulator.protocols.pulsar.storage import retention as upkeep
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def apply(runtime: Runtime, cause: int) -> None:
+def apply(runtime: Pulsar, cause: int) -> None:
     """Let replicators follow the lists in force: what a broker does upon a policy event."""
     for base in sorted(runtime.scenario.topics):
         for cluster in runtime.clusters.values():

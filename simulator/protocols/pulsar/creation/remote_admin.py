@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.ranks import ADMIN, rank
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 Request = tuple[str, str, str, int | tuple[str, ...] | None, int]
 """(from, to, topic, partitions or list, seq of the row that caused it)"""
@@ -27,7 +27,7 @@ COPIED = "copied-request"
 class RemoteAdmin:
     """The far end of requests between clusters."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Pulsar) -> None:
         self.runtime = runtime
         self.rank = rank(ADMIN, 0)
 

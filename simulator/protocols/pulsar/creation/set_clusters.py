@@ -19,7 +19,7 @@ from simulator.scenarios.commands import CommandError
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 CHANGE_EVENTS = "__change_events"
 
@@ -36,7 +36,7 @@ def validate(cluster: Cluster, namespace: str, listed: tuple[str, ...], compare:
             _both_sides(cluster, cluster.runtime.clusters[name], namespace)
 
 
-def known_clusters(runtime: Runtime, listed: tuple[str, ...]) -> None:
+def known_clusters(runtime: Pulsar, listed: tuple[str, ...]) -> None:
     """Raises 403 where a list names a cluster that is none."""
     for name in sorted(listed):
         if name not in runtime.clusters:
@@ -45,7 +45,7 @@ def known_clusters(runtime: Runtime, listed: tuple[str, ...]) -> None:
             )
 
 
-def no_peers_together(runtime: Runtime, listed: tuple[str, ...]) -> None:
+def no_peers_together(runtime: Pulsar, listed: tuple[str, ...]) -> None:
     """Raises 409 where a list names peer clusters together
     (PulsarWebResource.validatePeerClusterConflictAsync).
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
 
@@ -24,7 +24,7 @@ class Draining:
     costs one look-up.
     """
 
-    def __init__(self, runtime: Runtime, subscription: str, target: str) -> None:
+    def __init__(self, runtime: Pulsar, subscription: str, target: str) -> None:
         self.runtime, self.subscription = runtime, subscription
         base, cluster = runtime.subscriptions[subscription].topic, runtime.clusters[target]
         held = [topic for topic in cluster.topics.values() if topic.base == base and cluster.state != "lost"]

@@ -33,13 +33,13 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.client.producer import Producer
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 class Failover:
     """One failover of one subscription."""
 
-    def __init__(self, runtime: Runtime, arguments: dict, mode: str) -> None:
+    def __init__(self, runtime: Pulsar, arguments: dict, mode: str) -> None:
         self.runtime = runtime
         self.subscription = arguments["subscription"]
         self.source, self.target = arguments["from"], arguments["to"]
@@ -172,7 +172,7 @@ class Failover:
 class AutomaticFailover:
     """AutoClusterFailover: probes both services, and moves the subscription when `Probing` says so."""
 
-    def __init__(self, runtime: Runtime, arguments: dict) -> None:
+    def __init__(self, runtime: Pulsar, arguments: dict) -> None:
         self.runtime = runtime
         self.arguments = arguments
         self.clusters = {PRIMARY: arguments["from"], SECONDARY: arguments["to"]}

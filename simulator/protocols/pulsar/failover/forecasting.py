@@ -22,12 +22,12 @@ from simulator.protocols.pulsar.verdicts.forecast import forecast as foretell
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed")
 
 
-def source_of(runtime: Runtime, subscription: str) -> str | None:
+def source_of(runtime: Pulsar, subscription: str) -> str | None:
     """The cluster where the subscription's consumers are (the first by name of a consumer that lives, else
     of any).
     """
@@ -40,7 +40,7 @@ def source_of(runtime: Runtime, subscription: str) -> str | None:
     return (alive or consumers)[0].cluster_name if consumers else None
 
 
-def is_target(runtime: Runtime, subscription: str, cluster: str) -> bool:
+def is_target(runtime: Pulsar, subscription: str, cluster: str) -> bool:
     """Whether consumers could be moved to the cluster: it is up, and not one that the topic was migrated
     away from (PIP-188), which only sends them on.
     """
@@ -53,7 +53,7 @@ def is_target(runtime: Runtime, subscription: str, cluster: str) -> bool:
     )
 
 
-def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
+def forecast(runtime: Pulsar, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
     """Per remote cluster: duplicates, redeliveries, lost, stranded, stranded_unprocessed if `source`
     failed now.
     """
@@ -73,7 +73,7 @@ def forecast(runtime: Runtime, subscription: str, source: str | None = None) -> 
     return result
 
 
-def sync_lag(runtime: Runtime, subscription: str) -> dict[str, int]:
+def sync_lag(runtime: Pulsar, subscription: str) -> dict[str, int]:
     """Per remote cluster the age, in us, of the oldest message in its log that the subscription's cursor
     there does not cover; 0 when it covers all. The whole log counts where the subscription does not exist;
     partitions give the oldest.
@@ -108,7 +108,7 @@ _LOOKED_AT = 256
 """Entries looked at in one go: the first one that is not covered is nearly always among the first few."""
 
 
-def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) -> BitMap:
+def stranded_now(runtime: Pulsar, subscription: str, source: str, target: str) -> BitMap:
     """Messages in the source's log, or in it when the source was lost for good, that the target has never
     had.
     """
@@ -120,12 +120,12 @@ def stranded_now(runtime: Runtime, subscription: str, source: str, target: str) 
     return found - _present(runtime, base, target)
 
 
-def returned(runtime: Runtime, subscription: str, target: str, stranded: BitMap) -> BitMap:
+def returned(runtime: Pulsar, subscription: str, target: str, stranded: BitMap) -> BitMap:
     """Those of the messages once stranded that have reached the target."""
     return stranded & _present(runtime, runtime.subscriptions[subscription].topic, target)
 
 
-def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:
+def held(runtime: Pulsar, subscription: str, cluster: str) -> BitMap:
     """Messages of the subscription's topic in the cluster's log now."""
     base = runtime.subscriptions[subscription].topic
     return BitMap.union(
@@ -138,7 +138,7 @@ def held(runtime: Runtime, subscription: str, cluster: str) -> BitMap:
     )
 
 
-def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: BitMap) -> BitMap:
+def still_to_come(runtime: Pulsar, subscription: str, cluster: str, messages: BitMap) -> BitMap:
     """Those of `messages` that the subscription in the cluster may still deliver.
 
     None of them was acknowledged, expired or skipped in any cluster.
@@ -160,7 +160,7 @@ def still_to_come(runtime: Runtime, subscription: str, cluster: str, messages: B
     return (waiting & messages) - runtime.acknowledged[subscription] - runtime.settled[subscription]
 
 
-def lost_now(runtime: Runtime, subscription: str, target: str) -> int:
+def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
     """Messages that the subscription in the target cannot deliver any more.
 
     None of them was acknowledged, expired or skipped in any cluster.
@@ -212,14 +212,14 @@ def _bitmap(messages: np.ndarray) -> BitMap:
     return BitMap(array("I", messages.astype(np.uint32).tobytes()))
 
 
-def _present(runtime: Runtime, base: str, cluster: str) -> BitMap:
+def _present(runtime: Pulsar, base: str, cluster: str) -> BitMap:
     return BitMap.union(
         BitMap(),
         *(topic.present for topic in runtime.clusters[cluster].topics.values() if topic.base == base),
     )
 
 
-def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, int]:
+def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int]:
     """One topic partition."""
     copies = [
         cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics
@@ -249,7 +249,7 @@ def _one(runtime: Runtime, name: str, here: Topic, there: Topic) -> dict[str, in
     return asdict(found)
 
 
-def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _window(runtime: Pulsar, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
     """First messages of the entries from index `first` on; with batches one element per message, and its
     entry's index.
     """
@@ -267,7 +267,7 @@ def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.
     )
 
 
-def _cursor(runtime: Runtime, subscription: Subscription | None, first: int) -> RemoteCursor | None:
+def _cursor(runtime: Pulsar, subscription: Subscription | None, first: int) -> RemoteCursor | None:
     if subscription is None:
         return None
     cursor, log = subscription.cursor, subscription.topic.log
@@ -282,7 +282,7 @@ def _cursor(runtime: Runtime, subscription: Subscription | None, first: int) -> 
     return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
 
 
-def _filtered(runtime: Runtime, subscription: Subscription, first: int) -> BitMap:
+def _filtered(runtime: Pulsar, subscription: Subscription, first: int) -> BitMap:
     """Messages from index `first` on that the filter stage will not dispatch."""
     topic, found = subscription.topic, BitMap()
     for index in range(first, topic.log.length):
@@ -406,18 +406,18 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     )
 
 
-def in_log(runtime: Runtime, topic: Topic) -> BitMap:
+def in_log(runtime: Pulsar, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now."""
     return BitMap() if topic.cluster.state == "lost" else _had(runtime, topic)
 
 
-def _had(runtime: Runtime, topic: Topic) -> BitMap:
+def _had(runtime: Pulsar, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now, or held when its cluster was lost for good."""
     return (
         topic.present if topic.log.first_kept == 0 else _messages_from(runtime, topic, topic.log.first_kept)
     )
 
 
-def _messages_from(runtime: Runtime, topic: Topic, first: int) -> BitMap:
+def _messages_from(runtime: Pulsar, topic: Topic, first: int) -> BitMap:
     window, _entry = _window(runtime, topic, max(first, topic.log.first_kept))
     return _bitmap(window[window >= 0])

@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.failover.draining import Draining
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
 
@@ -30,7 +30,7 @@ duplicates'.
 class FailoverWindow:
     """Live figures of one failover, from the state at its instant on."""
 
-    def __init__(self, runtime: Runtime, subscription: str, source: str, target: str) -> None:
+    def __init__(self, runtime: Pulsar, subscription: str, source: str, target: str) -> None:
         self.runtime = runtime
         self.subscription = subscription
         self.target = target

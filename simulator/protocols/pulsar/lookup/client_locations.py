@@ -9,17 +9,17 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 LIVING = ("running", "paused", "closing")
 
 
-def bases_of(runtime: Runtime, tenant: str) -> list[str]:
+def bases_of(runtime: Pulsar, tenant: str) -> list[str]:
     """The tenant's topics."""
     return [name for name, topic in sorted(runtime.scenario.topics.items()) if topic.tenant == tenant]
 
 
-def clients_in(runtime: Runtime, bases: Collection[str], cluster: str) -> list[str]:
+def clients_in(runtime: Pulsar, bases: Collection[str], cluster: str) -> list[str]:
     """Producers and consumers of the topics that are connected in a cluster."""
     producers = [
         name
@@ -35,7 +35,7 @@ def clients_in(runtime: Runtime, bases: Collection[str], cluster: str) -> list[s
     return sorted(producers + consumers)
 
 
-def followers(runtime: Runtime, bases: Collection[str]) -> list[str]:
+def followers(runtime: Pulsar, bases: Collection[str]) -> list[str]:
     """Clients of the topics that live and name no cluster."""
     producers = [
         name
@@ -52,7 +52,7 @@ def followers(runtime: Runtime, bases: Collection[str]) -> list[str]:
     return sorted(producers + consumers)
 
 
-def asked_in_vain(runtime: Runtime, client: str) -> int:
+def asked_in_vain(runtime: Pulsar, client: str) -> int:
     """Failed requests of a client without a cluster of its own since its last answer."""
     producer = runtime.producers.get(client)
     resolver = producer.brokers.resolver if producer is not None else runtime.consumers[client].resolver

@@ -30,7 +30,7 @@ from simulator.protocols.pulsar.ranks import MIGRATION, rank
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.work import Condition, Work
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 LOOK_EVERY_US = 100_000
 """How often it looks how far it is."""
@@ -39,7 +39,7 @@ LOOK_EVERY_US = 100_000
 class Migration:
     """One tenant's move from a source to a target cluster."""
 
-    def __init__(self, runtime: Runtime, arguments: dict[str, Any]) -> None:
+    def __init__(self, runtime: Pulsar, arguments: dict[str, Any]) -> None:
         tenant = arguments["tenant"]
         self.runtime = runtime
         self.run = Run(

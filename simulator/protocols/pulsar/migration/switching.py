@@ -17,7 +17,7 @@ from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.work import MigrationOfStep
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 UNLOAD_EVERY_US = 100_000
 """Between two topics: unloading everything at once would overload a broker by itself."""
@@ -32,7 +32,7 @@ class Move:
     """
 
     def __init__(
-        self, runtime: Runtime, subscription: str, source: str, target: str, mode: str, cause: int
+        self, runtime: Pulsar, subscription: str, source: str, target: str, mode: str, cause: int
     ) -> None:
         self.runtime = runtime
         self.subscription, self.source, self.target, self.mode = subscription, source, target, mode

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.run import Run
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 
 def connected(names: list[str], cluster: str) -> str:
@@ -46,7 +46,7 @@ class Progress(NamedTuple):
 class MigrationOfStep(Protocol):
     """What the work of a step needs of its migration (`migration.migration.Migration`)."""
 
-    runtime: Runtime
+    runtime: Pulsar
     run: Run
     bases: list[str]
     """The tenant's topics, without shadows."""

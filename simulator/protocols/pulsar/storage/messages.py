@@ -36,6 +36,16 @@ class MessageTable:
 
     __slots__ = (*_COLUMNS, "_appends")
 
+    producer: array[int]
+    sequence_id: array[int]
+    published_us: array[int]
+    size_bytes: array[int]
+    key: array[int]
+    batch: array[int]
+    deliver_at_us: array[int]
+    origin: array[int]
+    replicate_to: array[int]
+
     def __init__(self) -> None:
         for name in _COLUMNS:
             setattr(self, name, array("q"))

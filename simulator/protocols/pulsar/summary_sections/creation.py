@@ -12,7 +12,7 @@ from simulator.protocols.pulsar.summary_sections import start_checks
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.system.run_view import RunView
 
 
@@ -26,7 +26,7 @@ def replicators(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
     return {name: _of_cluster(run.runtime, name) for name in run.runtime.cluster_names}
 
 
-def _of_cluster(runtime: Runtime, name: str) -> dict[str, dict[str, Any]]:
+def _of_cluster(runtime: Pulsar, name: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for topic in runtime.clusters[name].topics.values():
         for peer, replicator in topic.replicators.items():
@@ -93,7 +93,7 @@ def topics(run: RunView) -> dict[str, dict[str, Any]]:
     }
 
 
-def _shape(runtime: Runtime, cluster: str, base: str) -> dict[str, Any]:
+def _shape(runtime: Pulsar, cluster: str, base: str) -> dict[str, Any]:
     versions = schema_registry.versions(runtime.clusters[cluster], base)
     listed = [
         {"version": number, "schema": schema.name, "type": schema.type}

@@ -9,7 +9,7 @@ from simulator.protocols.pulsar.verdicts import SubscriptionCounts, subscription
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.verdicts import CountedRun
     from simulator.system.run_view import RunView
 
@@ -26,7 +26,7 @@ def subscriptions(run: RunView) -> dict[str, Any]:
     return {name: _clusters_of(runtime, name, counted) for name in sorted(runtime.subscriptions)}
 
 
-def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
+def _topics(runtime: Pulsar, cluster: str) -> dict[str, Any]:
     """By topic; a partitioned one has sums, and its partitions under `partitions`."""
     result: dict[str, Any] = {}
     for name, topic in runtime.clusters[cluster].topics.items():
@@ -55,7 +55,7 @@ def _log(topic: Topic) -> dict[str, Any]:
     }
 
 
-def _clusters_of(runtime: Runtime, name: str, counted: CountedRun) -> dict[str, Any]:
+def _clusters_of(runtime: Pulsar, name: str, counted: CountedRun) -> dict[str, Any]:
     base = runtime.subscriptions[name].topic
     result = {}
     for cluster in runtime.cluster_names:
@@ -68,7 +68,7 @@ def _clusters_of(runtime: Runtime, name: str, counted: CountedRun) -> dict[str, 
 
 
 def _one_cluster(
-    runtime: Runtime, name: str, cluster: str, base: str, topics: list[Topic], counted: CountedRun
+    runtime: Pulsar, name: str, cluster: str, base: str, topics: list[Topic], counted: CountedRun
 ) -> dict[str, Any]:
     parts = {
         t.name: _one_topic(t.subscriptions[name], counted.partitions.get((name, cluster, t.name)))

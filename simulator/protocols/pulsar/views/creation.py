@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.replication.replicator import Replicator
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.system.run_view import RunView
 
 POINTS_MAX = 240
@@ -106,7 +106,7 @@ def _topic(cluster: Cluster, base: str) -> dict[str, Any]:
     }
 
 
-def _replicators(runtime: Runtime) -> list[dict[str, Any]]:
+def _replicators(runtime: Pulsar) -> list[dict[str, Any]]:
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():

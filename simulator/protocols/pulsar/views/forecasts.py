@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.failover import forecasting
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.scenario.model import PulsarScenario
 
 
@@ -20,7 +20,7 @@ def movable(scenario: PulsarScenario) -> list[str]:
     ]
 
 
-def to_targets(runtime: Runtime, subscription: str, source: str | None) -> dict[str, dict[str, int]]:
+def to_targets(runtime: Pulsar, subscription: str, source: str | None) -> dict[str, dict[str, int]]:
     """By remote cluster the forecast of a failure of `source` now.
 
     Clusters that are down, or that the topic was migrated away from, are left out.

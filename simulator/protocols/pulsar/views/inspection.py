@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.markers import codec
-from simulator.protocols.pulsar.runtime import Runtime
+from simulator.protocols.pulsar.pulsar import Pulsar
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -22,7 +22,7 @@ MARKER_KIND, ORIGIN_KIND = 100, 1000
 """A cell's kind: origin index for messages; 100 + marker type + 1000 * (origin index + 1) for markers."""
 
 
-def cells(runtime: Runtime, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
+def cells(runtime: Pulsar, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
     """Log entries `first`… as columns of small integers (docs/front-door.md)."""
     topic = runtime.clusters[cluster].topics[topic_name]
     first = max(first, topic.log.first_kept)
@@ -64,7 +64,7 @@ def cells(runtime: Runtime, cluster: str, topic_name: str, first: int, count: in
     return result
 
 
-def flights(runtime: Runtime, limit: int) -> tuple[list[dict], dict[str, int]]:
+def flights(runtime: Pulsar, limit: int) -> tuple[list[dict], dict[str, int]]:
     """Entries on the wire, evenly sampled down to `limit`, and how many are on each link."""
     wires: list[tuple[Replicator, tuple[int, int, int]]] = []
     totals = {f"{source} -> {target}": 0 for source, target in sorted(runtime.links)}
@@ -78,7 +78,7 @@ def flights(runtime: Runtime, limit: int) -> tuple[list[dict], dict[str, int]]:
     return [_flight(runtime, replicator, *item) for replicator, item in wires], totals
 
 
-def _flight(runtime: Runtime, replicator: Replicator, index: int, sent_us: int, due_us: int) -> dict:
+def _flight(runtime: Pulsar, replicator: Replicator, index: int, sent_us: int, due_us: int) -> dict:
     topic = replicator.topic
     record = topic.log.records[index]
     flight = {

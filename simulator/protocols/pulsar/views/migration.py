@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.migration.run import ENDED, RUNNING, UNDOING
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.migration import Migration
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.system.run_view import RunView
 
 CLIENTS_MAX = 200
@@ -79,7 +79,7 @@ def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
     return readiness.cost_now(migration, world.forecast)
 
 
-def _clients(runtime: Runtime, tenant: str) -> dict[str, Any]:
+def _clients(runtime: Pulsar, tenant: str) -> dict[str, Any]:
     """By cluster the clients connected there, and running clients that are connected nowhere.
 
     Those are looking up or waiting their backoff, with how many requests failed.

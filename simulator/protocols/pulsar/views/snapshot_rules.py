@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 
 
-def by_cluster(runtime: Runtime, topic: str) -> dict[str, dict[str, Any]]:
+def by_cluster(runtime: Pulsar, topic: str) -> dict[str, dict[str, Any]]:
     """`snapshot_rules` of each cluster that has the topic."""
     return {
         name: snapshot_rules(runtime, name, topic)
@@ -24,7 +24,7 @@ def by_cluster(runtime: Runtime, topic: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def snapshot_rules(runtime: Runtime, cluster: str, topic_name: str) -> dict[str, Any]:
+def snapshot_rules(runtime: Pulsar, cluster: str, topic_name: str) -> dict[str, Any]:
     """{"stopped_by": rule or None, "until": words, "next_tick_us", "period_us", "last_completed_us", "rules":
     [{"rule", "holds", "words"}]}.
 
@@ -61,7 +61,7 @@ Answer = tuple[bool, str, str]
 """Whether it holds, in words, and if not what would change it."""
 
 
-def _next_tick_us(runtime: Runtime, controller: SnapshotController) -> int:
+def _next_tick_us(runtime: Pulsar, controller: SnapshotController) -> int:
     ticks = (runtime.now_us - controller.started_us) // controller.period_us + 1
     return controller.started_us + ticks * controller.period_us
 

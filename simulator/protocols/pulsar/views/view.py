@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.shadow.topic import ShadowTopic
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
     from simulator.system.run_view import RunView
@@ -87,7 +87,7 @@ def _failovers(run: RunView) -> list[dict[str, Any]]:
     ]
 
 
-def _topics(runtime: Runtime, cluster: str) -> dict[str, Any]:
+def _topics(runtime: Pulsar, cluster: str) -> dict[str, Any]:
     return {name: _topic(topic) for name, topic in runtime.clusters[cluster].topics.items()}
 
 
@@ -275,7 +275,7 @@ def _audience(audience: Audience) -> dict[str, Any]:
     return {**audience_figures([audience]), "topic": audience.topic.name}
 
 
-def _producer(runtime: Runtime, name: str) -> dict[str, Any]:
+def _producer(runtime: Pulsar, name: str) -> dict[str, Any]:
     producer = runtime.producers[name]
     return {
         "cluster": producer.cluster_name,
@@ -292,7 +292,7 @@ def _forecast(run: RunView, subscription: str) -> dict[str, Any] | None:
     return None if source is None else {"from": source, "to": run.forecast(subscription, source)}
 
 
-def _sentence(runtime: Runtime, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:
+def _sentence(runtime: Pulsar, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:
     """The first subscription with consumers, towards its first remote that is up."""
     for name, found in forecasts.items():
         for peer, figures in (found or {"to": {}})["to"].items():
@@ -302,7 +302,7 @@ def _sentence(runtime: Runtime, forecasts: dict[str, dict | None]) -> dict[str, 
     return None
 
 
-def _refusals(runtime: Runtime, cluster: str) -> dict[str, dict | None]:
+def _refusals(runtime: Pulsar, cluster: str) -> dict[str, dict | None]:
     result: dict[str, dict | None] = {}
     for name, topic in runtime.clusters[cluster].topics.items():
         rule = topic.controller.refusal() if topic.controller else None
