@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.producer import Producer
-    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.replication.replicator import Replicator
 
 RATE_WINDOW_US = 10_000_000
 ADVANCED = ("acknowledgement", "update")

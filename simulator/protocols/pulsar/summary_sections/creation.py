@@ -11,8 +11,8 @@ from simulator.protocols.pulsar.creation import schema_registry
 from simulator.protocols.pulsar.summary_sections import start_checks
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.system.run_view import RunView
 
 

@@ -18,8 +18,8 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.system.run_view import RunView
 
 POINTS_MAX = 240
