@@ -17,6 +17,7 @@ from simulator.protocols.pulsar.broker.dispatch import Dispatcher
 from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.client.producer import Producer
+from simulator.protocols.pulsar.replication.receipts import Receipts
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.protocols.pulsar.snapshots import controller
 from simulator.protocols.pulsar.snapshots.building import Builder
@@ -201,16 +202,22 @@ def test_a_connection_that_is_not_first_in_first_out(monkeypatch):
 
 
 def test_a_replicator_that_forwards_what_came_from_elsewhere(monkeypatch):
-    pass_over = Replicator.acknowledge
+    create, pass_over = Replicator.__init__, Receipts.acknowledge
+
+    def with_its_receipts(self, *arguments):
+        create(self, *arguments)
+        self.receipts.replicator = self
 
     def forward(self, index):
-        record = self.topic.log.records[index]
-        if record >= 0 and self.runtime.messages.origin[record] != self.origin_index:
-            self._send_message(index, record)
+        replicator = self.replicator
+        record = replicator.topic.log.records[index]
+        if record >= 0 and self.runtime.messages.origin[record] != replicator.origin_index:
+            replicator._send_message(index, record)
         else:
             pass_over(self, index)
 
-    monkeypatch.setattr(Replicator, "acknowledge", forward)
+    monkeypatch.setattr(Replicator, "__init__", with_its_receipts)
+    monkeypatch.setattr(Receipts, "acknowledge", forward)
     assert ONE_HOP in broken_claims(TWO.replace("until: 6s", "until: 1s"))
 
 

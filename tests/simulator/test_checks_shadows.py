@@ -14,6 +14,7 @@ from simulator.protocols.pulsar.shadow import topic as shadow_topic
 from simulator.protocols.pulsar.shadow.log import ShadowLog
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
+from simulator.protocols.pulsar.storage.ledger_rollover import LedgerRollover
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 
@@ -72,7 +73,7 @@ def test_the_run_has_what_the_claims_speak_of():
 def test_a_shadow_that_takes_a_producers_message(monkeypatch):
     monkeypatch.setattr(ShadowTopic, "refuses", None)
     # its ledgers are the source's: never its own to roll over
-    monkeypatch.setattr(ShadowTopic, "_full", (1 << 60,) * 4, raising=False)
+    monkeypatch.setattr(LedgerRollover, "limits", (1 << 60,) * 4, raising=False)
     monkeypatch.setattr(
         ShadowLog,
         "append",

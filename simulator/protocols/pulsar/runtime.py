@@ -30,17 +30,28 @@ if TYPE_CHECKING:
         ConsumerOfRuntime,
         FanOutOfRuntime,
         ProducerOfRuntime,
-        TopicOfRuntime,
     )
+    from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
-    from simulator.protocols.pulsar.storage.roles import TopicOfLog
+    from simulator.protocols.pulsar.storage.roles import TopicInCluster, TopicOfLog
     from simulator.scenarios.model import Scenario
+
+
+class DrainingOfFailover(Protocol):
+    """Follows how the subscription catches up (`failover.draining.Draining`)."""
+
+    def look(self, topic: TopicOfLog) -> None:
+        """The cursor in a topic of the target has moved."""
 
 
 class WindowOfFailover(Protocol):
     """What the data plane reports to the window of a failover (`failover.window.FailoverWindow`)."""
 
     target: str
+
+    @property
+    def draining(self) -> DrainingOfFailover:
+        """When the subscription has caught up at the target."""
 
     def delivered(self, message: int, topic: str, index: int) -> None:
         """A message is about to be delivered at the target."""
@@ -51,13 +62,13 @@ class WindowOfFailover(Protocol):
     def look_again(self) -> None:
         """Messages were removed from a log of the target, or a cursor was opened there."""
 
-    def cursor_reset(self, topic: TopicOfRuntime) -> None:
+    def cursor_reset(self, topic: TopicOfLog) -> None:
         """The subscription's cursor in a topic of the target was set back by an administrator."""
 
     def cursor_went_back(self, topic: TopicOfLog) -> None:
         """The subscription's cursor in a topic of the target covers less than before."""
 
-    def topic_deleted(self, topic: TopicOfRuntime) -> None:
+    def topic_deleted(self, topic: TopicOfLog) -> None:
         """A topic of the target is about to be deleted."""
 
 
@@ -76,7 +87,7 @@ class MigrationOfTenant(Protocol):
 
     run: Run
 
-    def redirected(self, topic: TopicOfRuntime, subscription: str, cause: int) -> None:
+    def redirected(self, topic: TopicInCluster, subscription: str, cause: int) -> None:
         """A consumer of the subscription is sent from the blue to the green cluster (PIP-188)."""
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from simulator.protocols.pulsar.ack_sync.roles import ClusterOfSync, ReplicatorOfSync, TopicOfSync
+from simulator.protocols.pulsar.replication.roles import ClusterOfEntries, TopicOfEntries
+
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
-    from simulator.log.ledgers import TopicLog
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
 
 
@@ -35,21 +37,18 @@ class ConsumerOfRuntime(Protocol):
     cluster_name: str
 
 
-class ReplicatorOfRuntime(Protocol):
+class ReplicatorOfRuntime(ReplicatorOfSync, Protocol):
     """A replicator whose connection breaks with its link."""
 
     def disconnect(self, reason: str, cause: int) -> None:
         """The connection broke."""
 
 
-class TopicOfRuntime(Protocol):
-    """A topic whose columns grow with the run."""
+class TopicOfRuntime(TopicOfSync, TopicOfEntries, Protocol):
+    """A topic as its peers see it; its columns grow with the run."""
 
-    name: str
-    base: str
-    log: TopicLog
+    terminated: bool
     stored_seqs: SharedColumn
-    source_indices: SharedColumn
     keeps_sources: bool
 
     @property
@@ -57,10 +56,14 @@ class TopicOfRuntime(Protocol):
         """Its replicators by peer."""
 
 
-class ClusterOfRuntime(Protocol):
-    """A cluster with its present and past topics."""
+class ClusterOfRuntime(ClusterOfSync, ClusterOfEntries, Protocol):
+    """A cluster as its peers see it, with its present and past topics."""
 
-    name: str
+    state: str
+
+    @property
+    def up(self) -> bool:
+        """Whether its brokers run."""
 
     @property
     def topics(self) -> Mapping[str, TopicOfRuntime]:
@@ -68,6 +71,9 @@ class ClusterOfRuntime(Protocol):
 
     def every_log(self) -> tuple[TopicOfRuntime, ...]:
         """Present and past topics."""
+
+    def shape(self, base: str) -> int | None:
+        """How many partitions a topic has here, 0 for a plain one, None where it does not exist."""
 
 
 class FanOutOfRuntime(Protocol):

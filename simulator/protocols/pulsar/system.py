@@ -45,7 +45,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
         runtime.links[(source, target)] = Link(source, target, sampler, spec.bandwidth_bytes_per_s)
     for name in runtime.cluster_names:
         cluster = runtime.clusters[name] = Cluster(runtime, name, new_topic)
-        cluster.brokers = brokers_of(cluster)
+        cluster.brokers = [*brokers_of(cluster)]
     runtime.remote_admin = RemoteAdmin(runtime)
     new_delivered_sets(runtime)
     # sources before their shadows

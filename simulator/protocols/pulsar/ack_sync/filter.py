@@ -97,12 +97,9 @@ class AcknowledgementFilter:
         if not remaining:
             cursor.acknowledge(index)
             window = runtime.windows.get(subscription.name)
-            for message in (
-                range(record, record + count)
-                if window is not None and window.target == topic.cluster.name
-                else ()
-            ):
-                window.settled(message)
+            if window is not None and window.target == topic.cluster.name:
+                for message in range(record, record + count):
+                    window.settled(message)
         subscription.after_acknowledgement(before, "acknowledgement", seq)
         return not remaining
 

@@ -6,13 +6,14 @@ Rules: `broker.subscription.Subscription`, `broker.topic.Topic`, `broker.cluster
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog, TopicInCluster
 
 if TYPE_CHECKING:
     from simulator.kernel.links import Link
+    from simulator.log.columns import SharedColumn
     from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
     from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
@@ -57,10 +58,13 @@ class RuntimeOfSync(RuntimeOfLog, Protocol):
 
 
 class ReplicatorOfSync(Protocol):
-    """A way to another cluster. `connection` counts its connections."""
+    """A way to another cluster."""
 
-    connection: int
     link: Link
+
+    @property
+    def connection(self) -> int:
+        """Counts its connections."""
 
     def reachable(self) -> bool:
         """Whether the link is up, and a broker at the peer has the topic."""
@@ -89,10 +93,14 @@ class SubscriptionOfSync(Protocol):
 
 
 class TopicOfSync(TopicInCluster, Protocol):
-    """The topic of a synchronised subscription. `source_indices` are its entries' indices at their origin."""
+    """The topic of a synchronised subscription.
+
+    `source_indices` are its entries' indices in the log of the cluster where they were published.
+    """
 
     base: str
     partition: int
+    source_indices: SharedColumn
 
     @property
     def cluster(self) -> ClusterOfSync:
@@ -101,10 +109,6 @@ class TopicOfSync(TopicInCluster, Protocol):
     @property
     def runtime(self) -> RuntimeOfSync:
         """Clock, trace and clusters."""
-
-    @property
-    def source_indices(self) -> Sequence[int]:
-        """By index in its log, the index in the log of the cluster where the entry was published."""
 
     @property
     def replicators(self) -> Mapping[str, ReplicatorOfSync]:

@@ -15,13 +15,13 @@ import numpy as np
 
 from simulator.protocols.pulsar.broadcast import rows
 from simulator.protocols.pulsar.ranks import FAN_OUT, rank
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broadcast.broker import Broker
     from simulator.protocols.pulsar.broadcast.runs import Run
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
 
 ROWS_AT_ONCE = 4_096
 """About how many rows a window makes: some milliseconds, so that a lab with audiences does not keep the
@@ -32,7 +32,7 @@ others waiting; an instant at which more leave is not cut.
 class FanOut:
     """What drives all audiences of a run."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: BrokerRuntime) -> None:
         self.runtime = runtime
         self.rank = rank(FAN_OUT, 0)
         self.audiences: list[Audience] = []
@@ -86,7 +86,7 @@ class FanOut:
             rows.write(self.runtime, items, self.audiences)
             self.runtime.now_us = int(items[:, rows.AT].max())
             for audience, before, ledger in bordering:
-                upkeep.trim_if_switched(
+                retention.trim_if_switched(
                     audience.topic, ledger, before, audience.slowest(), self.runtime.seq - 1
                 )
         self.flowing = False

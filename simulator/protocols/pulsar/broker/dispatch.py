@@ -43,6 +43,9 @@ class Dispatcher:
         self.busy = False
         self.unacked = 0  # messages with consumers, of the whole subscription
 
+    def dispatch(self, cause: int) -> None:
+        """Send while consumers have permits and something is left."""
+
     def skip_to(self, mark_delete: int) -> None:
         """The mark-delete was moved by the broker: the read position follows if it was behind."""
         if self.read_index <= mark_delete:
@@ -124,8 +127,10 @@ class Dispatcher:
 
     # --- batched fast path
 
-    room = 1 << 62
-    """Messages that may be sent before a limit is reached."""
+    @property
+    def room(self) -> int:
+        """Messages that may be sent before a limit is reached."""
+        return 1 << 62
 
     def in_turn(self) -> list[Session]:
         """The sessions, the one that is sent the next message first, if they are sent messages in turn

@@ -112,9 +112,10 @@ class SharedDispatcher(Dispatcher):
             return
         self.busy = True
         turn_messages = self.topic.hot.turn_messages
-        session, left, sent = None, 0, 0
+        session: Session | None = None
+        left = sent = 0
         while not self.blocked:
-            if left <= 0 or session.blocked or session.permits <= 0:
+            if session is None or left <= 0 or session.blocked or session.permits <= 0:
                 if sent >= DISPATCHED_AT_ONCE:
                     self.dispatch_on(cause)
                     break

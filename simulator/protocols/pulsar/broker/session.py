@@ -16,6 +16,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session_roles import (
+        BrokerOfSession,
         ConsumerOfSession,
         DispatchOfSession,
         SubscriptionOfSession,
@@ -33,7 +34,7 @@ class ReceivedMessage(NamedTuple):
     """
 
     session: Session
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls
     message: int
     batch_index: int
     redelivery: int
@@ -112,7 +113,7 @@ class Session:
         count = messages.batch[first]
         self.sent_entries += 1
         if topic.broker is not None:
-            return self._queue_in_broker(index, first, count, redelivery, cause)
+            return self._queue_in_broker(topic.broker, index, first, count, redelivery, cause)
         if count == 1:
             self.permits -= 1
             self.queued += 1
@@ -133,7 +134,9 @@ class Session:
                 )
         return sent
 
-    def _queue_in_broker(self, index: int, first: int, count: int, redelivery: int, cause: int) -> int:
+    def _queue_in_broker(
+        self, broker: BrokerOfSession, index: int, first: int, count: int, redelivery: int, cause: int
+    ) -> int:
         """The entry takes its turn at the broker; returns how many messages that was."""
         remaining = 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count)
         sent = remaining.bit_count()
@@ -142,7 +145,7 @@ class Session:
         self.in_broker += sent
         self.sent_messages += sent
         self.sent_bytes += size_bytes
-        self.topic.broker.send(self, size_bytes, (index, first, remaining, redelivery, cause))
+        broker.send(self, size_bytes, (index, first, remaining, redelivery, cause))
         return sent
 
     def arrive(self, dispatch: DispatchOfSession) -> None:
@@ -150,7 +153,8 @@ class Session:
         index, first, remaining, redelivery, cause = dispatch.sent
         runtime, topic, messages = self.runtime, self.topic, self.runtime.messages
         ledger, entry = topic.log.position(index)
-        single, arrived = messages.batch[first] == 1, []
+        single = messages.batch[first] == 1
+        arrived: list[ReceivedMessage] = []
         for batch_index in range(remaining.bit_length()):
             if remaining >> batch_index & 1:
                 message = first + batch_index
@@ -200,7 +204,7 @@ class Session:
 
     def recall(self) -> None:
         """What is still in the broker is not sent: its permits are there again."""
-        if self.in_broker:
+        if self.topic.broker is not None and self.in_broker:
             self.permits += self.topic.broker.recall(self)
 
     def take(self, count: int, cause: int) -> None:

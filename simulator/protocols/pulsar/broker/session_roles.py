@@ -103,7 +103,7 @@ class ConsumerOfSession(Protocol):
     number: int
     spec: ConsumerSpec
 
-    def receive(self, item: tuple[Any, int, int, int, int, int]) -> None:
+    def receive(self, received: Any) -> None:
         """A message arrived in the receiver queue."""
 
     def forget(self, session: Any) -> None:

@@ -20,7 +20,7 @@ from simulator.protocols.pulsar.broker.dispatchers import dispatcher_for
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.markers.entries import Marker
 from simulator.protocols.pulsar.snapshots.lookup import SnapshotLookup
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 from simulator.protocols.pulsar.storage.cursor_writer import CursorWriter
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns
@@ -235,7 +235,7 @@ class Subscription:
             self.snapshots.look_up(seq)
             if self.topic.migrated_to is not None and not self.backlog:
                 self.runtime.blue_green.drained_by_ack(self, seq)
-        upkeep.trim_if_switched(self.topic, self.border.position(before)[0], before, after, seq)
+        retention.trim_if_switched(self.topic, self.border.position(before)[0], before, after, seq)
 
     # --- the cursor
 

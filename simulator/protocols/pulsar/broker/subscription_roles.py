@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from simulator.protocols.pulsar.ack_sync.roles import TopicOfSync
+from simulator.protocols.pulsar.ack_sync.roles import ReplicatorOfSync, SubscriptionOfSync, TopicOfSync
 from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
-from simulator.protocols.pulsar.storage.roles import TopicOfLog
+from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, SubscriptionOfLog, TopicOfLog
 
 if TYPE_CHECKING:
     from pyroaring import BitMap
 
-    from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings
     from simulator.protocols.pulsar.runtime import Runtime
     from simulator.protocols.pulsar.shadow.reads import Reads
+    from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+
+
+class ReplicatorOfSubscription(ReplicatorOfSync, ReplicatorOfLog, Protocol):
+    """A replicator of the topic (`replication.replicator.Replicator`)."""
+
+
+class SubscriptionOfTopic(SubscriptionOfSync, SubscriptionOfLog, Protocol):
+    """A subscription of the topic (`broker.subscription.Subscription`)."""
+
+    @property
+    def topic(self) -> TopicOfSubscription:
+        """The topic that it reads."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """Clock, trace and tables."""
 
 
 class TopicOfSubscription(TopicOfSync, TopicOfSession, TopicOfLog, Protocol):
@@ -27,12 +44,20 @@ class TopicOfSubscription(TopicOfSync, TopicOfSession, TopicOfLog, Protocol):
     """By subscription the messages that were here when it was opened first."""
 
     @property
-    def cluster(self) -> Cluster:
-        """The cluster that it is in."""
-
-    @property
     def runtime(self) -> Runtime:
         """Clock, trace and tables."""
+
+    @property
+    def replicators(self) -> Mapping[str, ReplicatorOfSubscription]:
+        """Its replicators by peer."""
+
+    @property
+    def subscriptions(self) -> Mapping[str, SubscriptionOfTopic]:
+        """Its subscriptions by name."""
+
+    @property
+    def controller(self) -> SnapshotController | None:
+        """Its snapshot controller, if one runs."""
 
     @property
     def reads(self) -> Reads | None:

@@ -23,22 +23,22 @@ from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.protocols.pulsar.shadow.reads import Reads
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.snapshots.controller import SnapshotController
-from simulator.protocols.pulsar.storage import retention as upkeep
-from simulator.protocols.pulsar.storage.topic_ledgers import TopicLedgers
-from simulator.protocols.pulsar.storage.topic_timers import TopicTimers
+from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage.ledger_rollover import LedgerRollover
+from simulator.protocols.pulsar.storage.retention_timers import RetentionTimers
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
     from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, BrokerOfTopic
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 _STORED = CODE["message.stored"]
 
 
-class Topic(TopicLedgers, TopicTimers):
+class Topic:
     """One topic partition in one cluster. `base` is the topic's name without partition.
 
     `source` is the topic whose ledgers it reads, for a shadow topic; `refuses` why it takes no normal send,
@@ -49,7 +49,7 @@ class Topic(TopicLedgers, TopicTimers):
     refuses: str | None = None
     terminated = False
 
-    def __init__(self, cluster: Cluster, base: str, name: str, partition: int) -> None:
+    def __init__(self, cluster: BaseCluster[Topic], base: str, name: str, partition: int) -> None:
         runtime = cluster.runtime
         self.runtime = runtime
         self.cluster = cluster
@@ -86,7 +86,6 @@ class Topic(TopicLedgers, TopicTimers):
         self.migrated_to: str | None = None  # the cluster to which its clients are redirected
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.active_by_ring = False  # activeConsumerFailoverConsistentHashing when the topic was loaded
-        self.age_timed = False  # whether the timer that rolls an old ledger over runs
         # where a broker's counters of this load began
         self.loaded_seq = self.loaded_length = self.loaded_us = 0
         # deduplication: highest id by producer or replicator
@@ -105,6 +104,8 @@ class Topic(TopicLedgers, TopicTimers):
             "subscription_update": 0,
         }
         self.marker_bytes = 0
+        self.rollover = LedgerRollover(self)
+        self.timers = RetentionTimers(self)
         self.shadows = ShadowSource(self)
         self.refused_sends = 0
         self.reads: Reads | None = None  # set where reads are counted by the place that served them
@@ -122,7 +123,7 @@ class Topic(TopicLedgers, TopicTimers):
         self.loaded_seq, self.loaded_length, self.loaded_us = seq, self.log.length, runtime.now_us
         if self.broker is not None:
             runtime.note("topic.assigned", seq, self.cluster.number, self.number, self.broker.number)
-        self.age_timed = False
+        self.rollover.age_timed = False
         self.open_ledger(seq)
         self.data_timestamp_ms = 0
         for subscription in self.subscriptions.values():
@@ -135,13 +136,13 @@ class Topic(TopicLedgers, TopicTimers):
         for replicator in self.replicators.values():
             replicator.start(seq, at_once=first)
         if self.source is None:
-            self.move_cursors_on(seq)
-        self.start_timers()
+            self.rollover.move_cursors_on(seq)
+        self.timers.start()
         self.evaluate_controller(seq)
         self.shadows.loaded(seq, first)
         for audience in self.audiences.values():
             audience.topic_loaded()
-        upkeep.trim_if_slowest_moved(self, seq)
+        retention.trim_if_slowest_moved(self, seq)
 
     def load_again(self, argument: tuple[int, int]) -> None:
         """Another broker takes the topic after a crash of the one before; nothing to do when it was loaded
@@ -180,8 +181,8 @@ class Topic(TopicLedgers, TopicTimers):
             self.controller = None
         self._disconnect_inbound(reason, seq)
         if self.source is None:
-            for replicator in self.shadow_replicators():
-                replicator.disconnect("shadow-" + reason, seq)
+            for shadow_replicator in self.shadow_replicators():
+                shadow_replicator.disconnect("shadow-" + reason, seq)
 
     def terminate(self, cause: int) -> int:
         """No more messages, for good: the open ledger is closed and none opened after it.
@@ -250,6 +251,20 @@ class Topic(TopicLedgers, TopicTimers):
         )
         return replicator
 
+    # --- ledgers
+
+    def open_ledger(self, cause: int) -> None:
+        """Open the next ledger."""
+        self.rollover.open_next(cause)
+
+    def trim(self, cause: int) -> None:
+        """Delete the ledgers that no cursor needs any more."""
+        retention.trim(self, cause)
+
+    def delete_ledgers(self, cause: int) -> None:
+        """The topic is deleted, and its ledgers with it."""
+        retention.drop_everything(self, cause)
+
     # --- appends
 
     def append_messages(
@@ -263,7 +278,7 @@ class Topic(TopicLedgers, TopicTimers):
         runtime, log = self.runtime, self.log
         now_us, messages = runtime.now_us, runtime.messages
         index = log.append(first, size_bytes, now_us)
-        ledger = log.current
+        ledger = log.ledgers[-1]
         entry = ledger.entries - 1
         seq = runtime.emit(
             (
@@ -292,9 +307,13 @@ class Topic(TopicLedgers, TopicTimers):
             self.source_indices.append_at(index, source_index)
         self.counts["messages"] += count
         self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
-        full = self._full
-        if entry + 1 >= full[0] or ledger.size_bytes >= full[1] or now_us - ledger.opened_us >= full[2]:
-            self.roll_over_if_full(seq)
+        most_entries, most_bytes, oldest_us, _youngest_us = self.rollover.limits
+        if (
+            entry + 1 >= most_entries
+            or ledger.size_bytes >= most_bytes
+            or now_us - ledger.opened_us >= oldest_us
+        ):
+            self.rollover.roll_if_full(seq)
         return seq
 
     def append_many(self, messages: np.ndarray, seqs: np.ndarray, size_bytes: int, last_us: int) -> None:
@@ -347,7 +366,7 @@ class Topic(TopicLedgers, TopicTimers):
             self.source_indices.append_at(index, -1)
         self.counts[marker.type] += 1
         self.marker_bytes += size_bytes
-        self.roll_over_if_full(seq)
+        self.rollover.roll_if_full(seq)
         return seq
 
     def note_marker(
@@ -433,8 +452,9 @@ class Topic(TopicLedgers, TopicTimers):
         """
         if self.runtime.option("initialSnapshotCoversOlder") and self.log.length > self.log.first_kept:
             self.data_timestamp_ms = self.runtime.now_us // 1000 or 1
-        self.create_controller().start(reason, cause)
-        return self.controller
+        controller = self.create_controller()
+        controller.start(reason, cause)
+        return controller
 
     def create_controller(self) -> SnapshotController:
         """The topic's controller; without a start it answers and applies markers and takes no snapshots of

@@ -1,4 +1,5 @@
-"""What a topic needs of its audiences and of the declared broker that serves it, as protocols by role.
+"""What a topic needs of its audiences and its declared broker, and a cluster of its topics, as protocols by
+role.
 
 Rules: `broadcast.audience.Audience`, `broadcast.broker.Broker` and `broadcast.admissions.Admissions` play
 these roles.
@@ -6,14 +7,18 @@ these roles.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from simulator.protocols.pulsar.broker.cluster_roles import AudienceOfCluster, BrokerOfCluster
 from simulator.protocols.pulsar.broker.session_roles import BrokerOfSession
+from simulator.protocols.pulsar.runtime_roles import TopicOfRuntime
 from simulator.protocols.pulsar.storage.roles import AudienceOfLog
 
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.hot_settings import HotSettings
+    from simulator.protocols.pulsar.scenario.model import BrokerSpec
 
-class AudienceOfTopic(AudienceOfLog, AudienceOfCluster, Protocol):
+
+class AudienceOfTopic(AudienceOfLog, Protocol):
     """Many alike subscriptions of the topic, each with one consumer."""
 
     connected: int
@@ -28,11 +33,11 @@ class AudienceOfTopic(AudienceOfLog, AudienceOfCluster, Protocol):
     def topic_unloaded(self, reason: str, cause: int) -> None:
         """The topic left its broker."""
 
+    def region_down(self) -> None:
+        """The cluster crashed, and the clients with it."""
+
     def topic_deleted(self) -> None:
         """The subscriptions were deleted with the topic."""
-
-    def ledger_opened(self) -> None:
-        """A new ledger was opened."""
 
     def pushed(self, first_index: int) -> None:
         """The ledgers below an entry were deleted."""
@@ -48,8 +53,13 @@ class AdmissionsOfTopic(Protocol):
         """Every member of an audience requests to be connected."""
 
 
-class BrokerOfTopic(BrokerOfCluster, BrokerOfSession, Protocol):
+class BrokerOfTopic(BrokerOfSession, Protocol):
     """The declared broker that serves a topic."""
+
+    name: str
+    number: int
+    spec: BrokerSpec
+    topics: list[str]
 
     @property
     def admissions(self) -> AdmissionsOfTopic:
@@ -66,3 +76,23 @@ class BrokerOfTopic(BrokerOfCluster, BrokerOfSession, Protocol):
 
     def forget_topic(self, topic: Any) -> None:
         """The topic leaves the broker."""
+
+
+class TopicOfCluster(TopicOfRuntime, Protocol):
+    """A topic, or one partition of it, in a cluster."""
+
+    partition: int
+    refuses: str | None
+    migrating: bool
+    migrated_to: str | None
+    hot: HotSettings
+    audiences: dict[str, AudienceOfTopic]
+
+    def take_broker(self, broker: BrokerOfTopic | None) -> None:
+        """Be served by a broker."""
+
+    def load(self, cause: int) -> None:
+        """A broker takes the topic."""
+
+    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
+        """Leave the broker."""

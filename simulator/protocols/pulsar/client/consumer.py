@@ -25,8 +25,8 @@ from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.client.roles import BrokerOfConsumer
-    from simulator.protocols.pulsar.runtime import Runtime
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 _DELIVERED = CODE["message.delivered"]
@@ -47,7 +47,7 @@ class Consumer(Acknowledger):
     application.
     """
 
-    def __init__(self, runtime: Runtime, spec: ConsumerSpec) -> None:
+    def __init__(self, runtime: BrokerRuntime, spec: ConsumerSpec) -> None:
         self.runtime = runtime
         self.spec = spec
         self.name = spec.name
@@ -309,7 +309,7 @@ class Consumer(Acknowledger):
             self.work(self.last_seq)
 
 
-def new_delivered_sets(runtime: Runtime) -> None:
+def new_delivered_sets(runtime: BrokerRuntime) -> None:
     """Create the sets of message numbers delivered, acknowledged and settled, by subscription."""
     for name in sorted(runtime.subscriptions):
         runtime.delivered[name] = BitMap()

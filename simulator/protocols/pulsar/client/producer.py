@@ -21,8 +21,8 @@ from simulator.protocols.pulsar.shadow.authorisation import PRODUCE, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.runtime import Runtime
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
 
 _PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
@@ -34,7 +34,7 @@ RETRY_US = 100_000
 class Producer:
     """One producer of a topic."""
 
-    def __init__(self, runtime: Runtime, spec: ProducerSpec) -> None:
+    def __init__(self, runtime: BrokerRuntime, spec: ProducerSpec) -> None:
         self.runtime = runtime
         self.spec = spec
         self.name = spec.name

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker.cluster import LOST
+from simulator.protocols.pulsar.broker.base_cluster import LOST
 from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.problems import suggestion

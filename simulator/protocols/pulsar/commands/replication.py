@@ -11,7 +11,7 @@ from simulator.protocols.pulsar.commands.topic_shapes import copies_requests
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
 from simulator.protocols.pulsar.creation.policies import GLOBAL, LOCAL
 from simulator.protocols.pulsar.creation.set_clusters import known_clusters, no_peers_together
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Handler
 
@@ -63,7 +63,7 @@ def _drop_replicators(topic: Topic, removed: str, cause: int) -> None:
     for peer in gone:
         topic.replicators.pop(peer).remove(cause)
     if gone:
-        upkeep.cursor_deleted(topic, cause)
+        retention.cursor_deleted(topic, cause)
     topic.evaluate_controller(cause)
 
 

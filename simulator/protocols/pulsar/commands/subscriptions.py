@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.commands.named import cluster_up, subscriptions_of, topics_of
 from simulator.protocols.pulsar.failover.failover import AutomaticFailover, Failover
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.names import parse_position
 from simulator.system.commanding import Begin, Handler
@@ -27,7 +27,7 @@ def reset(runtime, arguments, begin) -> None:
 def _reset(subscriptions: list[Subscription], targets: list[int], cause: int) -> Iterator[int]:
     for subscription, mark_delete in zip(subscriptions, targets, strict=True):
         if mark_delete > subscription.cursor.mark_delete:
-            yield from upkeep.pass_over(subscription, mark_delete, "message.skipped", cause, "reset")
+            yield from retention.pass_over(subscription, mark_delete, "message.skipped", cause, "reset")
         subscription.reset(mark_delete, "reset", cause)
 
 
@@ -36,7 +36,7 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
     log = subscription.topic.log
     if "time_us" in arguments:
         index = log.first_kept
-        while index < log.length and upkeep.published_us(subscription.topic, index) < arguments["time_us"]:
+        while index < log.length and retention.published_us(subscription.topic, index) < arguments["time_us"]:
             index += 1
         return index - 1
     position = arguments["position"]
@@ -61,8 +61,8 @@ def _skip(subscriptions: list[Subscription], count: int, cause: int) -> Iterator
         while left and index + 1 < subscription.topic.log.length:
             index += 1
             left -= not subscription.cursor.is_acknowledged(index)
-            if index % upkeep.LOOKED_AT_ONCE == 0:
-                yield upkeep.LOOKED_AT_ONCE // 10
+            if index % retention.LOOKED_AT_ONCE == 0:
+                yield retention.LOOKED_AT_ONCE // 10
         yield from _move_over(subscription, index, "skip", cause)
 
 
@@ -79,7 +79,7 @@ def _clear(subscriptions: list[Subscription], cause: int) -> Iterator[int]:
 
 def _move_over(subscription: Subscription, index: int, reason: str, cause: int) -> Iterator[int]:
     if index > subscription.cursor.mark_delete:
-        yield from upkeep.pass_over(subscription, index, "message.skipped", cause, reason)
+        yield from retention.pass_over(subscription, index, "message.skipped", cause, reason)
         subscription.pass_over_to(index, reason, cause)
 
 
@@ -122,8 +122,8 @@ def delete(runtime, arguments, begin) -> None:
         seq = runtime.note(
             "subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number
         )
-        upkeep.subscription_deleted(topic, subscription.name)
-        upkeep.cursor_deleted(topic, seq)
+        retention.subscription_deleted(topic, subscription.name)
+        retention.cursor_deleted(topic, seq)
 
 
 def replicate(runtime, arguments, begin) -> None:

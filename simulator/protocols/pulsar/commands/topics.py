@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.commands.named import broker_of, topics_of
 from simulator.protocols.pulsar.shadow.storage import NO_DRIVER, driver_of
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Handler
 
@@ -90,13 +90,13 @@ def _truncate(topics: list[Topic], cause: int) -> Iterator[int]:
         for subscription in topic.subscriptions.values():
             last = topic.log.length - 1
             if last > subscription.cursor.mark_delete:
-                yield from upkeep.pass_over(subscription, last, "message.skipped", cause, "truncate")
+                yield from retention.pass_over(subscription, last, "message.skipped", cause, "truncate")
                 subscription.acknowledge_up_to(last, "clear", cause)
         for replicator in topic.replicators.values():
-            upkeep.clear_replication(replicator, cause)
+            retention.clear_replication(replicator, cause)
         for replicator in topic.shadows.replicators.values():
             replicator.pushed_to(topic.log.length)
-        upkeep.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
+        retention.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
 
 
 def offload(runtime, arguments, begin) -> None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import catalogue, policies
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
+    from simulator.protocols.pulsar.creation.topic_roles import TopicOfCatalogue
 
 PARTITIONED = "partitioned"
 
 
-def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
+def ask(cluster: BaseCluster[TopicOfCatalogue], base: str, client: int, cause: int) -> str | None:
     """A client connects: create the topic if the rules allow it.
 
     Returns None when it exists now, else why it does not. A refusal is a row only when the caller writes it,
@@ -36,7 +37,7 @@ def ask(cluster: Cluster, base: str, client: int, cause: int) -> str | None:
     return None
 
 
-def refusal(cluster: Cluster, base: str) -> str | None:
+def refusal(cluster: BaseCluster[TopicOfCatalogue], base: str) -> str | None:
     """Why a client may not create the topic here, None when it may."""
     namespace = cluster.runtime.scenario.topics[base].namespace
     if cluster.runtime.scenario.topics[base].shadow_of is not None:
@@ -49,7 +50,7 @@ def refusal(cluster: Cluster, base: str) -> str | None:
     return None
 
 
-def auto_partitions(cluster: Cluster, base: str) -> int:
+def auto_partitions(cluster: BaseCluster[TopicOfCatalogue], base: str) -> int:
     """Partitions of a topic that a client creates here by the policies in force; 0 is a plain topic."""
     _allowed, kind, partitions = policies.auto_creation(
         cluster, cluster.runtime.scenario.topics[base].namespace
@@ -57,7 +58,7 @@ def auto_partitions(cluster: Cluster, base: str) -> int:
     return partitions if kind == PARTITIONED else 0
 
 
-def _remote_shape(cluster: Cluster, base: str) -> tuple[int | None, str | None]:
+def _remote_shape(cluster: BaseCluster[TopicOfCatalogue], base: str) -> tuple[int | None, str | None]:
     """The shape that a remote cluster has already, and which; queried in sorted order since #25312."""
     runtime = cluster.runtime
     if runtime.option("replicationTopicCreation") == "implemented":

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.creation import schema_registry
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
     from simulator.protocols.pulsar.creation.topic_roles import TopicOfCatalogue
 
 
@@ -37,7 +37,7 @@ def words_of(shape: int | None) -> str:
     )
 
 
-def too_few(cluster: Cluster, base: str, partitions: int) -> str | None:
+def too_few(cluster: BaseCluster[TopicOfCatalogue], base: str, partitions: int) -> str | None:
     """Why so many partitions cannot be created: logs named like partitions are there, without metadata,
     with a number as high (AdminResource.getMaxPartitionIndex).
     """
@@ -53,7 +53,7 @@ def too_few(cluster: Cluster, base: str, partitions: int) -> str | None:
 
 
 def create(
-    cluster: Cluster,
+    cluster: BaseCluster[TopicOfCatalogue],
     base: str,
     partitions: int,
     reason: str,
@@ -74,7 +74,9 @@ def create(
     return seq
 
 
-def create_by_name(cluster: Cluster, base: str, name: str, reason: str, cause: int, peer: str) -> int:
+def create_by_name(
+    cluster: BaseCluster[TopicOfCatalogue], base: str, name: str, reason: str, cause: int, peer: str
+) -> int:
     """Create one log named like a partition, without metadata: what a producer of a single partition made
     before PIP-414.
     """
@@ -89,7 +91,12 @@ def partition_number(base: str, name: str) -> int:
 
 
 def grow(
-    cluster: Cluster, base: str, partitions: int, reason: str, cause: int, peer: str | None = None
+    cluster: BaseCluster[TopicOfCatalogue],
+    base: str,
+    partitions: int,
+    reason: str,
+    cause: int,
+    peer: str | None = None,
 ) -> int:
     """Give a partitioned topic more partitions here; returns the row's seq."""
     seq = cluster.runtime.note(
@@ -103,7 +110,9 @@ def grow(
     return seq
 
 
-def copy_subscriptions(cluster: Cluster, base: str, new: list[TopicOfCatalogue], cause: int) -> None:
+def copy_subscriptions(
+    cluster: BaseCluster[TopicOfCatalogue], base: str, new: list[TopicOfCatalogue], cause: int
+) -> None:
     """New partitions get the subscriptions of partition 0 at earliest, so that none misses messages."""
     first = cluster.topics[f"{base}-partition-0"]
     for topic in new if first.source is None else ():
@@ -114,7 +123,7 @@ def copy_subscriptions(cluster: Cluster, base: str, new: list[TopicOfCatalogue],
         topic.evaluate_controller(cause)
 
 
-def shadows_of(cluster: Cluster, base: str) -> list[str]:
+def shadows_of(cluster: BaseCluster[TopicOfCatalogue], base: str) -> list[str]:
     """Shadow topics of a topic that are in the cluster, by name."""
     topics = cluster.runtime.scenario.topics
     return sorted(
@@ -122,7 +131,9 @@ def shadows_of(cluster: Cluster, base: str) -> list[str]:
     )
 
 
-def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int) -> list[TopicOfCatalogue]:
+def _open(
+    cluster: BaseCluster[TopicOfCatalogue], base: str, names: list[tuple[str, int]], cause: int
+) -> list[TopicOfCatalogue]:
     """Open the logs that are not there yet, and return them; all are there before the first is loaded."""
     new = [
         cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics
@@ -135,7 +146,7 @@ def _open(cluster: Cluster, base: str, names: list[tuple[str, int]], cause: int)
     return new
 
 
-def delete(cluster: Cluster, base: str, reason: str, cause: int) -> int:
+def delete(cluster: BaseCluster[TopicOfCatalogue], base: str, reason: str, cause: int) -> int:
     """Delete a topic with everything in it: subscriptions, replication cursors, entries, schemas.
 
     Returns the row's seq.
@@ -170,10 +181,10 @@ def _empty(topic: TopicOfCatalogue, cause: int) -> None:
     for name in tuple(topic.subscriptions):
         subscription = topic.subscriptions.pop(name)
         runtime.note("subscription.deleted", cause, cluster.number, topic.number, subscription.number)
-        upkeep.subscription_deleted(topic, name)
+        retention.subscription_deleted(topic, name)
     for peer in tuple(topic.replicators):
         topic.replicators.pop(peer).remove(cause)
-    upkeep.drop_everything(topic, cause)
+    topic.delete_ledgers(cause)
     for audience in topic.audiences.values():
         audience.topic_deleted()
     topic.counts = dict.fromkeys(topic.counts, 0)

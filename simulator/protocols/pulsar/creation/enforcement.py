@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.creation import catalogue, policies
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -40,7 +40,7 @@ def follow_list(topic: Topic, cause: int) -> None:
     for peer in gone:
         topic.replicators.pop(peer).remove(cause)
     if gone:
-        upkeep.cursor_deleted(topic, cause)
+        retention.cursor_deleted(topic, cause)
     if topic.loaded:
         for peer in wanted:
             if peer not in topic.replicators:

@@ -6,13 +6,14 @@ Rules: `replication.replicator.Replicator`, `broker.topic.Topic`, `broker.cluste
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog, TopicInCluster
 
 if TYPE_CHECKING:
     from simulator.kernel.links import Link
+    from simulator.log.columns import SharedColumn
     from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
     from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
     from simulator.protocols.pulsar.creation.start_check import Outcome
@@ -53,7 +54,7 @@ class TopicOfCreation(TopicInCluster, Protocol):
         """The cluster that it is in."""
 
     @property
-    def stored_seqs(self) -> Sequence[int]:
+    def stored_seqs(self) -> SharedColumn:
         """By index in its log the row that stored the entry."""
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, SubscriptionOfLog, TopicOfLog
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
     from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, BrokerOfTopic
     from simulator.protocols.pulsar.runtime import Runtime
 
@@ -39,7 +39,7 @@ class TopicOfCatalogue(TopicOfLog, Protocol):
     producers_seen: dict[str, tuple[int, int]]
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> BaseCluster[TopicOfCatalogue]:
         """The cluster that it is in."""
 
     @property

@@ -129,7 +129,7 @@ class Lane:
         """
         producer, size_bytes = self.producer, self.producer.spec.size_bytes
         messages, values = producer.runtime.messages, self.topic.log.records.values
-        room, until_us = self.topic.room(now_us, size_bytes)
+        room, until_us = self.topic.rollover.room(now_us, size_bytes)
         if producer.planned is not None:
             room = min(room, producer.planned - producer.scheduled - 1)
         if self.sessions:
@@ -141,7 +141,7 @@ class Lane:
             ]
             # by markers that arrive, and a tick
             more = ENTRIES_MAX * (len(replicator.wire) - len(coming) + 1)
-            there, until_there_us = peer.room(
+            there, until_there_us = peer.rollover.room(
                 now_us,
                 size_bytes,
                 sum(messages.size_bytes[record] for record in coming) + more * ENTRY_BYTES_MAX,

@@ -6,8 +6,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.lookup.producing import Brokers
-    from simulator.protocols.pulsar.runtime import Runtime
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
 
 
@@ -23,7 +23,7 @@ class LooksForStretch(Protocol):
 class ProducerOfFastPath(Protocol):
     """The producer whose publishes are computed in columns (`client.producer.Producer`)."""
 
-    runtime: Runtime
+    runtime: BrokerRuntime
     spec: ProducerSpec
     brokers: Brokers
     quiet: LooksForStretch

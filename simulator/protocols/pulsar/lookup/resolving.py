@@ -21,8 +21,14 @@ class Client(Protocol):
     def runtime(self) -> RuntimeOfLookups:
         """The system that it is in."""
 
-    number: int
-    rank: int
+    @property
+    def number(self) -> int:
+        """The number of its name in the trace."""
+
+    @property
+    def rank(self) -> int:
+        """Its place among the events of one instant."""
+
     retries: int
 
     def found(self, cluster: str, cause: int) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 from simulator.protocols.pulsar.creation.client_roles import ProducerOfTopic
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.runtime import Runtime
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
 
 
 class ProducerOfConnections(ProducerOfTopic, Protocol):
     """A producer that connects to brokers (`client.producer.Producer`)."""
 
-    runtime: Runtime
+    runtime: BrokerRuntime
     rank: int
     cluster_name: str
 

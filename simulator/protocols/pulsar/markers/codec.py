@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from simulator.protocols.pulsar.events import MARKER_TYPES
 from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
@@ -28,7 +28,7 @@ UNSIGNED_MASK = (1 << 64) - 1
 
 SIGN_BIT = 1 << 63
 
-MESSAGES: dict[int, type] = {
+MESSAGES: dict[int, type[Message]] = {
     10: protobuf.ReplicatedSubscriptionsSnapshotRequest,
     11: protobuf.ReplicatedSubscriptionsSnapshotResponse,
     12: protobuf.ReplicatedSubscriptionsSnapshot,

@@ -43,13 +43,17 @@ class Marker:
 
     def payload(self) -> bytes:
         """The protobuf message."""
+        if self.type == UPDATE:
+            assert self.subscription is not None, "an update names its subscription"
+            return codec.encode_update(self.subscription, self.clusters)
         if self.type == REQUEST:
+            assert self.cluster is not None, "a request names the cluster that asks"
             return codec.encode_request(self.snapshot_id, self.cluster)
-        if self.type == RESPONSE:
-            return codec.encode_response(self.snapshot_id, self.cluster, *self.position)
+        assert self.position is not None, "a response and a snapshot have a position"
         if self.type == SNAPSHOT:
             return codec.encode_snapshot(self.snapshot_id, self.position, self.clusters)
-        return codec.encode_update(self.subscription, self.clusters)
+        assert self.cluster is not None, "a response names the cluster that answers"
+        return codec.encode_response(self.snapshot_id, self.cluster, *self.position)
 
     def metadata(self, replicated_from: str | None = None) -> bytes:
         """The MessageMetadata as stored in the origin's log, or with `replicated_from` as stored

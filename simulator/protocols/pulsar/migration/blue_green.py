@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import catalogue, clients, policies
 from simulator.protocols.pulsar.migration.resources import NAMESPACE, TENANT, delete_subscription
 from simulator.protocols.pulsar.ranks import MIGRATION, rank
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.creation.client_roles import ClientOfTopic, ConsumerOfTopic
-    from simulator.protocols.pulsar.runtime import Runtime
 
 PERIOD, AUTO_CREATION = "clusterMigrationCheckDurationSeconds", "clusterMigrationAutoResourceCreation"
 _CHECKS = 1 << 8  # ranks after those of tenants
@@ -40,7 +40,7 @@ class BlueGreen:
     marked migrated.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: BrokerRuntime) -> None:
         self.runtime = runtime
         self.green: dict[str, str] = {}
         self.clusters: dict[str, bool] = {}
@@ -126,7 +126,7 @@ class BlueGreen:
         self._redirect(topic, seq)
         for peer in tuple(topic.replicators):
             topic.replicators.pop(peer).remove(seq)
-            upkeep.cursor_deleted(topic, seq)
+            retention.cursor_deleted(topic, seq)
         for name in tuple(topic.subscriptions):
             if not topic.subscriptions[name].backlog and not topic.subscriptions[name].dispatcher.sessions:
                 delete_subscription(topic, name, seq)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from simulator.protocols.pulsar.creation import catalogue, policies
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.run import Run
-    from simulator.protocols.pulsar.runtime import Runtime
 
 TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "topic", "subscription"
 
@@ -39,7 +39,7 @@ class MigrationOfResources(Protocol):
 class WorkOnResources(Protocol):
     """What creating and deleting needs of the work of a step (`migration.work.Work`)."""
 
-    runtime: Runtime
+    runtime: BrokerRuntime
     run: Run
 
     @property
@@ -55,7 +55,7 @@ class WorkOnResources(Protocol):
         """The cluster that the tenant moves to."""
 
 
-def directory_of(runtime: Runtime) -> dict[str, dict[tuple[str, str], None]]:
+def directory_of(runtime: BrokerRuntime) -> dict[str, dict[tuple[str, str], None]]:
     """By cluster the tenants and roles that are there when the run begins, as (kind, name).
 
     Namespaces of a tenant in the LookupService's map exist where it has topics or where the scenario declares
@@ -172,6 +172,6 @@ def delete_subscription(topic: Topic, name: str, cause: int) -> None:
     """A subscription with its cursor, in one partition."""
     found = topic.subscriptions.pop(name)
     seq = topic.runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, found.number)
-    upkeep.subscription_deleted(topic, name)
-    upkeep.cursor_deleted(topic, seq)
+    retention.subscription_deleted(topic, name)
+    retention.cursor_deleted(topic, seq)
     topic.evaluate_controller(seq)

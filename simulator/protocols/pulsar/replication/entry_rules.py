@@ -26,7 +26,7 @@ def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) ->
         or (marker.addressee is not None and marker.addressee != replicator.peer)
         or _expired(replicator, marker.published_us)
     ):
-        replicator.acknowledge(index)
+        replicator.receipts.acknowledge(index)
         return
     seq = topic.note_marker("marker.sent", marker, replicator.peer, index, topic.stored_seqs[index])
     delay_us = 0
@@ -35,7 +35,7 @@ def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) ->
         runtime.marker_faults.remove(fault)
         if fault["by_us"] is None:
             topic.note_marker("marker.dropped", marker, replicator.peer, index, seq)
-            replicator.acknowledge(index)
+            replicator.receipts.acknowledge(index)
             return
         delay_us = fault["by_us"]
         topic.note_marker("marker.delayed", marker, replicator.peer, index, seq, delay_us)
@@ -57,11 +57,12 @@ def _handle(replicator: ReplicatorOfEntries, marker: Marker, index: int, cause: 
     topic = replicator.topic
     if not topic.replicated_subscriptions_possible():
         return
-    if topic.controller is None:
-        topic.create_controller()
+    controller = topic.controller
+    if controller is None:
+        controller = topic.create_controller()
         if replicator.runtime.option("forcedControllerStart"):
             topic.start_controller("forced", cause)
-    topic.controller.receive(marker, index, cause)
+    controller.receive(marker, index, cause)
 
 
 def message_wanted(replicator: ReplicatorOfEntries, index: int, record: int) -> bool:

@@ -24,7 +24,8 @@ from simulator.protocols.pulsar.ranks import REPLICATOR, rank
 from simulator.protocols.pulsar.replication import connecting
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
-from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, ReceiptTaker
+from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
+from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ backlog.
 """
 
 
-class Replicator(ReceiptTaker):
+class Replicator:
     """X -> Y for one topic partition; lives in X."""
 
     def __init__(self, topic: TopicOfReplicator, peer: str, mark_delete: int) -> None:
@@ -62,8 +63,8 @@ class Replicator(ReceiptTaker):
         self.read_to = self.read_index  # entries below were read before: some may have their receipt
         # (index, sent_us, due_us), not yet stored at the peer
         self.wire: deque[tuple[int, int, int]] = deque()
-        self.receipts: deque[tuple[int, int]] = deque()  # (index, instant of the receipt)
-        self.last_arrival_us = self.last_receipt_us = 0
+        self.receipts = Receipts(self.cursor, runtime)
+        self.last_arrival_us = 0
         self.border = Border(topic.log)
         self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
         self.reading = self.stalled = False
@@ -181,9 +182,11 @@ class Replicator(ReceiptTaker):
     def creation_answered(self, argument: tuple[int, tuple[str, str] | None]) -> None:
         """The peer's answer to the order: connect, or try again because of (a word, a sentence)."""
         connection, why_not = argument
-        if connection == self.connection and why_not is None:
+        if connection != self.connection:
+            return
+        if why_not is None:
             self.connected_now(connection)
-        elif connection == self.connection:
+        else:
             replicator_start.denied(self, why_not[1])
             self._perform(self.connecting.refused(*why_not, self.runtime.now_us), NULL)
 
@@ -202,7 +205,7 @@ class Replicator(ReceiptTaker):
         self.last_error = None
         self.schemas.reset()
         # order holds on a connection: the last one's is no matter
-        self.last_arrival_us = self.last_receipt_us = 0
+        self.last_arrival_us = self.receipts.last_us = 0
         cluster, topic = self.topic.cluster.number, self.topic.number
         seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
         self.read_index = max(
@@ -237,7 +240,7 @@ class Replicator(ReceiptTaker):
                     "marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq
                 )
         self.wire.clear()
-        self.receipts.clear()
+        self.receipts.pending.clear()
         self.stalled = False
         self.seen_in = NULL
 
@@ -278,9 +281,9 @@ class Replicator(ReceiptTaker):
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
         values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
         while self.read_index < log.length and self.connecting.state == STARTED:
-            if len(self.wire) + len(self.receipts) >= size_max:
+            if len(self.wire) + len(self.receipts.pending) >= size_max:
                 self.settle()
-                if len(self.wire) + len(self.receipts) >= size_max:
+                if self.in_flight >= size_max:
                     self._stall(size_max)
                     break
             index = self.read_index
@@ -291,7 +294,7 @@ class Replicator(ReceiptTaker):
             if record < 0:
                 replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
             elif origins[record] != origin_index:
-                self.acknowledge(index)  # came from another cluster: never forwarded on
+                self.receipts.acknowledge(index)  # came from another cluster: never forwarded on
                 if index + 1 < log.length:
                     self._pass_over_others(index)
             elif not self._send_message(index, record):
@@ -322,7 +325,7 @@ class Replicator(ReceiptTaker):
         if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(
             self, index, record
         ):
-            self.acknowledge(index)
+            self.receipts.acknowledge(index)
             return True
         if runtime.schemas is not None and replicated_schemas.holds_back(self, index, record):
             return False
@@ -379,16 +382,110 @@ class Replicator(ReceiptTaker):
             return
         self.wire.popleft()
         receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)
-        if receipt_us < self.last_receipt_us:
-            receipt_us = self.last_receipt_us
-        self.last_receipt_us = receipt_us
-        self.receipts.append((index, receipt_us))
+        receipts = self.receipts
+        if receipt_us < receipts.last_us:
+            receipt_us = receipts.last_us
+        receipts.last_us = receipt_us
+        receipts.pending.append((index, receipt_us))
         ledgers = self.topic.log.ledgers
         if len(ledgers) > 1 and index >= ledgers[1].first_index:
-            self.see_border(index, receipt_us)
+            self._see_border(index, receipt_us)
         replication_order.store_at_peer(self, index, seq)
         if self.stalled:
             self.runtime.schedule(receipt_us, self.rank, self.room, self.connection)
+
+    # --- receipts
+
+    @property
+    def in_flight(self) -> int:
+        """Entries sent without receipt."""
+        return len(self.wire) + len(self.receipts.pending)
+
+    @property
+    def unreceipted(self) -> int:
+        """Entries sent whose receipt has not come by now; for looking, so nothing is settled."""
+        return self.in_flight - self.receipts.due
+
+    def settle(self) -> None:
+        """Take the receipts that are due by now."""
+        self.receipts.settle(self.runtime.now_us)
+
+    def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
+        """Entries arrived at these instants, up to now: their receipts are on the way back; those that are
+        due now are taken.
+        """
+        receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
+        self.receipts.take_many(indices, receipts_us, now_us)
+
+    def _see_border(self, index: int, receipt_us: int) -> None:
+        """The first receipt of a ledger, unlike others, is an event: those before it may go then."""
+        ledger = self.topic.log.position(index)[0]
+        if ledger == self.seen_in:
+            return
+        self.seen_in = ledger
+        self.runtime.schedule(receipt_us, self.rank, self.passed_border, (self.connection, index))
+
+    def passed_border(self, argument: tuple[int, int]) -> None:
+        """It came."""
+        connection, index = argument
+        if connection == self.connection:
+            retention.passed_border(self.topic, index, NULL)
+
+    def _stall(self, size_max: int) -> None:
+        """The queue is full: read on when receipts have brought it below nine tenths."""
+        self.stalled = True
+        pending = self.receipts.pending
+        # a queue of one is below when it is empty
+        needed = min(self.in_flight - size_max * 9 // 10, self.in_flight - 1)
+        if 0 <= needed < len(pending):
+            self.runtime.schedule(pending[needed][1], self.rank, self.room, self.connection)
+
+    def room(self, connection: int) -> None:
+        """A receipt arrived while stalled."""
+        if connection != self.connection or not self.stalled:
+            return
+        self.settle()
+        if self.in_flight < self.topic.hot.replicator_queue_entries * 9 // 10 or not self.in_flight:
+            self.stalled = False
+            self.read()
+
+    # --- the cursor
+
+    def ledger_opened(self) -> None:
+        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        self.catch_up()
+        ledger = self.border.next_ledger(self.cursor.mark_delete)
+        if ledger is not None:
+            self.border.move(self.cursor.mark_delete, ledger)
+
+    def catch_up(self) -> None:
+        """Bring the cursor to where it stands now: entries passed over since the last read, and receipts
+        that are due.
+        """
+        if not self.stalled:
+            self.read()
+        self.settle()
+
+    def cursor_now(self) -> Cursor:
+        """A copy of the cursor as it stands now: receipts that are due taken, entries from elsewhere
+        passed over. For looking.
+        """
+        cursor = self.receipts.settled_cursor()
+        if self.reads_on:
+            cursor.acknowledge_range(self.read_index, self.topic.log.length - 1)
+        return cursor
+
+    def settled_mark_delete(self) -> int:
+        """Where the cursor stands now, receipts that are due included; for looking, so nothing is changed."""
+        last = self.receipts.settled_mark_delete()
+        caught_up = last == self.read_index - 1 and self.reads_on
+        # what is unread came from elsewhere, to be passed over
+        return self.topic.log.length - 1 if caught_up else last
+
+    @property
+    def backlog(self) -> int:
+        """replicationBacklog: entries behind the cursor, those that will be passed over included."""
+        return self.cursor.backlog(self.topic.log.length)
 
     # --- schemas
 

@@ -6,14 +6,16 @@ Rules: `replication.replicator.Replicator`, `broker.topic.Topic`, `broker.cluste
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog, TopicInCluster
 
 if TYPE_CHECKING:
+    from simulator.log.columns import SharedColumn
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings
     from simulator.protocols.pulsar.markers.entries import Marker
+    from simulator.protocols.pulsar.replication.receipts import Receipts
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 
 
@@ -43,7 +45,7 @@ class TopicOfEntries(TopicInCluster, Protocol):
     controller: SnapshotController | None
 
     @property
-    def stored_seqs(self) -> Sequence[int]:
+    def stored_seqs(self) -> SharedColumn:
         """By index in its log the row that stored the entry."""
 
     def note_marker(
@@ -81,6 +83,7 @@ class ReplicatorOfEntries(Protocol):
     peer: str
     peer_number: int
     peer_bit: int
+    receipts: Receipts
 
     @property
     def topic(self) -> TopicOfEntries:
@@ -89,9 +92,6 @@ class ReplicatorOfEntries(Protocol):
     @property
     def runtime(self) -> RuntimeOfEntries:
         """Clock, trace and clusters."""
-
-    def acknowledge(self, index: int) -> None:
-        """Acknowledge the entry on the replicator's own cursor."""
 
     def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
         """Put an entry on the wire."""

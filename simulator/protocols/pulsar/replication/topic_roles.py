@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from simulator.protocols.pulsar.creation.roles import ClusterOfCreation, TopicOfCreation
 from simulator.protocols.pulsar.replication.roles import ClusterOfEntries, TopicOfEntries
+from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, TopicOfLog
 
 if TYPE_CHECKING:
-    from simulator.log.columns import SharedColumn
     from simulator.protocols.pulsar.runtime import Runtime
 
 
@@ -17,8 +18,12 @@ class ClusterOfReplicator(ClusterOfCreation, ClusterOfEntries, Protocol):
 
     index: int
 
+    @property
+    def topics(self) -> Mapping[str, TopicOfEntries]:
+        """Its topics by name."""
 
-class TopicOfReplicator(TopicOfCreation, TopicOfEntries, Protocol):
+
+class TopicOfReplicator(TopicOfCreation, TopicOfEntries, TopicOfLog, Protocol):
     """The topic that a replicator reads (`broker.topic.Topic`)."""
 
     @property
@@ -30,5 +35,5 @@ class TopicOfReplicator(TopicOfCreation, TopicOfEntries, Protocol):
         """Clock, trace and tables."""
 
     @property
-    def stored_seqs(self) -> SharedColumn:
-        """By index in its log the row that stored the entry."""
+    def replicators(self) -> Mapping[str, ReplicatorOfLog]:
+        """Its replicators by peer."""

@@ -28,6 +28,12 @@ class ShadowLog:
         self.confirmed = (BEFORE_FIRST, BEFORE_FIRST)
         self.current: Ledger | None = None  # the source's last ledger, opened for reading only
 
+    @property
+    def opened(self) -> Ledger:
+        """The source's last ledger, of a shadow that is loaded."""
+        assert self.current is not None, "a shadow is loaded with the ledgers of its source"
+        return self.current
+
     # --- the list of ledgers and the last confirmed entry
 
     def read_ledgers(self) -> list[Ledger]:
@@ -60,7 +66,7 @@ class ShadowLog:
     def last_of_nonempty(self, entries_of_last: int) -> tuple[int, int]:
         """The last entry of the last ledger that holds one, when the open ledger shows so many entries."""
         if entries_of_last or len(self.ledgers) == 1:
-            return self.current.id, entries_of_last - 1
+            return self.opened.id, entries_of_last - 1
         ledger = self.ledgers[-2]
         return ledger.id, ledger.entries - 1
 
@@ -70,7 +76,7 @@ class ShadowLog:
         gone.
         """
         if self.ledgers and self.confirmed[0] < self.ledgers[0].id:
-            return self.current.id, BEFORE_FIRST
+            return self.opened.id, BEFORE_FIRST
         return self.confirmed
 
     # --- the source's own positions

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pyroaring import BitMap
 
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.roles import SubscriptionOfLosses, TopicOfLosses
@@ -22,7 +22,7 @@ def push_cursors(topic: TopicOfLosses, first_index: int, cause: int) -> None:
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
             _note_lost(topic, subscription, first_index, cause)
-    topic.log.drop_below(first_index)
+    topic.shadow_log.drop_below(first_index)
     topic.reads.stuck = None
     for audience in topic.audiences.values():
         audience.pushed(first_index)
@@ -40,7 +40,7 @@ def _note_lost(
     acknowledged, settled = runtime.acknowledged[subscription.name], runtime.settled[subscription.name]
     lost = topic.lost.setdefault(subscription.name, BitMap())
     messages = runtime.messages
-    for index, message, batch_index in upkeep.messages_between(topic, cursor.mark_delete + 1, first_index):
+    for index, message, batch_index in retention.messages_between(topic, cursor.mark_delete + 1, first_index):
         place = max(batch_index, 0)
         remaining = cursor.batch_remaining(index, messages.batch[message - place])
         if not remaining >> place & 1 or message in acknowledged or message in settled:

@@ -11,7 +11,7 @@ minute (dispatcherReadFailureBackoff…).
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from simulator.protocols.pulsar.storage.roles import TopicInCluster
 from simulator.trace.registry import NULL
@@ -42,6 +42,13 @@ class TopicOfReads(TopicInCluster, Protocol):
 
     def wake_dispatchers(self, cause: int) -> None:
         """Read on for every subscription."""
+
+
+class ShadowOfReads(TopicOfReads, Protocol):
+    """A shadow, which reads the ledgers of another topic."""
+
+    def wait_for_more(self) -> None:
+        """A cursor reads beyond the last confirmed entry."""
 
 
 def entry_bytes(topic: TopicInCluster, index: int) -> int:
@@ -115,7 +122,7 @@ class Reads:
     def reached_end(self) -> None:
         """A cursor reads beyond the last confirmed entry: a shadow may query the bookies for a later one."""
         if self.topic is not self.owner:
-            self.topic.wait_for_more()
+            cast("ShadowOfReads", self.topic).wait_for_more()
 
     def size_bytes(self, index: int) -> int:
         """Bytes of an entry."""

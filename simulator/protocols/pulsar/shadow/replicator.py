@@ -19,7 +19,8 @@ from simulator.log.cursors import Cursor
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.ranks import SHADOW, rank
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.shadow.source_roles import as_shadow
+from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ class ShadowReplicator:
 
     def _expired(self, index: int) -> bool:
         ttl_us = self.topic.hot.ttl_us
-        return ttl_us > 0 and upkeep.published_us(self.topic, index) + ttl_us < self.runtime.now_us
+        return ttl_us > 0 and retention.published_us(self.topic, index) + ttl_us < self.runtime.now_us
 
     def _skip(self, index: int) -> None:
         self.skipped += 1
@@ -208,8 +209,8 @@ class ShadowReplicator:
         if connection != self.connection or self.state != STARTED:
             return
         self.wire.popleft()
-        shadow = self.topic.cluster.topics[self.shadow]
-        if shadow.source is None:
+        shadow = as_shadow(self.topic.cluster.topics[self.shadow])
+        if shadow is None:
             self._refused(index)
             return
         self.waiting[index] = None

@@ -47,7 +47,7 @@ class AudienceOfLosses(AudienceOfLog, Protocol):
 class TopicOfLosses(TopicOfLog, Protocol):
     """A shadow topic. `lost` are the messages deleted before they were acknowledged, by subscription."""
 
-    log: ShadowLog
+    shadow_log: ShadowLog
     lost: dict[str, BitMap]
     reads: Reads
 

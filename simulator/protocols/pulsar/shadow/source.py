@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS
+from simulator.protocols.pulsar.shadow.source_roles import as_shadow
 from simulator.protocols.pulsar.shadow.storage import Storage
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.shadow.source_roles import TopicOfSource
+    from simulator.protocols.pulsar.shadow.source_roles import ShadowOfSource, TopicOfSource
 
 _SECOND_US = 1_000_000
 
@@ -45,9 +46,13 @@ class ShadowSource:
                 due_us = due_us or runtime.now_us + runtime.option("shadowMetadataLatency")
                 runtime.schedule(due_us, shadow.rank, shadow.hear_of_ledgers, (shadow.epoch, cause))
 
-    def shadows(self) -> list[TopicOfSource]:
+    def shadows(self) -> list[ShadowOfSource]:
         """The shadows of this topic partition in its cluster, by name."""
-        return [topic for topic in self.topic.cluster.topics.values() if topic.source is self.topic]
+        return [
+            shadow
+            for topic in self.topic.cluster.topics.values()
+            if topic.source is self.topic and (shadow := as_shadow(topic)) is not None
+        ]
 
     # --- the list of shadow topics
 

@@ -6,7 +6,7 @@ Rules: `broker.topic.Topic`, `shadow.topic.ShadowTopic` and `broker.cluster.Clus
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from simulator.protocols.pulsar.storage.roles import ClusterOfLog, TopicInCluster
 
@@ -27,14 +27,38 @@ class ClusterOfSource(ClusterOfLog, Protocol):
         """Its topics by name."""
 
 
+class ShadowOfSource(Protocol):
+    """A shadow of the topic (`shadow.topic.ShadowTopic`).
+
+    `waits_for_source`: whether it could not be loaded, because its source was missing.
+    """
+
+    rank: int
+    epoch: int
+    loaded: bool
+    waits_for_source: bool
+
+    def load(self, cause: int) -> None:
+        """A broker takes the topic."""
+
+    def hear_of_ledgers(self, argument: tuple[int, int]) -> None:
+        """The source's list of ledgers has changed."""
+
+    def add(self, position: tuple[int, int], cause: int, who: tuple[ShadowReplicator, int] | None) -> str:
+        """An entry's position arrived."""
+
+
+def as_shadow(topic: TopicOfSource) -> ShadowOfSource | None:
+    """The topic as a shadow, None for an ordinary one: shadows alone have a source."""
+    return None if topic.source is None else cast("ShadowOfSource", topic)
+
+
 class TopicOfSource(TopicInCluster, Protocol):
     """A topic that has shadows, or is one."""
 
     base: str
     partition: int
     hot: HotSettings
-    waits_for_source: bool
-    """Of a shadow: whether it could not be loaded, because its source was missing."""
 
     @property
     def cluster(self) -> ClusterOfSource:
@@ -59,9 +83,3 @@ class TopicOfSource(TopicInCluster, Protocol):
     @property
     def stored_seqs(self) -> SharedColumn:
         """By index in its log the row that stored the entry."""
-
-    def load(self, cause: int) -> None:
-        """A broker takes the topic."""
-
-    def add(self, position: tuple[int, int], cause: int, who: tuple[ShadowReplicator, int] | None) -> str:
-        """Of a shadow: an entry's position arrived."""

@@ -9,7 +9,7 @@ they are moved over what the source deletes, and what they had not acknowledged 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pyroaring import BitMap
 
@@ -17,11 +17,12 @@ from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.shadow import losses
 from simulator.protocols.pulsar.shadow.log import ShadowLog
 from simulator.protocols.pulsar.shadow.reads import Reads
-from simulator.protocols.pulsar.storage import retention as upkeep
+from simulator.protocols.pulsar.storage import retention
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
+    from simulator.log.ledgers import TopicLog
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
@@ -34,12 +35,15 @@ class ShadowTopic(Topic):
     i.
     """
 
-    refuses = "not-allowed"
+    source: Topic
+    reads: Reads
+    refuses: str | None = "not-allowed"
 
     def __init__(self, cluster: Cluster, base: str, name: str, partition: int, source: Topic) -> None:
         super().__init__(cluster, base, name, partition)
         self.source = source
-        self.log = ShadowLog(source.log)
+        self.shadow_log = ShadowLog(source.log)
+        self.log = cast("TopicLog", self.shadow_log)  # its reading side: nothing is appended to it
         self.reads = Reads(self, source)
         source.count_reads()
         # (position, cause, sender) beyond the last ledger in its list
@@ -82,7 +86,7 @@ class ShadowTopic(Topic):
         super().load(cause, first)
         self._leave_deleted(self.loaded_seq)
 
-    def forget(self, cause: int) -> None:
+    def delete_ledgers(self, cause: int) -> None:
         """The shadow is deleted: it stores nothing, so only its state is dropped.
 
         As a hazard, the ledgers that it shares are deleted too.
@@ -116,15 +120,11 @@ class ShadowTopic(Topic):
         if self.fresh:
             self.fresh = False
             self.runtime.note("shadow.created", cause, self.cluster.number, self.number, self.source.name)
-        self.log.current = None
+        self.shadow_log.current = None
         self.refresh_due = False
         self.seen_version = self.source.shadows.version
         self._read_ledgers("load", cause)
         self.loaded_length = self.log.length
-
-    def roll_over_if_full(self, cause: int) -> bool:
-        """It never rolls over on its own."""
-        return False
 
     # --- the source's ledgers
 
@@ -145,12 +145,12 @@ class ShadowTopic(Topic):
 
         A new last ledger is opened, what waited for it continues, cursors leave what is deleted.
         """
-        log, opened_before = self.log, self.log.current
+        log, opened_before = self.shadow_log, self.shadow_log.current
         if not self.source.log.ledgers:
             return
         log.read_ledgers()
         seq = self.runtime.note(
-            "shadow.ledgers-read", cause, self.cluster.number, self.number, log.current.id, len(log.ledgers)
+            "shadow.ledgers-read", cause, self.cluster.number, self.number, log.opened.id, len(log.ledgers)
         )
         if log.current is not opened_before:
             self.current_entries = 0
@@ -158,9 +158,9 @@ class ShadowTopic(Topic):
             for subscription in self.subscriptions.values():  # no cursor has read into the new ledger yet
                 if (
                     reason == "metadata"
-                    and subscription.cursor.mark_delete == log.current.first_index - 1 == log.length - 1
+                    and subscription.cursor.mark_delete == log.opened.first_index - 1 == log.length - 1
                 ):
-                    subscription.move_to_ledger(log.current.id, seq)
+                    subscription.move_to_ledger(log.opened.id, seq)
             self._go_on_with_queued()
         elif self.source.terminated:
             self.confirm(self.source.log.last_confirmed, "terminated", seq)
@@ -178,7 +178,7 @@ class ShadowTopic(Topic):
         """An entry is announced: "taken", "queued" until the ledger list shows its ledger, "not-open"."""
         if not self.loaded:
             return "not-open"
-        if position[0] > self.log.current.id:
+        if position[0] > self.shadow_log.opened.id:
             self.queued.append((position, cause, who))
             self.queued_ever += 1
             self.runtime.note("shadow.add-queued", cause, self.cluster.number, self.number, *position)
@@ -187,13 +187,13 @@ class ShadowTopic(Topic):
         return "taken"
 
     def _go_on_with_queued(self) -> None:
-        while self.queued and self.queued[0][0][0] <= self.log.current.id:
+        while self.queued and self.queued[0][0][0] <= self.shadow_log.opened.id:
             self._take(*self.queued.popleft())
 
     def _take(self, position: tuple[int, int], cause: int, who: Waiting) -> None:
         """The last confirmed entry is this position, even when it is an older one."""
         before = self.log.last_confirmed
-        self.log.confirm(*position)
+        self.shadow_log.confirm(*position)
         self.current_entries = position[1]
         seq = self.runtime.note(
             "shadow.added",
@@ -212,8 +212,8 @@ class ShadowTopic(Topic):
 
     def confirm(self, position: tuple[int, int], reason: str, cause: int) -> None:
         """Set the last confirmed entry to this position, which the metadata or the bookies report."""
-        before = self.log.last_confirmed if self.log.confirmed[0] >= 0 else (NULL, NULL)
-        self.log.confirm(*position)
+        before = self.log.last_confirmed if self.shadow_log.confirmed[0] >= 0 else (NULL, NULL)
+        self.shadow_log.confirm(*position)
         seq = self.runtime.note(
             "shadow.confirmed", cause, self.cluster.number, self.number, *before, *position, reason
         )
@@ -233,10 +233,10 @@ class ShadowTopic(Topic):
 
     def _count_bytes(self) -> None:
         ledger, seen_to = self._open_seen
-        if ledger != self.log.current.id or self.log.length < seen_to:
-            self.open_bytes, seen_to = 0, self.log.current.first_index
+        if ledger != self.shadow_log.opened.id or self.log.length < seen_to:
+            self.open_bytes, seen_to = 0, self.shadow_log.opened.first_index
         self.open_bytes += sum(self.reads.size_bytes(index) for index in range(seen_to, self.log.length))
-        self._open_seen = (self.log.current.id, max(seen_to, self.log.length))
+        self._open_seen = (self.shadow_log.opened.id, max(seen_to, self.log.length))
 
     # --- asking the bookies (the proposal's refresh)
 
@@ -257,8 +257,8 @@ class ShadowTopic(Topic):
         if not self.source.log.ledgers:  # it was deleted
             return
         self.confirmed_reads += 1
-        told = self.log.last_of_nonempty(self.source.shadows.entries_confirmed())
-        if told > self.log.confirmed and self.log.current.id == self.source.log.ledgers[-1].id:
+        told = self.shadow_log.last_of_nonempty(self.source.shadows.entries_confirmed())
+        if told > self.shadow_log.confirmed and self.shadow_log.opened.id == self.source.log.ledgers[-1].id:
             self.confirm(told, "refresh", NULL)
         elif any(
             session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions
@@ -294,11 +294,11 @@ class ShadowTopic(Topic):
 
     # --- the hazard (option)
 
-    def trim_shared(self, cause: int) -> None:
+    def trim(self, cause: int) -> None:
         """A shadow deletes nothing.
 
         Read in the source, not confirmed: trimming is inherited without a guard, so that it might.
         """
         if self.runtime.option("shadowDeletesSharedLedgers"):
-            for ledger in upkeep.let_go(self):
+            for ledger in retention.let_go(self):
                 self.source.shadows.storage.delete(ledger, self.name, cause)

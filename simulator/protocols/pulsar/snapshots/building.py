@@ -167,7 +167,9 @@ class Building:
         self.pending[number] = Builder(number, now_us, facts.remotes, list(facts.remotes))
         return [*effects, Request(number, 1)]
 
-    def answer(self, snapshot: int, cluster: str, position: Position, terminated: bool) -> list[Effect]:
+    def answer(
+        self, snapshot: int, cluster: str, position: Position, terminated: bool
+    ) -> list[Ignore | Answered | Request | Complete]:
         """A remote has answered a request."""
         builder = self.pending.get(snapshot)
         if builder is None:
@@ -178,14 +180,14 @@ class Building:
         begun = builder.round > answered.round
         return [answered, Request(snapshot, builder.round)] if begun else [answered]
 
-    def finish_partial(self, snapshot: int, terminated: bool) -> list[Effect]:
+    def finish_partial(self, snapshot: int, terminated: bool) -> list[Complete]:
         """UNSAFE: write the snapshot with the answers at hand (PIP-33 leaves this for later), if there are
         any.
         """
         builder = self.pending[snapshot]
         return [] if terminated or not builder.answers else [self._complete(builder, PARTIAL)]
 
-    def close(self) -> list[Effect]:
+    def close(self) -> list[Abandon]:
         """Nothing is pending any more."""
         builders = list(self.pending.values())
         self.pending.clear()

@@ -10,19 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPREAD, OLDEST_FIRST = "spread", "oldest-first"
+UNKNOWN = -1
 
 
 @dataclass(slots=True)
 class CachedSnapshot:
     """A snapshot as the cache holds it.
 
-    `distance` counts the entries between its predecessor and itself, once known.
+    `distance` counts the entries between its predecessor and itself, UNKNOWN until the cache is full.
     """
 
     snapshot: int
     index: int
     clusters: tuple[tuple[str, int, int], ...]
-    distance: int | None = None
+    distance: int = UNKNOWN
 
 
 class SnapshotCache:
@@ -56,7 +57,7 @@ class SnapshotCache:
         """
         kept = self.snapshots
         for before, after in zip(kept, kept[1:], strict=False):
-            if after.distance is None:
+            if after.distance == UNKNOWN:
                 after.distance = after.index - before.index - 1
         closest = min(
             range(1, len(kept) - 1),

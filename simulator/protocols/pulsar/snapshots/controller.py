@@ -189,6 +189,7 @@ class SnapshotController:
         self.topic.wake(written)
 
     def _on_response(self, marker: Marker, index: int, cause: int) -> None:
+        assert marker.snapshot is not None and marker.cluster is not None and marker.position is not None
         here = self.topic.log.position(index)
         cluster, topic = self.topic.cluster.number, self.topic.number
         answered = self.building.answer(
@@ -276,6 +277,7 @@ class SnapshotController:
         (`ReplicatedSubscriptionsController.receiveSubscriptionUpdated`).
         """
         topic, runtime = self.topic, self.runtime
+        assert marker.subscription is not None, "an update names its subscription"
         own = next(
             ((ledger, entry) for name, ledger, entry in marker.clusters if name == topic.cluster.name), None
         )

@@ -99,6 +99,7 @@ class SnapshotLookup:
         """
         if self.cache is None:
             return
+        assert marker.position is not None and marker.snapshot is not None, "a snapshot has both"
         index = self.topic.log.index_of(*marker.position)
         gone = self.cache.add(CachedSnapshot(marker.snapshot, index, marker.clusters))
         seq = self._note("snapshot.cached", marker.snapshot, cause, *marker.position)

@@ -42,7 +42,7 @@ class SubscriptionOfController(Protocol):
     def topic(self) -> TopicInCluster:
         """The topic that it reads."""
 
-    def acknowledge_up_to(self, index: int, reason: str, cause: int) -> None:
+    def acknowledge_up_to(self, index: int, reason: str, cause: int) -> bool:
         """Move the mark-delete to `index`."""
 
 

@@ -18,7 +18,12 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.log.ledgers import Ledger
-    from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, SubscriptionOfLog, TopicOfLog
+    from simulator.protocols.pulsar.storage.roles import (
+        ReplicatorOfLog,
+        SubscriptionOfLog,
+        TopicInCluster,
+        TopicOfLog,
+    )
 
 _REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
@@ -34,8 +39,8 @@ def trim_if_switched(topic: TopicOfLog, ledger: int, before: int, after: int, ca
     It must be in another ledger now. So the last entry of a ledger alone deletes nothing, the first of the
     next does (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
     """
-    if switches_ledger(topic, ledger, after) and _slowest(topic) > before:
-        trim(topic, cause)
+    if switches_ledger(topic, ledger, after) and _passed_by_all(topic, before + 1):
+        topic.trim(cause)
 
 
 def switches_ledger(topic: TopicOfLog, ledger: int, after: int) -> bool:
@@ -52,8 +57,8 @@ def passed_border(topic: TopicOfLog, index: int, cause: int) -> None:
     """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind
     it.
     """
-    if len(topic.log.ledgers) > 1 and _slowest(topic) >= index:
-        trim(topic, cause)
+    if len(topic.log.ledgers) > 1 and _passed_by_all(topic, index):
+        topic.trim(cause)
 
 
 def cursor_deleted(topic: TopicOfLog, cause: int) -> None:
@@ -61,7 +66,7 @@ def cursor_deleted(topic: TopicOfLog, cause: int) -> None:
     (`ManagedLedgerImpl.asyncDeleteCursor`).
     """
     if topic.loaded:
-        trim(topic, cause)
+        topic.trim(cause)
 
 
 def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
@@ -70,7 +75,7 @@ def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
     """
     slowest = _slowest(topic)
     if topic.source is None and slowest is not None and topic.log.ledger_after(slowest) is not None:
-        trim(topic, cause)
+        topic.trim(cause)
 
 
 def subscription_deleted(topic: TopicOfLog, name: str) -> None:
@@ -80,10 +85,7 @@ def subscription_deleted(topic: TopicOfLog, name: str) -> None:
 
 
 def trim(topic: TopicOfLog, cause: int) -> None:
-    """Delete the ledgers that no cursor needs any more; a shadow's are its source's to delete."""
-    if topic.source is not None:
-        topic.trim_shared(cause)
-        return
+    """Delete the ledgers that no cursor needs any more."""
     delete_ledgers(topic, let_go(topic), cause)
 
 
@@ -112,6 +114,12 @@ def _slowest(topic: TopicOfLog) -> int | None:
     return min(cursors, default=None)
 
 
+def _passed_by_all(topic: TopicOfLog, index: int) -> bool:
+    """Whether every durable cursor is at `index` or beyond."""
+    slowest = _slowest(topic)
+    return slowest is None or slowest >= index
+
+
 def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None:
     """Delete the oldest ledgers of a topic, with their messages, and notify those that read them."""
     if not ledgers:
@@ -129,10 +137,7 @@ def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None
 
 
 def drop_everything(topic: TopicOfLog, cause: int) -> None:
-    """The topic is deleted with all its ledgers, even those still needed; a shadow has none."""
-    if topic.source is not None:
-        topic.forget(cause)
-        return
+    """The topic is deleted with all its ledgers, even those still needed."""
     log, runtime = topic.log, topic.runtime
     if log.current is not None:
         closed = log.current
@@ -196,7 +201,7 @@ def _note_removed(topic: TopicOfLog, first: int, last: int, cause: int) -> None:
     runtime.emit_rows(len(numbers), [RowColumns(_REMOVED, runtime.seq + np.arange(len(numbers)), fields)])
 
 
-def messages_between(topic: TopicOfLog, first: int, last: int):
+def messages_between(topic: TopicOfLog, first: int, last: int) -> Iterator[tuple[int, int, int]]:
     """(index, message number, batch_index or NULL) of every message in entries `first` to `last - 1`."""
     for index in range(max(first, topic.log.first_kept), last):
         record = topic.log.records[index]
@@ -334,7 +339,7 @@ def clear_replication(replicator: ReplicatorOfLog, cause: int) -> None:
         replicator.read_index = max(replicator.read_index, last + 1)
 
 
-def published_us(topic: TopicOfLog, index: int) -> int:
+def published_us(topic: TopicInCluster, index: int) -> int:
     """When the entry's producer published it; TTL counts from there, in every cluster."""
     record = topic.log.records[index]
     return (

@@ -6,7 +6,7 @@ Rules: storage is a layer below the broker's state. `broker.topic.Topic`, `broke
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -50,11 +50,14 @@ class RuntimeOfLog(Protocol):
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row; returns its seq."""
 
-    def emit_rows(self, count: int, parts: Iterable[RowColumns]) -> None:
+    def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
         """Write so many rows by column."""
 
     def schedule(self, at_us: int, rank: int, handler: Handler, argument: Any = None) -> None:
         """Call `handler(argument)` at an instant."""
+
+    def in_portions(self, portions: Iterator[int]) -> int:
+        """Do long work of this instant in portions."""
 
     def look_again(self, cluster: str) -> None:
         """Messages were removed from a log of the cluster."""
@@ -112,6 +115,9 @@ class AudienceOfLog(Protocol):
     def slowest(self) -> int | None:
         """The mark-delete index of the slowest, None without any."""
 
+    def ledger_opened(self) -> None:
+        """A new ledger was opened."""
+
 
 class DispatcherOfLog(Protocol):
     """What reads for a subscription."""
@@ -141,6 +147,9 @@ class SubscriptionOfLog(Protocol):
     def dispatcher(self) -> DispatcherOfLog:
         """What reads for it."""
 
+    def ledger_opened(self, cause: int) -> None:
+        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
         """Move the mark-delete to `index`; rows for what it passes are written already."""
 
@@ -165,6 +174,9 @@ class ReplicatorOfLog(Protocol):
     def runtime(self) -> RuntimeOfLog:
         """Clock, trace and tables."""
 
+    def ledger_opened(self) -> None:
+        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+
     def catch_up(self) -> None:
         """Take the receipts that have arrived by now."""
 
@@ -185,6 +197,9 @@ class TopicOfLog(TopicInCluster, Protocol):
     @property
     def source(self) -> object | None:
         """For a shadow topic the topic whose ledgers it reads."""
+
+    def trim(self, cause: int) -> None:
+        """Delete the ledgers that no cursor needs any more."""
 
     @property
     def shadows(self) -> LedgerListener:

@@ -1,0 +1,160 @@
+"""One region: its brokers modelled as one, its ledger numbers, its topics, and what a crash loses.
+
+Rules: a cluster is up, down (may restart from what it persisted) or lost (for good). Ledger ids come from one
+counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (BookKeeper's
+`LedgerIdGenerator`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from simulator.protocols.pulsar.broker.hot_settings import HotSettings, TopicWithPolicies
+from simulator.scenarios.settings import SETTINGS
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic_roles import BrokerOfTopic, TopicOfCluster
+    from simulator.protocols.pulsar.runtime import Runtime
+
+TopicT = TypeVar("TopicT", bound="TopicOfCluster", covariant=True)
+
+UP, DOWN, LOST = "up", "down", "lost"
+FIRST_LEDGERS = (192, 1234, 7655)
+"""First ledger ids of the first three clusters: PIP-33's examples. Later clusters start at thousands."""
+
+
+class BaseCluster(Generic[TopicT]):
+    """One region, whatever its topics are; `broker.cluster.Cluster` says which.
+
+    `index` is its ordinal in sorted order, `number` its name's number in the trace.
+    """
+
+    def __init__(
+        self, runtime: Runtime, name: str, new_topic: Callable[[Any, str, str, int], TopicT]
+    ) -> None:
+        spec = runtime.scenario.clusters[name]
+        self.runtime = runtime
+        self.new_topic = new_topic
+        self.name = name
+        self.number = runtime.name(name)
+        self.index = runtime.cluster_index(name)
+        self.state = UP
+        self.settings: dict[str, Any] = {**runtime.scenario.settings, **spec.settings}
+        first = getattr(spec, "first_ledger", None)
+        self.next_ledger = first if first is not None else self._first_ledger()
+        self.topics: dict[str, TopicT] = {}
+        self.brokers: list[BrokerOfTopic] = []  # those that the scenario declares, by name
+        # past topics: a name that is created again continues where its log ended
+        self.deleted: dict[str, TopicT] = {}
+        self.partitioned: dict[str, int] = {}  # metadata of partitioned topics: how many partitions
+        # read when brokers start
+        self.creates_remotely: bool = self.setting("createTopicToRemoteClusterForReplication")
+        self.crashed_at_us: int | None = None
+
+    def _first_ledger(self) -> int:
+        return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
+
+    def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
+        """A broker setting in force: the topic's policy, the cluster's, the scenario's, or Pulsar's
+        default.
+        """
+        if topic is not None and name in topic.policies:
+            return topic.policies[name]
+        return self.settings[name] if name in self.settings else SETTINGS[name].default
+
+    def change_setting(self, name: str, value: Any) -> None:
+        """A broker setting from now on; static ones are read again when a topic is loaded or a controller
+        starts.
+        """
+        self.settings = {**self.settings, name: value}
+        for topic in self.topics.values():
+            topic.hot = HotSettings.of(topic)
+
+    def take_ledger(self) -> int:
+        """A new ledger id."""
+        self.next_ledger += 1
+        return self.next_ledger - 1
+
+    @property
+    def up(self) -> bool:
+        return self.state == UP
+
+    def add_topic(self, base: str, name: str, partition: int) -> TopicT:
+        """Create a topic (or partition) here; the caller loads it."""
+        topic = self.deleted.pop(name, None) or self.new_topic(self, base, name, partition)
+        if topic.terminated:
+            topic.terminated, topic.refuses = False, None
+        topic.migrating, topic.migrated_to = False, None
+        self.topics[name] = topic
+        topic.take_broker(self._broker_for(base, name))
+        return topic
+
+    def _broker_for(self, base: str, name: str) -> BrokerOfTopic | None:
+        """The broker that serves a new topic (or partition), None in a cluster without declared brokers.
+
+        It is the one that declares the topic, else the one with the fewest topics, those it declares
+        included, the first by name among equals.
+        """
+        declared = [one for one in self.brokers if name in one.spec.topics or base in one.spec.topics]
+        if declared:
+            return declared[0]
+        return min(
+            self.brokers, key=lambda one: len(dict.fromkeys((*one.spec.topics, *one.topics))), default=None
+        )
+
+    def shape(self, base: str) -> int | None:
+        """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a
+        plain topic is there.
+        """
+        return self.partitioned.get(base, 0 if base in self.topics else None)
+
+    def parts(self, base: str) -> list[TopicT]:
+        """Every log of a topic here, whatever its shape."""
+        return [topic for topic in self.topics.values() if topic.base == base]
+
+    def client_parts(self, base: str) -> list[TopicT]:
+        """The logs that a client of the topic connects to: its partitions, or the plain topic, but no log
+        without metadata.
+        """
+        partitions = self.partitioned.get(base, 0)
+        return [
+            topic
+            for topic in self.parts(base)
+            if topic.partition < partitions and (topic.partition >= 0) == (partitions > 0)
+        ]
+
+    def every_log(self) -> tuple[TopicT, ...]:
+        """Present and past topics: all that own columns."""
+        return (*self.topics.values(), *self.deleted.values())
+
+    def crash(self, cause: int, state: str = DOWN) -> int:
+        """All brokers die: what was not persisted is gone, every connection breaks."""
+        event = "cluster.lost" if state == LOST else "cluster.crashed"
+        seq = self.runtime.note(event, cause, self.number)
+        if self.up:
+            self.crashed_at_us = self.runtime.now_us
+            for (source, _target), link in self.runtime.links.items():
+                if source == self.name:
+                    link.drop_waiting()
+            for topic in self.topics.values():
+                topic.unload("crash", seq, clean=False)
+                for audience in topic.audiences.values():
+                    audience.region_down()
+        self.state = state
+        self.runtime.look_again(self.name)
+        for other in self.runtime.clusters.values():
+            for remote in other.topics.values():
+                replicator = remote.replicators.get(self.name)
+                if replicator is not None:
+                    replicator.disconnect("remote-down", seq)
+        return seq
+
+    def restart(self, cause: int) -> int:
+        """Restart from what was persisted; every topic is loaded again."""
+        self.state = UP
+        self.creates_remotely = self.setting("createTopicToRemoteClusterForReplication")
+        seq = self.runtime.note("cluster.restarted", cause, self.number)
+        for topic in self.topics.values():
+            topic.load(seq)
+        return seq

@@ -1,0 +1,141 @@
+"""The ledgers of a topic: when one is full or old and the next is opened, and which cursors move on then
+(`ManagedLedgerImpl`).
+
+Rules: the entry that reaches a limit is the last of its ledger. A timer belongs to one load of the topic and
+is stale after it (`epoch`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.storage.roles import TopicOfLog
+
+_MINUTE_US = 60_000_000
+_ANY_NUMBER = 1 << 62
+
+
+class LedgerRollover:
+    """The part of a topic that opens ledgers.
+
+    `limits` are those of the open ledger: entries, bytes, its greatest and its least age.
+    """
+
+    def __init__(self, topic: TopicOfLog) -> None:
+        self.topic = topic
+        self.age_timed = False  # whether the timer that rolls an old ledger over runs
+        self.limits: tuple[int, int, int, int]  # set when a ledger is opened
+
+    def open_next(self, cause: int) -> None:
+        """Open the next ledger, where the topic is not terminated; the one that is open is closed."""
+        topic = self.topic
+        if topic.terminated:
+            return
+        runtime, log = topic.runtime, topic.log
+        if log.ledgers:
+            closed = log.ledgers[-1]
+            if closed.closed_us is None:
+                log.close_ledger(runtime.now_us)
+                runtime.note(
+                    "ledger.closed", cause, topic.cluster.number, topic.number, closed.id, closed.entries
+                )
+        ledger = topic.cluster.take_ledger()
+        log.open_ledger(ledger, runtime.now_us)
+        runtime.note("ledger.opened", cause, topic.cluster.number, topic.number, ledger)
+        setting = topic.cluster.setting
+        self.limits = (
+            setting("managedLedgerMaxEntriesPerLedger", topic),
+            setting("managedLedgerMaxSizePerLedgerMbytes", topic) << 20,
+            setting("managedLedgerMaxLedgerRolloverTimeMinutes", topic) * _MINUTE_US,
+            setting("managedLedgerMinLedgerRolloverTimeMinutes", topic) * _MINUTE_US,
+        )
+        self.time_age()
+        topic.shadows.ledgers_changed(cause)
+
+    def roll_if_full(self, cause: int) -> bool:
+        """Close the ledger when this entry reaches a limit, and open the next at once.
+
+        Returns whether it was the last of its ledger.
+        """
+        topic = self.topic
+        if topic.terminated:
+            return False
+        ledger, now_us = topic.log.ledgers[-1], topic.runtime.now_us
+        most_entries, most_bytes, oldest_us, _youngest_us = self.limits
+        if (
+            ledger.entries < most_entries
+            and ledger.size_bytes < most_bytes
+            and now_us - ledger.opened_us < oldest_us
+        ):
+            return False
+        if not topic.log.full(now_us, *self.limits):
+            return False
+        self.open_next(cause)
+        # a consumer that takes no time for the last entry is first
+        topic.runtime.schedule(now_us, topic.rank, self.ledger_made, (topic.epoch, cause))
+        return True
+
+    def room(self, now_us: int, size_bytes: int, coming_bytes: int = 0) -> tuple[int, int]:
+        """Entries of this size that can be appended for sure, when so many bytes come beside them, before
+        some instant, and that instant: until then the open ledger stays open.
+        """
+        most_entries, most_bytes, oldest_us, youngest_us = self.limits
+        ledger = self.topic.log.ledgers[-1]
+        # full or not, it is too young to be rolled over
+        if youngest_us and now_us - ledger.opened_us <= youngest_us:
+            return _ANY_NUMBER, ledger.opened_us + youngest_us + 1
+        room = most_entries - 1 - ledger.entries
+        if size_bytes:
+            room = min(room, (most_bytes - 1 - ledger.size_bytes - coming_bytes) // size_bytes)
+        return room, ledger.opened_us + oldest_us
+
+    # --- age
+
+    def time_age(self) -> None:
+        """The open ledger will be looked at when it is old
+        (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`).
+        """
+        if not self.age_timed:
+            self.age_timed = True
+            topic = self.topic
+            topic.runtime.schedule(self._old_at_us(), topic.rank, self.age_timer, topic.epoch)
+
+    def _old_at_us(self) -> int:
+        topic = self.topic
+        minutes = topic.cluster.setting("managedLedgerMaxLedgerRolloverTimeMinutes", topic)
+        return topic.log.ledgers[-1].opened_us + minutes * _MINUTE_US
+
+    def age_timer(self, epoch: int) -> None:
+        """A ledger has come of age; one that is empty then is looked at no more, and its first entry will
+        be its last (#11116).
+        """
+        topic = self.topic
+        if epoch != topic.epoch or not topic.loaded:
+            return
+        self.age_timed = False
+        if topic.runtime.now_us < self._old_at_us():
+            self.time_age()  # it was opened after the timer began
+        elif self.roll_if_full(NULL):
+            self.ledger_made((topic.epoch, NULL))
+
+    def ledger_made(self, argument: tuple[int, int]) -> None:
+        """The ledger after a full one is open: cursors at the end of a closed one move on.
+
+        What every cursor has passed is deleted.
+        """
+        epoch, cause = argument
+        if epoch == self.topic.epoch and self.topic.loaded:
+            self.move_cursors_on(cause)
+            self.topic.trim(cause)
+
+    def move_cursors_on(self, cause: int) -> None:
+        """A ledger was opened: cursors at the end of a closed one move to it."""
+        for subscription in self.topic.subscriptions.values():
+            subscription.ledger_opened(cause)
+        for replicator in self.topic.replicators.values():
+            replicator.ledger_opened()
+        for audience in self.topic.audiences.values():
+            audience.ledger_opened()
