@@ -153,6 +153,44 @@ def test_a_thousand_streams_fit_a_phone(make_lab, runs):
     assert misfits(lab.page) == []
 
 
+CUT_WORDS = """() => {
+  const draw = CanvasRenderingContext2D.prototype.fillText;
+  const cut = new Set();
+  globalThis.cutWords = cut;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...most) {
+    const width = Math.min(this.measureText(text).width, ...most);
+    const left = x - { left: 0, start: 0, center: width / 2, right: width, end: width }[this.textAlign];
+    const at = (px) => this.getTransform().transformPoint({ x: px, y }).x;
+    if (at(left) < -1 || at(left + width) > this.canvas.width + 1) cut.add(text);
+    draw.call(this, text, x, y, ...most);
+  };
+}"""
+"""From now on `cutWords` has the words that a canvas shows in part only."""
+
+
+def test_the_words_in_the_messages_between_nodes_are_not_cut_off(make_lab, runs):
+    lab = make_lab(of=Of(runs["groups-two-readers"]))
+    lab.page.add_init_script(f"({CUT_WORDS})()")
+    lab.open("?panel=handshakes")
+    for width, height in [(1440, 900), (390, 844)]:
+        lab.page.set_viewport_size({"width": width, "height": height})
+        lab.seek(11_000_000 + width)
+        lab.at_rest().page.evaluate("() => cutWords.clear()")
+        lab.seek(11_000_000)
+        assert lab.at_rest().page.evaluate("() => [...cutWords]") == []
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_the_navigation_takes_one_line(open_page, width):
+    page = open_page("/glossary/")
+    page.set_viewport_size({"width": width, "height": 844})
+    tops = page.evaluate(
+        "() => [...document.querySelectorAll('.rooms a')].map((link) => link.getBoundingClientRect().top)"
+    )
+    assert len(tops) == 4 and len(set(tops)) == 1
+    assert misfits(page) == []
+
+
 TOO_SMALL = """() => [...document.querySelectorAll(".handle")].filter((handle) => handle.checkVisibility() && handle.textContent.trim()).flatMap((handle) => {
   const box = handle.getBoundingClientRect();
   const around = getComputedStyle(handle, "::after");

@@ -16,7 +16,6 @@ const LEASE = 4;
 /** Leases drawn one by one; of more, their number. */
 const SHOWN_LEASES = 8;
 const TURN = 6;
-const WORDS_PX = 80;
 
 /**
  * @param {CanvasRenderingContext2D} context
@@ -128,9 +127,11 @@ function paintOverlap(context, { client, from_us, until_us }, theme, { xAt, scal
   context.fillStyle = theme.ink.harm;
   for (const at of [left, left + 3]) context.fillRect(at, from, 1.4, to - from);
   if (to - from <= 26) return;
+  const words = "two readers possible";
   const beside = right + 24 * theme.scale;
-  const fits = beside + WORDS_PX * theme.scale < width; // on a phone the last line stands at the edge
-  label(context, theme, "two readers possible", fits ? beside : left - 6, (from + to) / 2, fits ? "left" : "right", theme.ink.harm);
+  context.font = fontOf(theme, theme.label, 600);
+  const fits = beside + context.measureText(words).width < width; // the last line stands near the edge
+  label(context, theme, words, fits ? beside : left - 6, (from + to) / 2, fits ? "left" : "right", theme.ink.harm);
 }
 
 function paintLeases(context, leases, theme, given) {
