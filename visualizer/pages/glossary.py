@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -21,3 +23,8 @@ def glossary(request: HttpRequest) -> HttpResponse:
             "columns": source.columns(),
         },
     )
+
+
+def terms_of_labels() -> dict[str, Any]:
+    """By label, in lower case, its entry's anchor and definition: with it a script links headings."""
+    return {label: [term.anchor, term.plain] for label, term in source.catalogue().by_label.items()}

@@ -28,7 +28,7 @@ TERMS: tuple[TermSection, ...] = (
                 "Leader",
                 "The process that assigns a group's streams to borrowers and stores their progress.",
                 "`emqx_ds_shared_sub_leader`",
-                ("leader crash", "a crash now"),
+                ("leader crash", "a crash now", "no leader"),
             ),
             Term(
                 "Borrower",
@@ -42,7 +42,7 @@ TERMS: tuple[TermSection, ...] = (
                     "grants the rest."
                 ),
                 "`emqx_ds_shared_sub_leader`, `leader_renew_streams_interval`",
-                ("target", "stable"),
+                ("target", "stable", "next rebalance", "rebalances with changes"),
             ),
             Term(
                 "Lease",
@@ -62,7 +62,7 @@ TERMS: tuple[TermSection, ...] = (
                     "granted and not read yet. Times are summed over streams; `unowned_us` in JSON."
                 ),
                 LAB,
-                ("streams without a reader now",),
+                ("streams without a reader",),
             ),
             Term(
                 "Unassigned", "Granted to no borrower in the leader's table.", "`emqx_ds_shared_sub_leader`"
@@ -103,7 +103,7 @@ TERMS: tuple[TermSection, ...] = (
                     "claim is valid for 30 s."
                 ),
                 "`emqx_ds_shared_sub_leader`",
-                ("committed", "last commit"),
+                ("committed", "last commit", "next commit"),
             ),
             Term(
                 "Cursor of a stream",
@@ -138,7 +138,7 @@ TERMS: tuple[TermSection, ...] = (
                 "Timer",
                 "When a process acts next: find a leader, ping, give up.",
                 "`emqx_ds_shared_sub_borrower`",
-                ("in",),
+                ("in", "next check of deadlines and resends"),
             ),
         ),
     ),

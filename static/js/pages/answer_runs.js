@@ -5,6 +5,7 @@ import { causeWords } from "../model/cause_words.js";
 import { seconds } from "../model/format.js";
 import { dotPlot } from "../render/dot_plot.js";
 import { allOf, element, found, required, setText } from "../render/dom.js";
+import { columnHeads } from "../render/terms.js";
 
 /** Causes that few runs have are left out of the words: at least this share of the duplicates, and so many causes. */
 const LEAST_SHARE = 0.01;
@@ -101,9 +102,9 @@ export function makeNumberTable(document, root, onOpen) {
       numbers.hidden = runs.length === 0;
       if (numbers.hidden) return;
       const figures = figuresOf(runs);
-      const head = ["seed", "moved at", ...figures.map((figure) => figure.says), ""];
+      const head = ["seed", "moved at", ...figures.map((figure) => figure.says), "as a lab"];
       required(numbers, "table").replaceChildren(
-        element(document, "thead", {}, [element(document, "tr", {}, head.map((text) => element(document, "th", { scope: "col", text })))]),
+        element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, head))]),
         element(document, "tbody", {}, runs.map((run) => rowOf(run, figures))),
       );
       setText(command_line, `On the command line, for seed 2: ${commandLine(asked.runs[1])}`);

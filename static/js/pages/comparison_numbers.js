@@ -4,6 +4,7 @@ import { causesOf, figureOf, standing } from "../model/comparison.js";
 import { causeWords } from "../model/cause_words.js";
 import { bytes, seconds, whole } from "../model/format.js";
 import { element, putParts, required, setText } from "../render/dom.js";
+import { columnHeads, headCell } from "../render/terms.js";
 
 export function makeNumbers({ document, root }, columns) {
   const table = required(root, "[data-part=table]");
@@ -21,12 +22,12 @@ export function makeNumbers({ document, root }, columns) {
     row("markers in the logs, in the whole run", "", (now, column) => `${whole(column.costs.marker_entries)}, ${bytes(column.costs.marker_bytes)}`),
     row("requests, in the whole run", "", (now, column) => `${whole(column.costs.requests)}, ${bytes(column.costs.request_bytes)}`),
   ];
-  const head = element(document, "tr", {}, [element(document, "td", {}), ...columns.map((column) => element(document, "th", { scope: "col", text: column.title }))]);
+  const head = element(document, "tr", {}, [element(document, "td", {}), ...columnHeads(document, columns.map((column) => column.title))]);
   table.replaceChildren(element(document, "thead", {}, [head]), element(document, "tbody", {}, rows.map((one) => one.line)));
 
   function row(words, kind, valueOf) {
     const cells = columns.map(() => element(document, "td", {}));
-    const line = element(document, kind ? `tr.${kind}` : "tr", {}, [element(document, "th", { scope: "row", text: words }), ...cells]);
+    const line = element(document, kind ? `tr.${kind}` : "tr", {}, [headCell(document, "row", words), ...cells]);
     return { line, cells, valueOf };
   }
 

@@ -6,6 +6,7 @@
 import { seconds, span, whole } from "../model/format.js";
 import { inOrder, mostHelpful } from "../model/variants.js";
 import { element } from "../render/dom.js";
+import { headCell } from "../render/terms.js";
 import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
 const ASK_EVERY_MS = 600;
@@ -80,8 +81,8 @@ function table(page, answer, { real, changed, same, assumed }) {
   const { document } = page;
   const first = answer.columns[0].name;
   const most = Math.max(1, ...[real, ...changed, ...assumed].map((line) => line.figures?.[first] ?? 0));
-  const titles = [element(document, "th", { scope: "col", text: "change" }), ...answer.columns.map(({ title }, at) => element(document, at ? "th.detail" : "th", { text: title, scope: "col" }))];
-  const head = element(document, "tr", {}, [...titles, element(document, "th.words", { text: "difference", scope: "col" }), element(document, "th", { scope: "col", text: "as a lab" })]);
+  const titles = [headCell(document, "col", "change"), ...answer.columns.map(({ title }, at) => headCell(document, "col", title, at ? ".detail" : ""))];
+  const head = element(document, "tr", {}, [...titles, headCell(document, "col", "difference", ".words"), headCell(document, "col", "as a lab")]);
   const rows = [rowOf(page, answer, real, real, most, "real"), ...changed.map((line) => rowOf(page, answer, line, real, most, "")), ...same.map((line) => rowOf(page, answer, line, real, most, "same")), ...assumed.map((line) => rowOf(page, answer, line, real, most, "assumed"))];
   return element(document, "div.scrolls", { tabindex: 0, role: "region", "aria-label": "Table of changed runs" }, [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])]);
 }

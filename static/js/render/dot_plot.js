@@ -7,6 +7,7 @@ import { shortSpan, spreadOf, valueWords } from "../model/answer.js";
 import { dotPlaces } from "../layout/dots.js";
 import { halves } from "../model/format.js";
 import { element } from "./dom.js";
+import { termLink } from "./terms.js";
 
 /** px between the centres of neighbouring dots */
 const DOT_PX = 12;
@@ -48,7 +49,7 @@ export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen,
     field.append(line);
   }
   const axis = axisOf(document, figure, spread, width);
-  return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", { text: figure.says }), field, axis]);
+  return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", {}, [termLink(document, figure.says)]), field, axis]);
 }
 
 /** Where the median stands, px from the left. */

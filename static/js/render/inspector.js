@@ -1,6 +1,7 @@
 /** A look inside one thing, at the side of the page and not modal: the diagram stays in view. Protocols make what it shows. */
 
 import { element, required } from "./dom.js";
+import { termLink } from "./terms.js";
 
 export function makeInspector(document, root) {
   const panel = required(root, "[data-part=inspector]");
@@ -20,8 +21,8 @@ export function makeInspector(document, root) {
     came_from?.focus?.();
   }
 
-  function open(heading, nodes) {
-    title.textContent = heading;
+  function open(heading, nodes, term = heading) {
+    title.replaceChildren(termLink(document, heading, term));
     body.replaceChildren(...nodes);
     if (panel.hidden) came_from = document.activeElement;
     panel.hidden = false;
@@ -32,7 +33,7 @@ export function makeInspector(document, root) {
    * Facts that the server knows: the heading at once, the nodes when the answer is there. A later look replaces it.
    * @param {string} heading
    * @param {() => Promise<object>} ask
-   * @param {(answer: object) => {heading: string, nodes: Node[]}} write
+   * @param {(answer: object) => {heading: string, nodes: Node[], term: string}} write
    */
   async function showAnswer(heading, ask, write) {
     const mine = ++asked;
@@ -46,13 +47,13 @@ export function makeInspector(document, root) {
     }
     if (mine !== asked) return;
     const written = write(answer);
-    open(written.heading, written.nodes);
+    open(written.heading, written.nodes, written.term);
   }
 
-  /** @param {string} heading @param {Node[]} nodes */
-  function showFacts(heading, nodes) {
+  /** @param {string} heading @param {Node[]} nodes @param {string} term that the heading leads to in the glossary */
+  function showFacts(heading, nodes, term) {
     asked += 1;
-    open(heading, nodes);
+    open(heading, nodes, term);
   }
 
   return { showAnswer, showFacts, close, isOpen: () => !panel.hidden };

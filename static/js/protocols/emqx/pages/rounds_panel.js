@@ -4,6 +4,7 @@ import { seconds, span } from "../../../model/format.js";
 import { leaderOf } from "../model/groups.js";
 import { badgeOf, figuresOf, roundsOf, timersOf } from "../model/rounds.js";
 import { element, setText } from "../../../render/dom.js";
+import { renew, termLink } from "../../../render/terms.js";
 import { paintClock } from "../render/rounds_clock.js";
 
 const CLOCK_PX = 150;
@@ -20,7 +21,7 @@ function make(section, { document, lights }) {
   const figures = element(document, "dl.figures-now", { "aria-label": "Figures so far" });
   const rounds = element(document, "ol.told", {});
   const clock = element(document, "div.clock", {}, [canvas, element(document, "div", {}, [badge, timers])]);
-  const list = element(document, "section.last-rounds", {}, [element(document, "h3", { text: "Rebalances with changes" }), rounds]);
+  const list = element(document, "section.last-rounds", {}, [element(document, "h3", {}, [termLink(document, "Rebalances with changes")]), rounds]);
   const none = element(document, "p.quiet", { text: "No group is declared yet." });
   section.replaceChildren(none, clock, figures, list);
   let written = {};
@@ -30,11 +31,12 @@ function make(section, { document, lights }) {
     const key = JSON.stringify(content);
     if (written[name] === key) return;
     written[name] = key;
-    into.replaceChildren(...make_nodes(content));
+    if (into === rounds) into.replaceChildren(...make_nodes(content));
+    else renew(into, make_nodes(content));
   }
 
-  const pairs = (lines) => lines.flatMap(([name, value]) => [element(document, "dt", { text: name }), element(document, "dd", { text: value })]);
-  const figuresNodes = (lines) => lines.map(({ name, value, note, harm }) => element(document, "div", {}, [element(document, "dt", { text: name }), element(document, harm ? "dd.value.harm-text" : "dd.value", { text: value }), element(document, "dd.note", { text: note })]));
+  const pairs = (lines) => lines.flatMap(([name, value]) => [element(document, "dt", {}, [termLink(document, name)]), element(document, "dd", { text: value })]);
+  const figuresNodes = (lines) => lines.map(({ name, value, note, harm }) => element(document, "div", {}, [element(document, "dt", {}, [termLink(document, name)]), element(document, harm ? "dd.value.harm-text" : "dd.value", { text: value }), element(document, "dd.note", { text: note })]));
   const roundNodes = (lines) => (lines.length ? lines.map(({ at_us, seq, words }) => element(document, "li", {}, [element(document, "button", { type: "button", title: "Highlight its causes", onclick: () => lights.row(seq) }, [element(document, "time", { text: `${seconds(at_us, 2)} s` }), ` ${words}`])])) : [element(document, "li.quiet", { text: "None so far." })]);
 
   return {

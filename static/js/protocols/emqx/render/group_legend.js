@@ -3,6 +3,7 @@
 import { element } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";
 import { pin } from "../../../render/glyphs.js";
+import { termLink } from "../../../render/terms.js";
 
 const SIZE_PX = 18;
 const TURN = 2 * Math.PI;
@@ -13,7 +14,7 @@ export function writeGroupLegend(document, box, theme, ratio) {
   const item = (words, width, draw) => {
     const canvas = element(document, "canvas", { "aria-hidden": "true" });
     draw(prepared(canvas, width * k, SIZE_PX * k, ratio));
-    return element(document, "li", {}, [canvas, words]);
+    return element(document, "li", {}, [canvas, termLink(document, words)]);
   };
   const bar = (context, colour, x, y, width, height) => {
     context.fillStyle = colour;

@@ -4,13 +4,14 @@ import { clientOf, clientsOf, isDoubled, leaderOf, tapesOf } from "../model/grou
 import { counted, seconds, span } from "../../../model/format.js";
 import { messageWords } from "../model/group_words.js";
 import { element } from "../../../render/dom.js";
+import { columnHeads } from "../../../render/terms.js";
 
 /**
  * @param {Document} document
  * @param {import("../../../model/state.js").LabState} state
  * @param {{group: string}} watched
  * @param {object} thing as the group stage gives it
- * @returns {{title: string, nodes: Node[]} | null}
+ * @returns {{title: string, term: string, nodes: Node[]} | null} term: the entry of the glossary
  */
 export function lookInside(document, state, watched, thing) {
   const look = LOOKS[thing.kind];
@@ -19,7 +20,7 @@ export function lookInside(document, state, watched, thing) {
 
 const tableOf = (document) => (head, rows) =>
   element(document, "table.places", {}, [
-    element(document, "thead", {}, [element(document, "tr", {}, head.map((text) => element(document, "th", { text, scope: "col" })))]),
+    element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, head))]),
     element(document, "tbody", {}, rows.map(([first, ...rest]) => element(document, "tr", {}, [element(document, "th", { text: first, scope: "row" }), ...rest.map((text) => element(document, "td", { text: String(text) }))]))),
   ]);
 
@@ -29,10 +30,11 @@ const LOOKS = { leader: lookAtLeader, client: lookAtClient, stream: lookAtStream
 
 function lookAtLeader({ state, group, name, table, words }) {
   const leading = leaderOf(group);
-  if (!leading) return { title: `No leader of ${name}`, nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is valid until ${seconds(group.claim.until_us, 2)} s: no other leader is elected before.` : "A leader is elected at the node of the first borrower that asks.")] };
+  if (!leading) return { title: `No leader of ${name}`, term: "leader", nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is valid until ${seconds(group.claim.until_us, 2)} s: no other leader is elected before.` : "A leader is elected at the node of the first borrower that asks.")] };
   const { number, leader } = leading;
   return {
     title: `Leader ${number} of ${name}`,
+    term: "leader",
     nodes: [
       words(`At ${leader.node}. ${counted(leader.rounds.count, "rebalance")} so far, the last at ${seconds(leader.rounds.last_us, 2)} s; next commit at ${seconds(leader.heartbeat_us ?? state.at_us, 2)} s. ${leader.balanced ? "Balanced" : "Not balanced"}, ${leader.stable ? "no grant or revoke in progress" : "grants or revokes in progress"}.`),
       table(["borrower", "streams", "target", "dropped in"], Object.entries(leader.borrowers).map(([id, one]) => [id, one.streams, one.target, left(state, one.deadline_us)])),
@@ -48,6 +50,7 @@ function lookAtClient({ state, name, thing, table, words }) {
   const figures = state.view.groups[name].repeats.sessions[thing.client];
   return {
     title: thing.client,
+    term: "session",
     nodes: [
       words(`At ${session.node}, ${session.state}${session.acks_paused ? ", acknowledges nothing" : ""}. ${counted(session.in_flight, "message")} in flight to it. Subscriptions: ${session.subscriptions.join(", ") || "none"}.${session.private_streams ? ` ${counted(session.private_streams, "stream")} of its own.` : ""}`),
       ...(figures ? [words(`If its session were killed now, ${counted(figures.again, "message")} would be redelivered, ${figures.acknowledged} of them acknowledged.`)] : []),
@@ -62,9 +65,10 @@ function lookAtStream({ state, name, thing, table, words }) {
   const believed = tape.believed ? `In the leader's table: ${tape.believed.state}${tape.believed.owner ? `, ${tape.believed.owner}` : ""}.` : "Not in the leader's table.";
   return {
     title: `Stream ${tape.name}`,
+    term: "stream",
     nodes: [
       words(`Shard ${tape.shard}, generation ${tape.generation}, topic ${tape.topic}: ${counted(tape.length, "message")}${tape.closed ? ", closed" : ""}. ${believed}${isDoubled(tape) ? " It has two readers: new messages are delivered to both." : ""}`),
-      table(["cursor", "position", "messages up to the next"], cursorsOf(tape)),
+      table([["cursor", "cursor of a stream"], ["position", "cursor of a stream"], "messages up to the next"], cursorsOf(tape)),
       table(["reader", "lease", "acknowledged", "delivered"], tape.readers.map((one) => [one.id, one.lease, one.acknowledged, one.delivered])),
       words(`${counted(tape.again.leader, "message")} would be redelivered if the leader crashed now${tape.again.kill ? `, ${tape.again.kill} if ${clientOf(tape.believed.owner)} was killed` : ""}.`),
     ],
@@ -92,6 +96,7 @@ function lookAtChunk(given) {
   const [first, end] = reader.chunk;
   return {
     title: `Chunk ${first} to ${end - 1}`,
+    term: "chunk",
     nodes: [
       words(`${reader.client} fetched ${counted(end - first, "message")} of ${thing.stream} at once: ${reader.delivered - first} delivered, ${reader.acknowledged - first} acknowledged.`),
       words("Its progress is reported when all of it is acknowledged; a new reader starts at its first message."),
@@ -102,12 +107,13 @@ function lookAtChunk(given) {
 
 function lookAtMessage({ state, name, thing, words }) {
   const tape = tapesOf(state, name).find((one) => one.name === thing.stream);
-  return { title: `Message ${thing.offset} of ${thing.stream}`, nodes: [words(messageWords(tape, thing.offset))] };
+  return { title: `Message ${thing.offset} of ${thing.stream}`, term: "message", nodes: [words(messageWords(tape, thing.offset))] };
 }
 
 function lookAtFlight({ thing: { flight }, words }) {
   return {
     title: `${flight.what}, message ${flight.number}`,
+    term: "protocol message",
     nodes: [
       words(`From ${flight.from} to ${flight.to}, of borrower ${flight.borrower}${flight.stream ? `, about ${flight.stream}` : ""}. Sent at ${seconds(flight.sent_us)} s, arrives at ${seconds(flight.due_us)} s.`),
       words("It carries no sequence number and no epoch: the receiver cannot recognise a late or duplicated one."),

@@ -4,6 +4,7 @@ import { clientsOf, countsOf, leaderOf, tapesOf } from "../model/groups.js";
 import { seconds, whole } from "../../../model/format.js";
 import { figuresOf } from "../model/rounds.js";
 import { element, required } from "../../../render/dom.js";
+import { columnHeads, headCell, renew } from "../../../render/terms.js";
 
 /** Clients listed, the costliest first. */
 const LISTED = 6;
@@ -13,11 +14,11 @@ const SHOWN = new Set(["hand-over time", "duplicates so far"]);
 export function makeGroupRisk(document, root) {
   const box = required(root, "[data-part=risk]");
   let shown = "";
-  let told = {};
+  let drawn = {};
   return {
     update(state, watched) {
-      if (watched.group === null || (state === told.state && watched.group === told.group)) return;
-      told = { state, group: watched.group };
+      if (watched.group === null || (state === drawn.state && watched.group === drawn.group)) return;
+      drawn = { state, group: watched.group };
       const group = state.view.groups[watched.group];
       const { unread, doubled, streams, over } = countsOf(tapesOf(state, watched.group));
       const sessions = Object.entries(group.repeats.sessions).sort(([, a], [, b]) => b.again - a.again);
@@ -26,16 +27,16 @@ export function makeGroupRisk(document, root) {
       const key = JSON.stringify([watched.group, facts]);
       if (key === shown) return;
       shown = key;
-      box.replaceChildren(crashes(document, watched.group, facts), standing(document, facts));
+      renew(box, [crashes(document, watched.group, facts), standing(document, facts)]);
     },
   };
 }
 
 function crashes(document, name, { leader, sessions, more }) {
-  const head = rowOf(document, "A crash now", [["redelivered", "th"], ["of these acked", "th"]], "col");
-  const lines = [["leader crash", leader], ...sessions.map(([client, figures]) => [`${client} killed`, figures])];
+  const head = element(document, "tr", {}, columnHeads(document, ["A crash now", "redelivered", "of these acked"]));
+  const lines = [["leader crash", leader], ...sessions.map(([client, figures]) => [{ name: `${client} killed` }, figures])];
   const rows = lines.map(([words, figures]) => rowOf(document, words, figures ? [[figures.again, figures.again ? "td.harm-text.on" : "td.zero"], [figures.acknowledged, figures.acknowledged ? "td" : "td.zero"]] : [["–", "td.zero"], ["–", "td.zero"]]));
-  if (more > 0) rows.push(rowOf(document, `${whole(more)} more`, [["not more", "td"], ["", "td"]]));
+  if (more > 0) rows.push(rowOf(document, { name: `${whole(more)} more` }, [["not more", "td"], ["", "td"]]));
   return element(document, "table", { "aria-label": `Redeliveries if something crashed now, ${name}` }, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
 }
 
@@ -51,6 +52,6 @@ function standing(document, { unread, doubled, streams, over, committed_us, clie
   return element(document, "table", { "aria-label": "Current state" }, [element(document, "tbody", {}, lines.map(([words, value, tone]) => rowOf(document, words, [[value, tone === "harm" && value > 0 ? "td.harm-text.on" : value === 0 ? "td.zero" : "td"]])))]);
 }
 
-function rowOf(document, words, cells, scope = "row") {
-  return element(document, "tr", {}, [element(document, "th", { text: words, scope }), ...cells.map(([value, tag]) => element(document, tag, { text: typeof value === "number" ? whole(value) : value, ...(tag === "th" ? { scope } : {}) }))]);
+function rowOf(document, head, cells) {
+  return element(document, "tr", {}, [headCell(document, "row", head), ...cells.map(([value, tag]) => element(document, tag, { text: typeof value === "number" ? whole(value) : value }))]);
 }

@@ -6,6 +6,7 @@
 import { leaderOf } from "../model/groups.js";
 import { counted, seconds, span } from "../../../model/format.js";
 import { element, setText } from "../../../render/dom.js";
+import { columnHeads, renew } from "../../../render/terms.js";
 import { drawMachine, makeDiagram } from "./machine_diagram.js";
 
 /** A page narrower than this has its machines run down, px. */
@@ -93,7 +94,7 @@ function makeLayer(document, name, { onFold, onRow }) {
       const key = JSON.stringify(rows);
       if (key === written) return;
       written = key;
-      if (rows.lines.length) facts.replaceChildren(tableOf(document, rows));
+      if (rows.lines.length) renew(facts, [tableOf(document, rows)]);
       else facts.replaceChildren(...(rows.none ? [element(document, "p.quiet", { text: rows.none })] : []));
     },
   };
@@ -101,7 +102,7 @@ function makeLayer(document, name, { onFold, onRow }) {
 
 const tableOf = (document, { head, lines }) =>
   element(document, "table", {}, [
-    element(document, "thead", {}, [element(document, "tr", {}, head.map((text) => element(document, "th", { text, scope: "col" })))]),
+    element(document, "thead", {}, [element(document, "tr", {}, columnHeads(document, head))]),
     element(document, "tbody", {}, lines.map(([first, ...rest]) => element(document, "tr", {}, [element(document, "th", { text: first, scope: "row" }), ...rest.map((text) => element(document, "td", { text: String(text) }))]))),
   ]);
 
@@ -126,7 +127,7 @@ const FACTS = {
   leader({ state, group, member }) {
     const leading = leaderOf(state.view.groups[group]);
     const one = leading?.leader.borrowers[member.borrower];
-    return { head: ["", "streams", "target", "stable"], lines: one ? [[member.borrower, one.streams, one.target, one.stable ? "yes" : "no"]] : [], none: "" };
+    return { head: ["borrower", "streams", "target", "stable"], lines: one ? [[member.borrower, one.streams, one.target, one.stable ? "yes" : "no"]] : [], none: "" };
   },
 };
 

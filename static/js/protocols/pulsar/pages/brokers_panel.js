@@ -6,6 +6,7 @@
 import { bytes, counted, span, whole } from "../../../model/format.js";
 import { brokerWords, CHART_EVERY_MS, makeLoadChart, makePlaceChart, placeWords } from "../render/broker_charts.js";
 import { element } from "../../../render/dom.js";
+import { headCell, renew } from "../../../render/terms.js";
 
 const EVERY_MS = 700;
 const REST = 4; // times as long as an answer took, before the next is asked for
@@ -41,9 +42,9 @@ function make(section, { document, window, requests, base, say, wake, plotly }) 
   function write() {
     const none = Object.keys(answer.brokers).length === 0;
     halves.hidden = readers.hidden = none;
-    head.replaceChildren(none ? element(document, "p.quiet", { text: "This scenario declares no brokers: dispatching takes no time here. A section “brokers” (docs/broadcast.md) gives them a time per dispatch, a bandwidth and a time per connection." }) : brokerTable(document, answer));
+    renew(head, [none ? element(document, "p.quiet", { text: "This scenario declares no brokers: dispatching takes no time here. A section “brokers” (docs/broadcast.md) gives them a time per dispatch, a bandwidth and a time per connection." }) : brokerTable(document, answer)]);
     if (none) return;
-    readers.replaceChildren(readerTable(document, answer), element(document, "p.quiet", { text: "Latency: from publishing until the message has left the broker; p99 by nearest rank. 145 µs per dispatch and 30 ms per client, where a scenario uses them, are a fit to the one point that PIP-180 measured." }));
+    renew(readers, [readerTable(document, answer), element(document, "p.quiet", { text: "Latency: from publishing until the message has left the broker; p99 by nearest rank. 145 µs per dispatch and 30 ms per client, where a scenario uses them, are a fit to the one point that PIP-180 measured." })]);
     const shown = Object.keys(answer.audiences).length > 0;
     place_half.hidden = !shown;
     load_words.textContent = brokerWords(answer);
@@ -104,7 +105,7 @@ function brokerTable(document, answer) {
 
 const table = (document, heads, rows) =>
   element(document, "table.figures", {}, [
-    element(document, "thead", {}, [element(document, "tr", {}, heads.map((text, at) => element(document, rows.length && typeof rows[0][at] === "object" ? `th.${rows[0][at].kind}` : "th", { scope: "col", text })))]),
+    element(document, "thead", {}, [element(document, "tr", {}, heads.map((text, at) => headCell(document, "col", text, rows.length && typeof rows[0][at] === "object" ? `.${rows[0][at].kind}` : "")))]),
     element(document, "tbody", {}, rows.map(([first, ...cells]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: first }), ...cells.map((cell) => (typeof cell === "string" ? element(document, "td", { text: cell }) : element(document, `td.${cell.kind}`, { text: cell.text })))]))),
   ]);
 

@@ -6,6 +6,7 @@
 import { seconds, span, whole } from "../../../model/format.js";
 import { grown, lastOf, noPoints, upTo } from "../model/risk_points.js";
 import { element } from "../../../render/dom.js";
+import { columnHeads, renew, termLink } from "../../../render/terms.js";
 import { CHART_EVERY_MS, chartWords, lineWords, makeForecastChart, stripsOf } from "../render/forecast_chart.js";
 import { rulesOf } from "../render/snapshot_rules.js";
 
@@ -57,12 +58,12 @@ function make(section, { document, window, requests, base, getState, getWatched,
 
   function write() {
     const watched = getWatched();
-    now_table.replaceChildren(nowTable(document, answer, watched));
-    outcomes.replaceChildren(...outcomeTable(document, failovers()));
+    renew(now_table, [nowTable(document, answer, watched)]);
+    renew(outcomes, outcomeTable(document, failovers()));
     caption.textContent = captionOf(points, failovers(), watched.subscription);
     lines.textContent = lineWords(points, watched.target);
     picture.setAttribute("aria-label", chartWords(answer.now, failovers()));
-    rules.replaceChildren(element(document, "h2", { text: "Why no snapshot now?" }), ...rulesOf(document, answer.rules, watched.subject, answer.at_us));
+    rules.replaceChildren(element(document, "h2", {}, [termLink(document, "Why no snapshot now?", "snapshot controller")]), ...rulesOf(document, answer.rules, watched.subject, answer.at_us));
   }
 
   now_table.append(element(document, "p.quiet", { text: "Asking…" }));
@@ -79,7 +80,7 @@ function make(section, { document, window, requests, base, getState, getWatched,
 function nowTable(document, answer, watched) {
   const peers = Object.keys(answer.now);
   if (peers.length === 0) return element(document, "p", { text: `No other region could take over ${watched.subscription}.` });
-  const head = element(document, "tr", {}, [`if ${watched.subject} failed now`, ...FIGURES.map(([text]) => text), "sync lag"].map((text) => element(document, "th", { text, scope: "col" })));
+  const head = element(document, "tr", {}, columnHeads(document, [[`if ${watched.subject} failed now`, "forecast"], ...FIGURES.map(([text]) => text), "sync lag"]));
   const rows = peers.map((peer) => {
     const one = answer.now[peer];
     return element(document, "tr", {}, [
@@ -93,7 +94,7 @@ function nowTable(document, answer, watched) {
 
 function outcomeTable(document, happened) {
   if (happened.length === 0) return [];
-  const head = element(document, "tr", {}, ["forecast → actual", ...FIGURES.map(([text]) => text)].map((text) => element(document, "th", { text, scope: "col" })));
+  const head = element(document, "tr", {}, columnHeads(document, ["forecast → actual", ...FIGURES.map(([text]) => text)]));
   const rows = happened.map((one) =>
     element(document, "tr", {}, [
       element(document, "th", { scope: "row", text: `${one.from} → ${one.to}, ${seconds(one.at_us)} s` }),

@@ -5,7 +5,7 @@ import { markerNodes, messageLook } from "../render/looks.js";
 /** @param {import("../../../pages/protocol_view.js").Tools} tools */
 export function makeLooks({ document, requests, base, getState, getWatched, link, lights, inspector, follow, wordsOfRow }) {
   const given = { onSeek: (row) => link.seekSeq(row.seq), wordsOfRow };
-  const written = (marker) => ({ heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, given) });
+  const written = (marker) => ({ term: "marker", heading: `${marker.type.replace(/_/g, " ")} · marker ${marker.number}`, nodes: markerNodes(document, marker, given) });
 
   function showMarker(number) {
     inspector.showAnswer(`Marker ${number}`, () => requests.get(`${base}marker/${number}.json`), (marker) => written({ ...marker, number }));
@@ -18,7 +18,7 @@ export function makeLooks({ document, requests, base, getState, getWatched, link
       return;
     }
     const { heading, nodes, producer, number } = messageLook(document, getState(), getWatched(), thing, follow);
-    inspector.showFacts(heading, nodes);
+    inspector.showFacts(heading, nodes, "message");
     lights.message(producer, number);
   }
 

@@ -6,6 +6,7 @@
 import { whole } from "../../../model/format.js";
 import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSentence, shownMigration, stepFacts, stepWords, strategyWords, tenantMap } from "../model/migrations.js";
 import { allOf, element, putParts, setText } from "../../../render/dom.js";
+import { columnHeads, renew } from "../../../render/terms.js";
 import { drawMove } from "../render/migration_map.js";
 
 const CLIENTS_SHOWN = 12;
@@ -56,7 +57,7 @@ function make(section, { document, window, link }) {
     const standing = placesOf(state, one.tenant, one);
     drawMap(state, standing);
     setText(places, `${placesWords(standing)} Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`);
-    cost.replaceChildren(...costTable(document, one));
+    renew(cost, costTable(document, one));
   }
 
   return {
@@ -105,7 +106,7 @@ function costTable(document, one) {
     element(document, `td${duplicates ? ".harm-text" : ""}`, { text: whole(duplicates) }), element(document, "td", { text: whole(redeliveries) }),
     element(document, "td", { text: whole(stranded) }), element(document, `td${lost ? ".harm-text" : ""}`, { text: whole(lost) }),
   ];
-  const head = element(document, "tr", {}, ["if switched now", "duplicates", "redelivered", "not replicated", "lost"].map((text) => element(document, "th", { scope: "col", text })));
+  const head = element(document, "tr", {}, columnHeads(document, ["if switched now", "duplicates", "redelivered", "not replicated", "lost"]));
   const rows = [...known, ...(known.length > 1 ? [["total", one.cost.sum]] : [])].map(([name, values]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: name }), ...figures(values)]));
   return [element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)])];
 }

@@ -7,6 +7,7 @@ import { bytes, counted, span, whole } from "../../../model/format.js";
 import { fedBy, isBlind, readsInAll, savedBytes, sharedLedgers, sourceWatched, sourcesOf } from "../model/shadows.js";
 import { drawShadows } from "../render/shadow_diagram.js";
 import { element, setText } from "../../../render/dom.js";
+import { columnHeads, renew } from "../../../render/terms.js";
 
 const PLACES = [
   ["cache", "broker cache"],
@@ -52,7 +53,7 @@ function make(section, { document, window }) {
     setText(says, sentence(shared));
     drawShadows(document, svg, shared, picture.clientWidth || 600, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1);
     svg.setAttribute("aria-label", `Ledgers of ${shared.source} with ${counted(shared.readers.length, "topic")} on them; the table has the same figures.`);
-    table.replaceChildren(figures(document, shared));
+    renew(table, [figures(document, shared)]);
   }
 
   return {
@@ -89,7 +90,7 @@ function readWords(reader) {
 }
 
 function figures(document, shared) {
-  const head = element(document, "tr", {}, ["topic", "last confirmed entry", "not visible yet", "storage saved", "reads from", "lost", "fed by"].map((text) => element(document, "th", { scope: "col", text })));
+  const head = element(document, "tr", {}, columnHeads(document, ["topic", "last confirmed entry", "not visible yet", "storage saved", "reads from", "lost", "fed by"]));
   const most = Math.max(1, ...shared.readers.map(readsInAll));
   const rows = shared.readers.map((reader) => {
     const lost = reader.cursors.reduce((total, cursor) => total + cursor.lost, 0);

@@ -2,6 +2,7 @@
 
 import { seconds, sentence, span } from "../../../model/format.js";
 import { required, setText } from "../../../render/dom.js";
+import { setTermHeading } from "../../../render/terms.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
@@ -27,13 +28,13 @@ export function makeBuilding(document, root) {
       shown = key;
       canvas.hidden = !newest;
       if (!newest) {
-        setText(title, "Snapshot");
+        setTermHeading(document, title, "Snapshot", "snapshot");
         setText(note, topic?.controller ? "none pending" : "no snapshot controller");
         setText(words, wordsWithout(state, watched, topic, why));
         return;
       }
       const rounds = watched.clusters.length > 2 ? 2 : 1;
-      setText(title, `Snapshot S${newest.snapshot}`);
+      setTermHeading(document, title, `Snapshot S${newest.snapshot}`, "snapshot");
       setText(note, `round ${newest.round} of ${rounds}, ${span(state.at_us - newest.started_us)}${pending.length > 1 ? `, ${pending.length} pending` : ""}`);
       setText(words, wordsOf(newest));
       paint(canvas, state, watched, newest, theme, ratio, width);

@@ -3,6 +3,7 @@
 import { counted } from "../../../model/format.js";
 import { positionOf } from "../model/positions.js";
 import { required, setText } from "../../../render/dom.js";
+import { setTermHeading } from "../../../render/terms.js";
 import { prepared } from "../../../render/canvas.js";
 import { glyph, pin } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
@@ -27,7 +28,7 @@ export function makeCaches(document, root) {
       const key = JSON.stringify([cache, cursor?.mark_delete, topic?.length, theme.ink.bg, width]);
       if (key === shown) return;
       shown = key;
-      setText(title, `Snapshot cache of ${watched.subscription}`);
+      setTermHeading(document, title, `Snapshot cache of ${watched.subscription}`, "snapshot cache");
       setText(note, cursor?.replicated === false ? "not replicated" : String(cache.length));
       canvas.hidden = cache.length === 0;
       setText(words, cursor ? wordsOf(state, watched, topic, cursor, cache) : `${watched.subscription} does not exist in ${watched.subject}.`);

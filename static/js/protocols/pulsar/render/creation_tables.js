@@ -2,6 +2,7 @@
 
 import { shapeWords, sideBySide, topicsOf } from "../model/creation.js";
 import { element } from "../../../render/dom.js";
+import { columnHeads } from "../../../render/terms.js";
 
 /** @returns {HTMLElement} topics by cluster: shape, schemas, where it replicates to */
 export function topicTable(document, clusters) {
@@ -41,12 +42,12 @@ export function policyTables(document, clusters) {
     const rows = policies.map(({ policy, values, differs }) =>
       element(document, `tr${differs ? ".differs" : ""}`, {}, [element(document, "th", { scope: "row", text: policy }), ...values.map((value) => element(document, "td", { text: value ?? "no such namespace" }))]),
     );
-    return scrolling(document, `Policies of ${name}`, headOf(document, name, clusters), rows);
+    return scrolling(document, `Policies of ${name}`, headOf(document, { name }, clusters), rows);
   });
 }
 
 function headOf(document, first, clusters) {
-  return element(document, "tr", {}, [first, ...Object.entries(clusters).map(([name, one]) => (one.state === "up" ? name : `${name} (${one.state})`))].map((text) => element(document, "th", { text, scope: "col" })));
+  return element(document, "tr", {}, columnHeads(document, [first, ...Object.entries(clusters).map(([name, one]) => ({ name: one.state === "up" ? name : `${name} (${one.state})` }))]));
 }
 
 function scrolling(document, label, head, rows) {

@@ -3,6 +3,7 @@
 import { element } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";
 import { freeCell, glyph } from "../../../render/glyphs.js";
+import { termLink } from "../../../render/terms.js";
 
 const SIZE_PX = 18;
 
@@ -17,7 +18,7 @@ export function writeLegend(document, box, theme, { ratio, clusters, snapshots, 
   const item = (words, cells, draw) => {
     const canvas = element(document, "canvas", { "aria-hidden": "true" });
     draw(prepared(canvas, cells * k, SIZE_PX * k, ratio), SIZE_PX * k);
-    return element(document, "li", {}, [canvas, words]);
+    return element(document, "li", {}, [canvas, termLink(document, words)]);
   };
   const cellAt = (context, origin, x, y, colour) => freeCell(context, origin, x * k, y * k, 9 * k, 16 * k, colour, theme.ink.bg);
   const marker = (kind, words) => item(words, 13, (context) => glyph(context, kind, 6.5 * k, 9 * k, 4.2 * k, theme.ink.proto, theme.ink.bg));

@@ -2,6 +2,7 @@
 
 import { bytes, seconds } from "../../../model/format.js";
 import { element, putParts } from "../../../render/dom.js";
+import { termLink } from "../../../render/terms.js";
 import { isAcknowledged } from "../model/acknowledged.js";
 import { identityOf, originOf } from "../model/cells.js";
 import { positionOf } from "../model/positions.js";
@@ -43,9 +44,9 @@ export function markerNodes(document, marker, given) {
   return [
     element(document, "p", { text: `Written in ${marker.cluster}; ${bytes((marker.bytes_hex ?? "").length / 2)}.` }),
     element(document, "pre.json", { text: json, tabindex: "0", "aria-label": "the marker as JSON" }),
-    element(document, "h3", { text: "Bytes" }),
+    element(document, "h3", {}, [termLink(document, "Bytes")]),
     element(document, "pre.hex", { text: hex, tabindex: "0", "aria-label": "the marker's bytes" }),
-    element(document, "h3", { text: "Route" }),
+    element(document, "h3", {}, [termLink(document, "Route")]),
     element(document, "ol.travels", {}, (marker.travels ?? []).map((row) => travelLine(document, row, given))),
   ];
 }

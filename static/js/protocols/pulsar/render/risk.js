@@ -3,6 +3,7 @@
 import { latestFailover } from "../model/sentence.js";
 import { seconds, span, whole } from "../../../model/format.js";
 import { element, required } from "../../../render/dom.js";
+import { headCell, renew } from "../../../render/terms.js";
 
 const FORECAST_LINES = [
   ["duplicates", "duplicates", "duplicates"],
@@ -39,7 +40,7 @@ export function makeRisk(document, root) {
       const key = JSON.stringify([over, forecast, watched.target]);
       if (key === shown) return;
       shown = key;
-      box.replaceChildren(...[over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
+      renew(box, [over && failoverTable(document, over), forecast && forecastTable(document, forecast, watched)].filter(Boolean));
       box.hidden = !over && !forecast;
     },
   };
@@ -48,8 +49,8 @@ export function makeRisk(document, root) {
 function forecastTable(document, forecast, watched) {
   const { peers } = watched;
   const head = element(document, "tr", {}, [
-    element(document, "th", { text: `If ${forecast.from} failed now`, scope: "col" }),
-    ...peers.map((peer) => element(document, `th${peer === watched.target ? ".on" : ""}`, { text: peer, scope: "col" })),
+    headCell(document, "col", [`If ${forecast.from} failed now`, "forecast"]),
+    ...peers.map((peer) => headCell(document, "col", { name: peer }, peer === watched.target ? ".on" : "")),
   ]);
   const rows = FORECAST_LINES.map(([name, field, harm]) => lineOf(document, name, peers.map((peer) => ({ text: whole(forecast.to[peer][field] ?? 0), harm: forecast.to[peer][harm] > 0, on: peer === watched.target, zero: !forecast.to[peer][field] }))));
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
@@ -57,8 +58,8 @@ function forecastTable(document, forecast, watched) {
 
 function failoverTable(document, over) {
   const head = element(document, "tr", {}, [
-    element(document, "th", { text: `${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)}\u00a0s`, scope: "col" }),
-    element(document, "th.on", { text: "so far", scope: "col" }),
+    headCell(document, "col", [`${over.from} → ${over.to}, ${over.mode}, ${seconds(over.at_us)}\u00a0s`, "failover"]),
+    headCell(document, "col", "so far", ".on"),
   ]);
   const rows = FAILOVER_LINES.map(([name, say, harm]) => lineOf(document, name, [{ text: say(over), harm: harm && over[harm] > 0, on: true }]));
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
@@ -66,5 +67,5 @@ function failoverTable(document, over) {
 
 function lineOf(document, name, cells) {
   const classes = (cell) => ["", cell.harm && "harm-text", cell.on && "on", cell.zero && "zero"].filter(Boolean).map((word) => `.${word}`).join("");
-  return element(document, PARTS.has(name) ? "tr.part" : "tr", {}, [element(document, "th", { text: name, scope: "row" }), ...cells.map((cell) => element(document, `td${classes(cell)}`, { text: cell.text }))]);
+  return element(document, PARTS.has(name) ? "tr.part" : "tr", {}, [headCell(document, "row", name), ...cells.map((cell) => element(document, `td${classes(cell)}`, { text: cell.text }))]);
 }

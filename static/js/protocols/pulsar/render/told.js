@@ -3,6 +3,7 @@
 import { counted, seconds, span, whole } from "../../../model/format.js";
 import { toldOf } from "../model/told.js";
 import { element, required, setText } from "../../../render/dom.js";
+import { setTermHeading } from "../../../render/terms.js";
 
 export function makeTold(document, root) {
   const section = required(root, "[data-part=told-section]");
@@ -19,7 +20,7 @@ export function makeTold(document, root) {
       shown = key;
       section.hidden = told === null;
       if (told === null) return;
-      setText(title, `Ack sync of ${watched.subscription}`);
+      setTermHeading(document, title, `Ack sync of ${watched.subscription}`, "acknowledgement-state sync");
       setText(note, told.every_us === null ? "on command" : `every ${span(told.every_us)}`);
       const rows = told.rows.map((row) => toldRow(document, row, state.at_us));
       list.replaceChildren(...(rows.length ? rows : [element(document, "p", { text: "Nothing acknowledged yet." })]));
