@@ -36,7 +36,8 @@ SECOND = 1_000_000
 
 
 def course(mode, stops_producers=False):
-    return Course(mode, stops_producers, LIMIT_US)
+    """A mode comes from a scenario file: equal to the constant, not the same object."""
+    return Course("".join(mode), stops_producers, LIMIT_US)
 
 
 @pytest.mark.parametrize("mode", [CRASH, AUTO])
@@ -67,12 +68,12 @@ def test_a_drained_failover_looks_until_nothing_would_be_delivered_twice(stops_p
 
 
 def test_a_drained_failover_looks_last_at_its_limit():
-    one = course(DRAINED)
-    one.begin(0)
-    looks = [0]
+    one, begin_us = course(DRAINED), 3_333_333
+    one.begin(begin_us)
+    looks = [begin_us]
     while (effects := one.looked(1, looks[-1])) != [Close()]:
         looks.append(effects[0].at_us)
-    assert looks == [0, DRAIN_POLL_US, 2 * DRAIN_POLL_US, LIMIT_US]
+    assert looks == [begin_us + after_us for after_us in (0, 100_000, 200_000, 250_000)]
 
 
 WALKED = {
@@ -121,6 +122,20 @@ def test_probing_leaves_after_the_delay_and_goes_back_after_the_other():
     answers = [both, down, down, down, both, both, both, both, both]
     found = [probing.probed(up, at * SECOND) for at, up in enumerate(answers)]
     assert found == [None, None, None, SECONDARY, None, None, None, PRIMARY, None]
+
+
+@pytest.mark.parametrize(
+    ("in_use", "answers", "moves_to"),
+    [
+        (PRIMARY, {PRIMARY: False, SECONDARY: True}, SECONDARY),
+        (SECONDARY, {PRIMARY: True, SECONDARY: True}, PRIMARY),
+        (SECONDARY, {PRIMARY: True, SECONDARY: False}, PRIMARY),
+    ],
+)
+def test_each_delay_counts_from_the_first_probe_with_that_answer(in_use, answers, moves_to):
+    """PIP-121: `failedTimestamp` and `recoverTimestamp` are the instants of the first such probe."""
+    probing = Probing(3 * SECOND, 3 * SECOND, True, in_use)
+    assert [probing.probed(answers, at * SECOND) for at in range(1, 5)] == [None, None, None, moves_to]
 
 
 def test_one_answer_begins_the_delay_anew():

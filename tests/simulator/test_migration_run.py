@@ -104,3 +104,77 @@ def test_a_step_moves_as_its_table_says(state, given):
         with pytest.raises(IllegalMove, match=f"step switch is {state}: {given} is not a move"):
             step.take(given, 1)
         assert step.state == state
+
+
+def run_through(last_done, strategy="acknowledgement-sync"):
+    """A migration whose steps up to this one are done, and the steps that it worked on, in order."""
+    run, worked = Run("acme", "blue", "green", strategy, CLEAN_UP), []
+    while last_done not in worked:
+        worked += [effect.step for effect in run.take("begin", 1)]
+        run.take("done", 2)
+    return run, worked
+
+
+def undone_steps(run):
+    """The steps that a roll-back undoes, in order."""
+    run.take("roll-back", 3)
+    undone = []
+    while run.state not in ENDED:
+        undone.append(run.step.name)
+        run.take("undo", 4)
+        run.take("undone", 5)
+    return undone
+
+
+def test_the_steps_are_worked_on_in_order():
+    run, worked = run_through(CLEAN_UP)
+    assert tuple(worked) == STEPS and run.state == "finished"
+
+
+@pytest.mark.parametrize("last", range(len(STEPS) - 1))
+def test_a_roll_back_undoes_the_steps_in_reverse_order(last):
+    run, _worked = run_through(STEPS[last])
+    assert undone_steps(run) == list(reversed(STEPS[: last + 1])) and run.rolled_back
+
+
+def test_a_roll_back_skips_the_steps_that_the_strategy_skipped():
+    run, _worked = run_through("switch", "blue-green")
+    assert undone_steps(run) == ["switch", "metadata"]
+
+
+def test_once_clean_up_has_begun_there_is_no_roll_back():
+    run, _worked = run_through("switch")
+    assert run.may("roll-back")
+    run.take("begin", 3)
+    assert run.step.name == CLEAN_UP and not run.may("roll-back")
+
+
+def test_a_step_that_goes_on_after_a_pause_makes_no_new_attempt():
+    step, attempts = Step("topic-data"), []
+    for at_us, given in enumerate(("begin", "pause", "begin", "fail", "begin", "done"), start=10):
+        step.error = "a reason" if given == "fail" else step.error
+        step.take(given, at_us)
+        attempts.append(step.attempts)
+    assert attempts == [1, 1, 1, 1, 2, 2]
+    assert (step.started_us, step.finished_us, step.error) == (10, 15, None)
+
+
+def test_a_pause_rests_only_a_step_that_is_worked_on():
+    run, _worked = run_through("metadata")
+    assert run.take("pause", 3) == [] and run.take("resume", 4) == []
+    run.take("begin", 5)
+    assert run.take("pause", 6) == [Rest("topic-data")] and run.step.state == "paused"
+    assert run.take("resume", 7) == [Work("topic-data")]
+
+
+def test_a_forced_switch_pauses_the_step_before_and_a_roll_back_takes_up_what_was_passed_over():
+    run, _worked = run_through("metadata")
+    run.take("begin", 3)
+    assert run.take("hurry", 4) == [Rest("topic-data"), Work("switch")]
+    assert [step.state for step in run.steps] == ["done", "paused", "waiting", "running", "waiting"]
+    assert run.take("roll-back", 5) == [Rest("switch"), Work("consumption-progress")]
+
+
+def test_a_roll_back_before_the_switch_takes_up_nothing():
+    run, _worked = run_through("metadata")
+    assert run.take("roll-back", 3) == [Rest("topic-data")]

@@ -80,6 +80,18 @@ def test_a_merged_distance_is_the_sum_not_the_distance_of_the_positions():
     assert kept(cache) == [0, 30, 49]
 
 
+def test_a_merged_distance_of_none_stays_none():
+    """The entries between are 0, 0, 1, 0, 0. 1 goes with 0 + 0, and 2 keeps that sum. 2 and 4 tie at 0 + 1, and
+    the lower one goes; 4 keeps that sum. Of 4 with 1 + 0 and 5 with 0 + 0, 5 goes.
+    """
+    cache = cache_of(3, [0, 1, 2, 4])
+    assert kept(cache) == [0, 2, 4]
+    cache.add(CachedSnapshot(5, 5, ()))
+    assert kept(cache) == [0, 4, 5]
+    cache.add(CachedSnapshot(6, 6, ()))
+    assert kept(cache) == [0, 4, 6]
+
+
 def test_the_distances_to_both_neighbours_add_up():
     """The entries between are 3, 3, 4, 1: the snapshot at 13 is closest to its neighbours with 4 + 1."""
     assert kept(cache_of(4, [0, 4, 8, 13, 15])) == [0, 4, 8, 15]

@@ -108,6 +108,39 @@ def test_what_a_refusal_says_and_when_it_is_tried_again():
     assert abs(refuse.wait_us - backoff.wait_us(0)) <= backoff.wait_us(0) * backoff.JITTER_PERCENT // 100
 
 
+def within_jitter(retry, now_us, retries):
+    """Whether it waits as long as the client's backoff does after so many retries."""
+    wait_us = backoff.wait_us(retries)
+    return abs(retry.at_us - now_us - wait_us) <= wait_us * backoff.JITTER_PERCENT // 100
+
+
+@pytest.mark.parametrize("now_us", [(1 << 22) - 1, (1 << 40) - 1])
+def test_a_wait_counts_from_now(now_us):
+    (retry,) = Connecting(1).start("no connection", now_us)
+    assert within_jitter(retry, now_us, 0)
+
+
+def test_each_failed_start_waits_longer_and_a_started_producer_resets_the_backoff():
+    """`AbstractReplicator` calls `backOff.reset()` once its producer is created."""
+    one = Connecting(1)
+    for retries in range(4):
+        (retry,) = one.start("no connection", 0)
+        assert within_jitter(retry, 0, retries)
+    one.start(None, 0)
+    assert one.checked(PASS, 0) == [Begin()]
+    _break, retry = one.lost("link-cut", True, 0)
+    assert within_jitter(retry, 0, 0)
+
+
+def test_the_answer_of_an_earlier_connection_is_ignored():
+    one = Connecting(1, number=1_000)
+    one.start(None, 0)
+    one.lost("link-cut", True, 0)
+    one.start(None, 0)
+    assert one.connected(1_000, None, 0) == [] and one.state == STARTING
+    assert one.connected(int("1001"), None, 0) == [Check()]
+
+
 def test_the_topic_is_ordered_in_the_local_shape():
     assert Connecting(1, STARTING).checked(CREATES, 0) == [Order(4)]
 

@@ -137,11 +137,11 @@ def test_a_completed_one_counts_from_the_millisecond_of_its_request():
 
 
 def test_a_partial_one_is_written_after_its_time_and_not_before():
-    building = begun_at(3_000_000, partial_after_us=2_000_000)
+    building = begun_at(1_000_000, partial_after_us=2_000_000)
     building.answer(1, "c", (7, 7), False)
-    assert building.tick(READY, 2, 4_999_999) == [Refuse(PENDING)]
-    assert building.tick(READY._replace(terminated=True), 2, 5_000_000) == [Refuse(PENDING)]
-    assert building.tick(READY, 2, 5_000_000)[0] == Complete(1, 3_000_000, (("c", 7, 7),), PARTIAL)
+    assert building.tick(READY, 2, 2_999_999) == [Refuse(PENDING)]
+    assert building.tick(READY._replace(terminated=True), 2, 3_000_000) == [Refuse(PENDING)]
+    assert building.tick(READY, 2, 3_000_000)[0] == Complete(1, 1_000_000, (("c", 7, 7),), PARTIAL)
 
 
 def test_an_old_one_without_an_answer_is_not_written():
