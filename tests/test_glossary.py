@@ -10,6 +10,7 @@ from django.test import Client
 from simulator import glossary
 from simulator.protocols.table import PROTOCOLS
 from simulator.protocols.terms import LAB, Catalogue, Term, TermSection
+from spark_reports.protocols.table import PROTOCOLS as REPORTED
 
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "glossary.md"
 
@@ -40,3 +41,16 @@ def test_the_page_has_a_place_for_each_term_cause_event_and_column() -> None:
     assert [anchor for anchor in anchors if page.count(f'id="{anchor}"') != 1] == []
     headings = [heading for rows in glossary.causes().values() for heading, _says in rows]
     assert [heading for heading in headings if f"<dt>{heading}</dt>" not in page] == []
+
+
+def test_reports_define_their_words_as_the_glossary_does() -> None:
+    """A report has a definition of its own only where it says how Spark counts."""
+    terms = {term.name: term.plain for section in glossary.catalogue().sections for term in section.terms}
+    own = {
+        name: {word for word, says in protocol.page.definitions if says != terms.get(word)}
+        for name, protocol in REPORTED.items()
+    }
+    assert own == {
+        "pulsar": {"Message", "Extra deliveries", "Lost"},
+        "emqx": {"Message", "Duplicate", "Lost", "Reader", "Reordered"},
+    }

@@ -93,7 +93,7 @@ SHARED_TERMS: tuple[TermSection, ...] = (
                 "Redelivered",
                 (
                     "Delivered again before any acknowledgement: after a negative acknowledgement, an ack "
-                    "timeout, a lost consumer, a failover or a reassignment."
+                    "timeout, a lost consumer, a failover or a reassignment. Not counted as a duplicate."
                 ),
                 LAB,
                 (

@@ -57,7 +57,7 @@ def page(report: dict[str, Any]) -> str:
         made_at=report["made_at"],
         made_by=report["made_by"],
         body=body,
-        definitions=[term for protocol, _ in protocols for term in protocol.page.definitions],
+        definitions=dict.fromkeys(term for protocol, _ in protocols for term in protocol.page.definitions),
         figures=[
             (name, _json(figure))
             for protocol, own in protocols

@@ -7,6 +7,7 @@ from typing import Any
 
 from simulator.counting.results import CountedRun
 from simulator.protocols.pulsar.stories.cast import LISTS, groups, page, story_of
+from simulator.protocols.pulsar.stories.words import CAUSES, LOSSES
 from simulator.story.asked import Stories, StoryCase, Told
 from simulator.trace.trace import Trace
 
@@ -69,4 +70,5 @@ STORIES = Stories(
     place_of=_place_of,
     story=_story,
     forecast_seq=lambda case: case.counted.opened_seq,
+    causes={**CAUSES, **LOSSES},
 )

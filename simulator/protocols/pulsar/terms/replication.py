@@ -144,14 +144,17 @@ FAILOVER = TermSection(
         ),
         Term(
             "Delivery gap",
-            "From the crash or the move to the first delivery in the target. `outage_us` in JSON.",
+            (
+                "From the crash of the source, or from the move if that came first, to the first delivery in "
+                "the target. `outage_us` in JSON."
+            ),
             LAB,
         ),
         Term(
             "Backlog of the failover acked at",
             (
-                "When the target's cursor covers every message that its log held at the failover. "
-                "`drained_us` in JSON."
+                "When the target's cursor covers every message that its log held at the failover: "
+                "acknowledged there, skipped or expired. `drained_us` in JSON."
             ),
             LAB,
         ),

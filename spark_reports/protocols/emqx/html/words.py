@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spark_reports.html.clauses import clause
+from spark_reports.html.definitions import from_glossary
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
     (
@@ -21,10 +22,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
             "a message's first is judged; the headline counts messages, not deliveries."
         ),
     ),
-    (
-        "Redelivered",
-        "A further delivery of a message that no session had acknowledged yet. Not counted as a duplicate.",
-    ),
+    *from_glossary("Redelivered"),
     (
         "Lost",
         (
@@ -39,14 +37,7 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
             "borrower is gone, whether it has messages to read or not."
         ),
     ),
-    (
-        "Hand-over",
-        "From the end of one session's lease to the start of the next; 0 when they overlap.",
-    ),
-    (
-        "Without a reader",
-        "How long streams that a leader had discovered were leased to no session, summed over streams.",
-    ),
+    *from_glossary("Hand-over", "Without a reader", "Two readers"),
     ("Reordered", "Delivered after a newer message of the same MQTT client and topic."),
 )
 

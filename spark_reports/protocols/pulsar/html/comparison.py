@@ -10,7 +10,7 @@ from spark_reports.html.numbers import number, size, span
 from spark_reports.html.parts import NOTHING
 from spark_reports.html.templates import render
 from spark_reports.protocols.pulsar.html.sections import TEMPLATES
-from spark_reports.protocols.pulsar.html.words import CAUSES
+from spark_reports.protocols.pulsar.html.words import CAUSES, cause_heading
 
 FIGURES = (
     ("redelivered", "redeliveries"),
@@ -49,7 +49,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     by_cause = [
         (
-            CAUSES[name][0].format(to=failover["to"], x=failover["from"]),
+            cause_heading(name, failover),
             [number(found and found["by_cause"].get(name, 0)) for found in figures],
             "by-cause",
         )

@@ -14,7 +14,12 @@ from spark_reports.html.numbers import message_name, number, plural, position, s
 from spark_reports.html.parts import NOTHING, bold, harm_cell, section, table
 from spark_reports.html.squares import squares
 from spark_reports.html.templates import render
-from spark_reports.protocols.pulsar.html.words import CAUSES, LOSSES, event_words
+from spark_reports.protocols.pulsar.html.words import (
+    cause_heading,
+    cause_in_sentence,
+    cause_meaning,
+    event_words,
+)
 
 TEMPLATES = "protocols/pulsar/html/templates"
 SNAPSHOT_TOTALS = ("asked", "completed", "timed_out", "abandoned", "evicted")
@@ -105,9 +110,7 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
         "total.",
         causes=[_cause(run, failover, name, count) for name, count in by_count if count],
         absent=[
-            CAUSES[name][0].format(to=failover["to"], x=failover["from"]).lower()
-            for name, count in failover["by_cause"].items()
-            if not count
+            cause_in_sentence(name, failover) for name, count in failover["by_cause"].items() if not count
         ],
         to=failover["to"],
     )
@@ -116,7 +119,7 @@ def causes(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
 def _cause(run: dict[str, Any], failover: dict[str, Any], name: str, count: int) -> dict[str, Any]:
     example = failover["examples"].get(name)
     x = example["x"] if example else failover["from"]
-    heading, says = (words.format(to=failover["to"], x=x) for words in CAUSES[name])
+    heading, says = cause_heading(name, failover, x), cause_meaning(name, failover, x)
     told = {"count": count, "heading": heading, "says": says, "example": example, "rows": []}
     told["squares"] = squares(failover["by_origin"][name], run["clusters"])
     if example:
@@ -137,7 +140,7 @@ def losses(failover: dict[str, Any]) -> Markup:
     if not failover["lost"]:
         return NOTHING
     rows = [
-        [LOSSES[name].format(to=failover["to"]), harm_cell(number(count))]
+        [cause_in_sentence(name, failover), harm_cell(number(count))]
         for name, count in failover["lost_by_cause"].items()
         if count
     ]
@@ -287,9 +290,8 @@ def keys(failover: dict[str, Any]) -> Markup:
 
 def stories(failover: dict[str, Any]) -> Markup:
     """A few messages from their publish to the duplicate."""
-    words = {"to": failover["to"], "x": failover["from"]}
     chosen = [
-        message(story, CAUSES[story["cause"]][0].format(**words).lower(), story["rows"], event_words)
+        message(story, cause_in_sentence(story["cause"], failover), story["rows"], event_words)
         for story in failover.get("stories") or []
     ]
     return messages("The last duplicate of each of the first keys above. #n is the row of the trace.", chosen)

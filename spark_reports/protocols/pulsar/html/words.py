@@ -7,86 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator import cause_texts
 from spark_reports.html.clauses import clause
+from spark_reports.html.definitions import from_glossary
 
-CAUSES: dict[str, tuple[str, str]] = {
-    # cause: heading, what it means
-    "resent_copy": (
-        "Stored twice at {to}",
-        "A producer or replicator resent the message, and the cursor at {to} had already passed the first copy.",
-    ),
-    "subscription_missing": (
-        "The subscription did not exist at {to}",
-        (
-            "No update had created it at {to} when the consumers moved, so they began at their own initial "
-            "position."
-        ),
-    ),
-    "not_replicated": (
-        "The subscription was not replicated from {x}",
-        (
-            "replicateSubscriptionState was not set, the feature was off, or the topic had fewer than two "
-            "clusters at {x}."
-        ),
-    ),
-    "cursor_went_back": (
-        "The cursor at {to} went back",
-        (
-            "{to} had already passed these messages and fell back: a reset, or a crash that forgot recent "
-            "acknowledgements."
-        ),
-    ),
-    "ack_not_registered": (
-        "The ack had not reached the broker",
-        "The application had acknowledged, but the acks did not reach {x}'s broker in time.",
-    ),
-    "not_in_target_yet": (
-        "Not in {to} at the failover",
-        "They were replicated to {to} only after the consumers had moved, so no snapshot could cover them.",
-    ),
-    "sync_in_flight": (
-        "The ack-state sync was in flight",
-        ("{x} had sent a request with their acks; {to} had not applied it when it delivered them."),
-    ),
-    "after_last_sync": (
-        "Acked after the last ack-state sync",
-        "{x}'s broker recorded their acks after it had sent its last sync request to {to}.",
-    ),
-    "ack_hole": (
-        "Behind an unacked message",
-        (
-            "Only the mark-delete position is replicated. At {x} it stood below these, at a message that was "
-            "not acked."
-        ),
-    ),
-    "update_in_flight": (
-        "The update was in flight",
-        "{x} had written an update that covers them; {to} had not applied it when it delivered them.",
-    ),
-    "snapshot_evicted": (
-        "The snapshot was evicted",
-        "A snapshot covered them, but the snapshot cache had dropped it before it was used.",
-    ),
-    "snapshot_unused": (
-        "The snapshot was not used",
-        ("A snapshot covered them, but it was lost at an unload, not read yet, or no later ack used it."),
-    ),
-    "snapshot_incomplete": (
-        "The snapshot did not complete in time",
-        "A snapshot was requested early enough to cover them, but took longer than its nominal time.",
-    ),
-    "after_newest_snapshot": (
-        "Acked after the newest snapshot",
-        "They were acked after the newest snapshot that could cover them; a shorter snapshot interval leaves fewer.",
-    ),
-}
-
-LOSSES: dict[str, str] = {
-    "subscription_began_after": "the subscription at {to} was created at a later position",
-    "cursor_moved_past": "the cursor at {to} was moved past them",
-    "never_replicated": "never replicated to {to}",
-    "removed": "{to} had deleted them",
-}
+CAUSES = cause_texts("pulsar")
+"""By cause of a duplicate or loss its heading and what it means, with {x}, {to} and {subscription}."""
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
     (
@@ -96,25 +22,9 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
             "cluster. Markers are not messages."
         ),
     ),
-    (
-        "Duplicate",
-        (
-            "Delivered at the target, between this failover and the next, after the application had acked it "
-            "in any cluster. Each message is counted once, at its first delivery there."
-        ),
-    ),
-    (
-        "Redelivered",
-        ("Delivered before in any cluster, and not acked before this delivery. Not counted as a duplicate."),
-    ),
+    *from_glossary("Duplicate", "Window", "Redelivered"),
     ("Extra deliveries", "Later deliveries of the same message before the next failover."),
-    (
-        "Not replicated",
-        (
-            "Acknowledged to its producer and in the source's log, but not in the target's when the consumers "
-            "moved: unread, or already processed."
-        ),
-    ),
+    *from_glossary("Not replicated"),
     (
         "Lost",
         (
@@ -122,26 +32,30 @@ DEFINITIONS: tuple[tuple[str, str], ...] = (
             "can no longer deliver it at the next failover or the end of the run."
         ),
     ),
-    (
-        "Delivery gap",
-        "From the crash of the source, or the move if that came first, to the first delivery at the target.",
-    ),
-    (
-        "Backlog of the failover acked",
-        (
-            "The first instant at which the target's cursor covered every message that the target's log held "
-            "at the failover: acknowledged there, skipped or expired."
-        ),
-    ),
-    ("Reordered", "Delivered after a newer message of the same producer and key."),
-    (
-        "Dedup window",
-        (
-            "How many of the most recently acked message ids, or how much time, an idempotent consumer must "
-            "remember to drop every duplicate."
-        ),
-    ),
+    *from_glossary("Delivery gap", "Backlog of the failover acked at", "Reordered", "Ids to remember"),
 )
+
+
+def cause_heading(name: str, failover: dict[str, Any], x: str | None = None) -> str:
+    """The heading of a cause with the names of a failover; `x` is the cluster that the cause is about."""
+    return _named(CAUSES[name][0], failover, x)
+
+
+def cause_meaning(name: str, failover: dict[str, Any], x: str | None = None) -> str:
+    """What a cause means, with the names of a failover."""
+    return _named(CAUSES[name][1], failover, x)
+
+
+def cause_in_sentence(name: str, failover: dict[str, Any]) -> str:
+    """The heading of a cause within a sentence; its names keep their capitals."""
+    heading = CAUSES[name][0]
+    return _named(heading[0].lower() + heading[1:], failover, None)
+
+
+def _named(text: str, failover: dict[str, Any], x: str | None) -> str:
+    names = {"to": failover["to"], "x": x or failover["from"], "subscription": failover["subscription"]}
+    return text.format(**names)
+
 
 _EVENTS: dict[str, str] = {
     "message.published": "published at {cluster}",
