@@ -1,10 +1,9 @@
-"""A cluster with its topics."""
+"""The type of a cluster with its topics."""
 
 from __future__ import annotations
 
 from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
 from simulator.protocols.pulsar.broker.topic import Topic
 
-
-class Cluster(BaseCluster[Topic]):
-    """One region of the simulated Pulsar."""
+Cluster = BaseCluster[Topic]
+"""One region of the simulated Pulsar."""

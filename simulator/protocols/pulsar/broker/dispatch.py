@@ -42,9 +42,22 @@ class Dispatcher:
         self.check_below = self.topic.log.length
         self.busy = False
         self.unacked = 0  # messages with consumers, of the whole subscription
+        self.redeliveries: dict[int, int] = {}  # by entry, where consumers request single ones
 
     def dispatch(self, cause: int) -> None:
         """Send while consumers have permits and something is left."""
+
+    def add(self, session: Session, cause: int) -> None:
+        """A consumer subscribed."""
+        self.sessions.append(session)
+
+    def remove(self, session: Session, cause: int) -> None:
+        """A consumer left."""
+        self.sessions = [other for other in self.sessions if other is not session]
+        self.subscription.session_ended(session)
+
+    def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
+        """A consumer requests redelivery of entries."""
 
     def skip_to(self, mark_delete: int) -> None:
         """The mark-delete was moved by the broker: the read position follows if it was behind."""
@@ -138,6 +151,17 @@ class Dispatcher:
         """
         return []
 
+    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
+        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose
+        rows are written already.
+        """
+        self.read_index += fresh
+        self.unacked += len(indices)
+
+    def released_many(self, indices: np.ndarray) -> None:
+        """`release` of these entries of one message each."""
+        self.unacked -= len(indices)
+
 
 class SingleActiveDispatcher(Dispatcher):
     """Exclusive and Failover: one consumer at a time reads; the others wait.
@@ -154,8 +178,7 @@ class SingleActiveDispatcher(Dispatcher):
         self.waiting = False
 
     def add(self, session: Session, cause: int) -> None:
-        """A consumer subscribed."""
-        self.sessions.append(session)
+        super().add(session, cause)
         self._choose(cause)
 
     def remove(self, session: Session, cause: int) -> None:
@@ -163,8 +186,7 @@ class SingleActiveDispatcher(Dispatcher):
 
         A standby that leaves may move a partition to another consumer.
         """
-        self.sessions = [other for other in self.sessions if other is not session]
-        self.subscription.session_ended(session)
+        super().remove(session, cause)
         if self.active is session:
             self.active = None
             self.unacked = 0
@@ -259,14 +281,3 @@ class SingleActiveDispatcher(Dispatcher):
 
     def in_turn(self) -> list[Session]:
         return self.sessions if self.sessions == [self.active] and not self.waiting else []
-
-    def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose
-        rows are written already.
-        """
-        self.read_index += fresh
-        self.unacked += len(indices)
-
-    def released_many(self, indices: np.ndarray) -> None:
-        """`release` of these entries of one message each."""
-        self.unacked -= len(indices)

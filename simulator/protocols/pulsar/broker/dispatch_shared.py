@@ -39,7 +39,6 @@ class SharedDispatcher(Dispatcher):
         super().__init__(subscription)
         self.replay = BitMap()
         self.pending: dict[int, Session] = {}  # entry -> the session that has it
-        self.redeliveries: dict[int, int] = {}
         self.delayed: list[tuple[int, int]] = []  # (due, index), a heap
         self.turn = 0
         self.blocked = False
@@ -52,13 +51,12 @@ class SharedDispatcher(Dispatcher):
             self.pending.clear()
             self.replay.clear()
             self.rewind()
-        self.sessions.append(session)
+        super().add(session, cause)
         self.dispatch(cause)
 
     def remove(self, session: Session, cause: int) -> None:
         """A consumer left: what it had goes to the others."""
-        self.sessions = [other for other in self.sessions if other is not session]
-        self.subscription.session_ended(session)
+        super().remove(session, cause)
         self.unacked -= session.unacked
         for index in [index for index, holder in self.pending.items() if holder is session]:
             del self.pending[index]

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from simulator.protocols.pulsar.storage.roles import RuntimeOfLog, TopicInCluster
 
 if TYPE_CHECKING:
+    from simulator.log.columns import SharedColumn
     from simulator.log.cursors import Cursor
+    from simulator.protocols.pulsar.client.deliveries import Ack
+    from simulator.protocols.pulsar.client.waiting_acks import AckColumns
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 
@@ -54,6 +57,10 @@ class TopicOfSession(TopicInCluster, Protocol):
     place: tuple[str, str]
 
     @property
+    def stored_seqs(self) -> SharedColumn:
+        """By index in its log the row that stored the entry."""
+
+    @property
     def broker(self) -> BrokerOfSession | None:
         """The declared broker that serves it, if there is one."""
 
@@ -94,6 +101,12 @@ class SubscriptionOfSession(Protocol):
     @property
     def dispatcher(self) -> DispatcherOfSession:
         """What reads for it."""
+
+    def acknowledge(self, acks: list[Ack]) -> None:
+        """Acks of a consumer arrived."""
+
+    def acknowledge_columns(self, acks: AckColumns) -> None:
+        """Acks of single messages arrived, by column."""
 
 
 class ConsumerOfSession(Protocol):

@@ -49,6 +49,9 @@ class AdmissionsOfTopic(Protocol):
     def ask(self, consumer: Any, topic: Any) -> None:
         """A client requests to subscribe."""
 
+    def forget_client(self, client: Any) -> None:
+        """The client does not wait any more."""
+
     def ask_all(self, audience: Any) -> None:
         """Every member of an audience requests to be connected."""
 

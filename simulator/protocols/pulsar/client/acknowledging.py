@@ -10,7 +10,9 @@ handles negative acks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
 
 from simulator.kernel.random import Shares, stream_key
 from simulator.protocols.pulsar.client.deliveries import About, Ack, MessageKey, Place
@@ -26,6 +28,9 @@ _ACKNOWLEDGED = CODE["message.acknowledged"]
 _HELD, _NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
 ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
 _WHOLE_ENTRY = 1 << 62  # after every batch index
+
+
+Instants = TypeVar("Instants", int, np.ndarray)
 
 
 class Delivery(NamedTuple):
@@ -56,6 +61,12 @@ class Selected(NamedTuple):
 
 class Acknowledger(GivesBack):
     """The acking half of a Consumer."""
+
+    connected_us: int
+
+    def connected_to(self, topic: str) -> bool:
+        """Whether it has a session on this topic or partition, in whichever cluster."""
+        return any(place[1] == topic for place in self.sessions)
 
     def init_acknowledging(self) -> None:
         """Empty state; called once by the consumer."""
@@ -349,7 +360,7 @@ class Acknowledger(GivesBack):
             return False
         return len(self.ack_pending) - self.batched_waiting + len(self.batches_waiting) >= ACK_GROUP_SIZE_MAX
 
-    def group_ends_us(self, at_us: int) -> int:
+    def group_ends_us(self, at_us: Instants) -> Instants:
         """When the acks that begin to wait at an instant are sent."""
         group_us = self.spec.acknowledgment_group_time_us
         return self.connected_us + ((at_us - self.connected_us) // group_us + 1) * group_us
@@ -369,11 +380,11 @@ class Acknowledger(GivesBack):
         """
         if not self.ack_pending:
             return
-        place = self.ack_pending.mostly_of
-        if place in self.sessions and self.ack_pending.all_of(place):
-            acks = self.ack_pending.columns()
+        mostly_of = self.ack_pending.mostly_of
+        if mostly_of in self.sessions and self.ack_pending.all_of(mostly_of):
+            columns = self.ack_pending.columns()
             self._forget_pending()
-            self.sessions[place].subscription.acknowledge_columns(acks)
+            self.sessions[mostly_of].subscription.acknowledge_columns(columns)
             return
         groups: dict[Place, list[Ack]] = {}
         waiting: dict[MessageKey, Ack] = {}

@@ -84,8 +84,11 @@ def sent_away(consumer: Consumer, topic: Topic) -> None:
 def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     """One partition; False when the broker cannot take it now."""
     if topic.migrated_to is not None:
-        topic, cause = sent_on(consumer, topic, cause)
-    if topic is None or not topic.loaded:
+        there, cause = sent_on(consumer, topic, cause)
+        if there is None:
+            return False
+        topic = there
+    if not topic.loaded:
         return False
     if consumer.forbidden:
         topic.runtime.note(

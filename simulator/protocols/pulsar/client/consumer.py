@@ -19,14 +19,14 @@ from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Delivery
 from simulator.protocols.pulsar.client.deliveries import MessageKey
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.lookup.resolving import resolver_for
+from simulator.protocols.pulsar.lookup.resolving import first_cluster, resolver_for
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
 from simulator.protocols.pulsar.shadow.authorisation import CONSUME, refusal
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
-    from simulator.protocols.pulsar.client.roles import BrokerOfConsumer
+    from simulator.protocols.pulsar.broker.topic_roles import BrokerOfTopic
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 _DELIVERED = CODE["message.delivered"]
@@ -56,7 +56,7 @@ class Consumer(Acknowledger):
         self.resolver = resolver_for(
             self, spec.cluster, runtime.subscriptions[spec.subscription].topic, spec.schema
         )
-        self.cluster_name = spec.cluster or self.resolver.mapped
+        self.cluster_name = first_cluster(self.resolver, spec.cluster)
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING
         # why its role may not consume there, if so
@@ -64,7 +64,7 @@ class Consumer(Acknowledger):
             runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic
         )
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
-        self.asking: dict[str, BrokerOfConsumer] = {}  # by topic the broker whose queue it waits in
+        self.asking: dict[str, BrokerOfTopic] = {}  # by topic the broker whose queue it waits in
         self.queue: deque[ReceivedMessage] = deque()
         self.current: Delivery | None = None
         self.taking = False
@@ -161,10 +161,6 @@ class Consumer(Acknowledger):
 
     def _note(self, cause: int, reason: str) -> int:
         return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
-
-    def connected_to(self, topic: str) -> bool:
-        """Whether it has a session on this topic or partition, in whichever cluster."""
-        return any(place[1] == topic for place in self.sessions)
 
     # --- answers of the LookupService
 

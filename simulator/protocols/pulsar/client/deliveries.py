@@ -12,7 +12,7 @@ class MessageKey(NamedTuple):
     """Names a message for a client; `batch_index` is NULL where the entry is not a batch."""
 
     place: Place
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls
     batch_index: int
 
 

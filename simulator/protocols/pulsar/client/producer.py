@@ -16,6 +16,7 @@ from simulator.protocols.pulsar.creation import clients
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.running import Quiet, run_quietly
 from simulator.protocols.pulsar.lookup.producing import Brokers
+from simulator.protocols.pulsar.lookup.resolving import first_cluster
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
 from simulator.protocols.pulsar.shadow.authorisation import PRODUCE, refusal
 from simulator.trace.registry import NULL
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
+    from simulator.scenarios.model import Selection
 
 _PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
 RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
@@ -42,10 +44,10 @@ class Producer:
         # of the topic or its partitions, as far as they were published to
         self.topic_numbers: dict[str, int] = {}
         self.brokers = Brokers(self)
-        self.cluster_name = spec.cluster or self.brokers.resolver.mapped
+        self.cluster_name = first_cluster(self.brokers.resolver, spec.cluster)
         self.rank = rank(PRODUCER, sorted(runtime.scenario.producers).index(spec.name))
         self.state = PAUSED if spec.paused else RUNNING
-        self.every_us = spec.every_us
+        self.every_us = spec.every_us or 0  # 0: no plan by interval
         self.planned = len(spec.at_us) if spec.at_us else spec.count  # messages of the plan, None: no end
         self.next_sequence_id = 0
         self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
@@ -119,9 +121,11 @@ class Producer:
             # what it missed while it did not run goes at once
             self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))
         else:
-            gap_us = self.every_us if self.intervals is None else self.intervals.at(self.scheduled)
-            self._schedule(self.runtime.now_us + gap_us)
+            self._schedule(self.runtime.now_us + self._gap_us())
         return None
+
+    def _gap_us(self) -> int:
+        return self.every_us if self.intervals is None else self.intervals.at(self.scheduled)
 
     def _finished(self) -> bool:
         return self.planned is not None and self.scheduled >= self.planned
@@ -199,7 +203,7 @@ class Producer:
         partitions = self.brokers.partitions(cause)
         cluster, size_bytes = runtime.clusters[self.cluster_name], spec.size_bytes
         topic = chosen or (self._partition_name(key, sequence_id, partitions) if partitions else spec.topic)
-        deliver_at_us = self._deliver_at_us(sequence_id) if spec.delay is not None else 0
+        deliver_at_us = 0 if spec.delay is None else self._deliver_at_us(sequence_id, spec.delay)
         batched = spec.batch > 1 and not deliver_at_us
         message = self._take_number(topic) if batched else runtime.take_messages(1)
         runtime.messages.put(
@@ -273,12 +277,14 @@ class Producer:
         )
         return f"{self.spec.topic}-partition-{chosen}"
 
-    def _deliver_at_us(self, sequence_id: int) -> int:
-        delay = self.spec.delay
+    def _deliver_at_us(self, sequence_id: int, delay: Selection) -> int:
         chosen = (self.name, sequence_id) in delay.messages or self.runtime.chance(
             f"delay/{self.name}", sequence_id, delay.share_millionths
         )
-        return self.runtime.now_us + delay.for_us if chosen else 0
+        if not chosen:
+            return 0
+        assert delay.for_us is not None, "a delay has a length"
+        return self.runtime.now_us + delay.for_us
 
     def _take_number(self, topic: str) -> int:
         """The next number of the topic's open batch; a new batch reserves its numbers, for an entry's are
@@ -329,7 +335,8 @@ class Producer:
         runtime, messages = self.runtime, self.runtime.messages
         if self.forbidden or topic.refuses is not None:
             topic.refused_sends += count
-            self._fail(topic, first, count, "not-authorised" if self.forbidden else topic.refuses, cause)
+            why = topic.refuses if topic.refuses is not None and not self.forbidden else "not-authorised"
+            self._fail(topic, first, count, why, cause)
             return
         if runtime.schemas is not None and clients.refuses_schema(
             self, topic.cluster, runtime.schemas.of_message(self.number, messages.sequence_id[first]), cause

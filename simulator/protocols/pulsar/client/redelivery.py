@@ -15,8 +15,11 @@ from pyroaring import BitMap
 from simulator.protocols.pulsar.events import CODE
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
+    from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.client.acknowledging import Delivery
     from simulator.protocols.pulsar.client.deliveries import MessageKey, Place
+    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 _NEGATIVE = CODE["message.negatively-acknowledged"]
 _ROUNDS_IN_A_DELAY = 3
@@ -25,6 +28,18 @@ _ONE_BY_ONE = ("Shared", "Key_Shared")
 
 class GivesBack:
     """The part of a Consumer that requests redelivery."""
+
+    runtime: BrokerRuntime
+    spec: ConsumerSpec
+    rank: int
+    epoch: int
+    last_seq: int
+    sessions: dict[Place, Session]
+    in_hand: dict[MessageKey, Delivery]
+    held: dict[MessageKey, int]
+
+    def close_if_done(self) -> None:
+        """Close once the application holds no message, or none that the close waits for."""
 
     def init_giving_back(self) -> None:
         """Empty state; called once by the consumer."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -60,7 +60,8 @@ class AboutColumns(NamedTuple):
 
     def one(self, place: int) -> About:
         """One of them."""
-        return tuple(int(column[place]) if isinstance(column, np.ndarray) else column for column in self)
+        fields = (int(column[place]) if isinstance(column, np.ndarray) else column for column in self)
+        return cast("About", tuple(fields))
 
 
 class AckColumns(NamedTuple):
@@ -164,7 +165,7 @@ class WaitingAcks:
         """None waits any more."""
         self._several, self._later = [], {}
 
-    def all_of(self, place: Place) -> bool:
+    def all_of(self, place: Place | None) -> bool:
         """Whether all are of single messages of that topic."""
         return (not self._several or place == self._place) and all(
             key.place == place and key.batch_index == NULL for key in self._later
@@ -183,8 +184,6 @@ class WaitingAcks:
 
     def by_key(self) -> dict[MessageKey, Ack]:
         """One by one."""
-        return (
-            AckColumns.joined(self._several).by_key(self._place) | self._later
-            if self._several
-            else self._later
-        )
+        if self._place is None or not self._several:
+            return self._later
+        return AckColumns.joined(self._several).by_key(self._place) | self._later

@@ -26,11 +26,12 @@ Asked = list[tuple[int, tuple]]
 
 def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
     """The clients' and the dispatcher's side; returns the events that they schedule."""
-    lane, asked = stretch.lane, []
+    lane = stretch.lane
+    asked: Asked = []
     _take(stretch, consumed)
     _put_aside(stretch, consumed, asked)
-    for turn, session in enumerate(lane.sessions):
-        consumer, mine = session.consumer, lane.work.places(turn)
+    for turn, consumer in enumerate(lane.consumers):
+        mine = lane.work.places(turn)
         acted = [seq for act, seq in zip(stretch.acts, consumed.seqs.acted.tolist()) if act.turn == turn]
         consumer.last_seq = max(
             consumer.last_seq,
@@ -66,7 +67,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
     """Held and negatively acked messages, in order."""
     lane, work = stretch.lane, stretch.lane.work
     for act in stretch.acts:
-        consumer, key = lane.sessions[act.turn].consumer, act.delivery.key
+        consumer, key = lane.consumers[act.turn], act.delivery.key
         if stretch.own[act.event].method == PROCESSED:
             consumer.current = None
         if act.kind != HELD:
@@ -74,7 +75,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
             consumer.held.pop(key, None)
     for seq, act in consumed.acts:
         consumer, key, until_us = (
-            lane.sessions[act.turn].consumer,
+            lane.consumers[act.turn],
             act.delivery.key,
             work.until_us(act.turn, act.at_us, act.kind, act.held_us),
         )

@@ -73,7 +73,7 @@ class Groups:
     def __init__(self, work: Work) -> None:
         self.work = work
         subscription = work.lane.subscription
-        self.counts = [len(session.consumer.ack_pending) for session in work.lane.sessions]
+        self.counts = [len(consumer.ack_pending) for consumer in work.lane.consumers]
         self.waiting: list[AckColumns] = []
         self.made: list[np.ndarray] = []
         self.made_us: list[np.ndarray] = []
@@ -96,7 +96,7 @@ class Groups:
         if groups and not self._plain():
             return groups[0].at_us
         if groups:
-            self.waiting = [session.consumer.ack_pending.columns() for session in self.work.lane.sessions]
+            self.waiting = [consumer.ack_pending.columns() for consumer in self.work.lane.consumers]
             acted = np.array([act.delivery.key.index for act in self.work.acts], dtype=np.int64)
             self._indices = np.concatenate(
                 (*(acks.indices for acks in self.waiting), acted, self.work.indices)
@@ -126,7 +126,7 @@ class Groups:
         """
         work, consumer, timer_us = (
             self.work,
-            self.work.lane.sessions[turn].consumer,
+            self.work.lane.consumers[turn],
             self.work.survey.timer_us[turn],
         )
         begun_us, done_us = (instants_us[work.places(turn)] for instants_us in (work.begun_us, work.done_us))
@@ -193,7 +193,7 @@ class Groups:
         has a ledger to be written to.
         """
         lane = self.work.lane
-        alike = all(session.consumer.ack_pending.all_of(lane.topic.place) for session in lane.sessions)
+        alike = all(consumer.ack_pending.all_of(lane.topic.place) for consumer in lane.consumers)
         counted = lane.dispatcher.unacked >= self.arrivals_from
         return (
             alike
@@ -233,7 +233,7 @@ class Groups:
         log = self.work.lane.topic.log
         if index < log.length:
             return self.work.lane.subscription.border.position(index)
-        return log.current.id, index - log.current.first_index
+        return log.ledgers[-1].id, index - log.ledgers[-1].first_index
 
     # --- what comes of them
 
@@ -249,7 +249,8 @@ class Groups:
         """The groups have been sent: the broker's side of it; returns the timer of the cursor's write, if
         it begins.
         """
-        subscription, lane, events = self.work.lane.subscription, self.work.lane, []
+        subscription, lane = self.work.lane.subscription, self.work.lane
+        events: list[tuple] = []
         if not self.sent:
             return events
         subscription.cursor.restore(self.cursor.capture())

@@ -8,7 +8,7 @@ in turn and acknowledged by the consumer that received it. In every doubtful cas
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
     from simulator.protocols.pulsar.fast_path.survey import Survey
     from simulator.protocols.pulsar.replication.replicator import Replicator
@@ -46,24 +47,36 @@ class Lane:
     instants of the next publishes, the consumers' work on them, and the groups of their acks.
     """
 
-    __slots__ = ("producer", "topic", "sessions", "replicators", "published_us", "work", "groups")
+    __slots__ = (
+        "producer",
+        "topic",
+        "sessions",
+        "consumers",
+        "subscription",
+        "replicators",
+        "published_us",
+        "work",
+        "groups",
+    )
 
-    def __init__(self, producer: ProducerOfFastPath, topic: Topic, sessions: list[Session]) -> None:
+    def __init__(
+        self, producer: ProducerOfFastPath, topic: Topic, subscription: Subscription | None = None
+    ) -> None:
         self.producer = producer
         self.topic = topic
-        self.sessions = sessions
+        self.subscription: Subscription  # that of the consumers, if there are any
+        self.sessions: list[Session] = []
+        if subscription is not None:
+            self.subscription = subscription
+            self.sessions = subscription.dispatcher.in_turn()
+        self.consumers = [_consumer_of(session) for session in self.sessions]
         self.replicators: list[tuple[Replicator, Topic]] = [
             (replicator, producer.runtime.clusters[peer].topics[topic.name])
             for peer, replicator in topic.replicators.items()
         ]
         self.published_us = np.empty(0, dtype=np.int64)
-        self.work: Work | None = None  # of the consumers, if there are any
-        self.groups: Groups | None = None  # of their acks
-
-    @property
-    def subscription(self) -> Subscription:
-        """That of the consumers."""
-        return self.sessions[0].subscription
+        self.work: Work  # of the consumers, if there are any
+        self.groups: Groups  # of their acks
 
     @property
     def dispatcher(self) -> Dispatcher:
@@ -115,7 +128,7 @@ class Lane:
         """
         if len(self.sessions) != 1 or not self.subscription.snapshots.kept:
             return NEVER
-        consumer, timer_us = self.sessions[0].consumer, survey.timer_us[0]
+        consumer, timer_us = self.consumers[0], survey.timer_us[0]
         if consumer.special is not None or self.subscription.cursor.deleted_count > DELETED_MAX:
             return NEVER
         return consumer.group_ends_us(self.producer.runtime.now_us) if timer_us is None else timer_us
@@ -166,21 +179,29 @@ def lane_of(producer: ProducerOfFastPath) -> Lane | None:
         topic is None
         or not cluster.up
         or not _stores_only(topic)
-        or not all(_sends_only(replicator) for replicator in topic.replicators.values())
+        or not all(
+            _sends_only(replicator, runtime.clusters[peer].topics.get(topic.name))
+            for peer, replicator in topic.replicators.items()
+        )
     ):
         return None
     read = [subscription for subscription in topic.subscriptions.values() if subscription.dispatcher.sessions]
     if not read:
-        return Lane(producer, topic, [])
+        return Lane(producer, topic)
     sessions = read[0].dispatcher.in_turn()
     if (
         len(read) > 1
         or not sessions
         or not _hands_out_evenly(read[0])
-        or not all(_takes_in_turn(session) for session in sessions)
+        or not all(_takes_in_turn(_consumer_of(session), read[0]) for session in sessions)
     ):
         return None
-    return Lane(producer, topic, sessions)
+    return Lane(producer, topic, read[0])
+
+
+def _consumer_of(session: Session) -> Consumer:
+    """Its consumer by its class: sessions know it by its role, and no others play that."""
+    return cast("Consumer", session.consumer)
 
 
 def _publishes_evenly(producer: ProducerOfFastPath) -> bool:
@@ -224,16 +245,15 @@ def _stores_only(topic: Topic) -> bool:
     )
 
 
-def _sends_only(replicator: Replicator) -> bool:
+def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
     """Whether it has read everything, and the peer stores what arrives with no consumer reading at once."""
-    remote = replicator.runtime.clusters[replicator.peer].topics.get(replicator.topic.name)
     if (
         remote is None
         or not _stores_only(remote)
         or any(subscription.dispatcher.sessions for subscription in remote.subscriptions.values())
     ):
         return False
-    if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.current.id != replicator.seen_in:
+    if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.ledgers[-1].id != replicator.seen_in:
         return False  # the first receipt of the open ledger is still an event to come
     caught_up = replicator.state == STARTED and not replicator.stalled and not replicator.schemas.waiting
     return (
@@ -253,15 +273,14 @@ def _hands_out_evenly(subscription: Subscription) -> bool:
     )
 
 
-def _takes_in_turn(session: Session) -> bool:
+def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
     """Whether it takes what is dispatched at once and works on one message after the other.
 
     It must acknowledge, hold or negatively ack each by its own draw when it has worked on it.
     """
-    consumer, dispatcher = session.consumer, session.subscription.dispatcher
     spec, current = consumer.spec, consumer.current
     by_draw = consumer.special is None or (
-        isinstance(consumer.special, Shares) and (dispatcher.postpones or not consumer.negatives)
+        isinstance(consumer.special, Shares) and (subscription.dispatcher.postpones or not consumer.negatives)
     )
     acks_each = (
         spec.acknowledge == "individual"
@@ -270,7 +289,7 @@ def _takes_in_turn(session: Session) -> bool:
         and not spec.ack_timeout_us
     )
     single = current is None or (
-        current.key.place == session.topic.place
+        current.key.place == subscription.topic.place
         and current.key.batch_index == NULL
         and current.key not in consumer.ack_pending
     )

@@ -68,7 +68,7 @@ class Order:
         lane, wires, groups = stretch.lane, stretch.wires, stretch.groups
         self.stretch = stretch
         consumers, ticks = (
-            [session.consumer.rank for session in lane.sessions],
+            [consumer.rank for consumer in lane.consumers],
             [one for one in stretch.passing if one.index is None],
         )
         agenda = self._agenda = Agenda(
@@ -99,7 +99,7 @@ class Order:
         ticking = agenda.add(
             [tick.at_us for tick in ticks],
             [tick.rank for tick in ticks],
-            [len(tick.rows or ()) for tick in ticks],
+            [len(tick.rows) for tick in ticks],
         ).tolist()
         self._ticking = dict(zip(ticks, ticking, strict=True))
         self._working = np.empty_like(stretch.done)
@@ -185,10 +185,11 @@ class Order:
         if len(stretch.lane.sessions) > 1:
             begun, delivered = _by_seq(begun, delivered)
             done, settled = _by_seq(done, settled)
-        elif stretch.lane.work.plain:
-            begun, done = slice(0, len(begun)), slice(0, len(done))
         acted = first_seqs[self._own[[act.event for act in stretch.acts]]]
-        return Seqs(*carried, begun, delivered, done, settled, acted, self._registered())
+        rest = settled, acted, self._registered()
+        if len(stretch.lane.sessions) == 1 and stretch.lane.work.plain:
+            return Seqs(*carried, slice(0, len(begun)), delivered, slice(0, len(done)), *rest)
+        return Seqs(*carried, begun, delivered, done, *rest)
 
     def _registered(self) -> tuple[int, ...]:
         stretch, sending = self.stretch, iter(self._sending.tolist())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from simulator.kernel.clock import Event
 from simulator.protocols.pulsar.markers.entries import REQUEST, UPDATE
 from simulator.protocols.pulsar.replication.replicator import Replicator
+from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -31,7 +32,7 @@ class Passing:
     """An event of the calendar at the lane's peer `wire`.
 
     `answered_us`: what follows from it has arrived by then, if that is determined. `rows`: what it wrote,
-    with seqs from `seq` on, None before it has run.
+    with seqs from `seq` on, once it has run.
     """
 
     __slots__ = ("at_us", "rank", "target", "method", "argument", "wire", "answered_us", "seq", "rows")
@@ -41,7 +42,11 @@ class Passing:
         self.wire = wire
         self.answered_us = answered_us
         self.seq = 0
-        self.rows: list[tuple[int, ...]] | None = None
+        self.rows: list[tuple[int, ...]] = []
+
+    def run(self) -> None:
+        """Let it happen."""
+        self.method(self.target, self.argument)
 
     @property
     def index(self) -> int | None:
@@ -60,7 +65,11 @@ class Passings:
             for wire, (replicator, peer) in enumerate(lane.replicators)
             if _lets_pass(peer)
         }
-        self._ticking = {lane.replicators[wire][1].controller.rank: wire for wire in self._wires.values()}
+        self._ticking = {
+            controller.rank: wire
+            for wire in self._wires.values()
+            if (controller := lane.replicators[wire][1].controller) is not None
+        }
 
     def take_marker(self, event: Event) -> bool:
         """Whether a marker's arrival can run during the stretch; then it is taken."""
@@ -83,7 +92,7 @@ class Passings:
             return False
         replicator, peer = self.lane.replicators[wire]
         if (
-            event[4] is not type(peer.controller).tick
+            event[4] is not SnapshotController.tick
             or event[3] is not peer.controller
             or event[0]
             >= max(replicator.runtime.now_us + replicator.link.least_us, replicator.last_arrival_us)

@@ -26,7 +26,6 @@ class ProducerOfFastPath(Protocol):
     runtime: BrokerRuntime
     spec: ProducerSpec
     brokers: Brokers
-    quiet: LooksForStretch
     number: int
     rank: int
     epoch: int
@@ -43,3 +42,10 @@ class ProducerOfFastPath(Protocol):
     replicate_to: int
     pending: deque[tuple[int, int, str, int]]
     forbidden: str | None
+
+    @property
+    def quiet(self) -> LooksForStretch:
+        """When to try next."""
+
+    def tick(self, epoch: int) -> int | None:
+        """The instant of a planned publish."""

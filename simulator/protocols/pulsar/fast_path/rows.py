@@ -65,7 +65,7 @@ def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
         records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
         who = (alike(messages.values("producer", records)), messages.values("sequence_id", records))
         where = (
-            peer.log.current.id,
+            peer.log.ledgers[-1].id,
             wire.entries[arrived],
             NULL,
             alike(messages.values("size_bytes", records)),
@@ -114,6 +114,7 @@ class Consumed:
         self.acknowledged = seqs.done
         self.acts: list[tuple[int, Act]] = list(zip(seqs.acted.tolist(), stretch.acts))
         if not work.plain:
+            assert isinstance(seqs.done, np.ndarray), "a slice only where all are acknowledged"
             plain = work.kinds[seqs.done] == ACKNOWLEDGED
             self.acknowledged = seqs.done[plain]
             self.acts = sorted(
@@ -127,7 +128,7 @@ class Consumed:
             lane.topic.cluster.number,
             lane.topic.number,
             lane.subscription.number,
-            lane.sessions[0].consumer.number,
+            lane.consumers[0].number,
             lane.producer.number,
             stretch.sequence_ids,
             stretch.ledger,
@@ -135,7 +136,7 @@ class Consumed:
             NULL,
         )
         if len(lane.sessions) > 1:
-            clients = [session.consumer.number for session in lane.sessions]
+            clients = [consumer.number for consumer in lane.consumers]
             about = about._replace(client=np.resize(np.array(clients, dtype=np.int64), count))
         if not stretch.returned:
             return about
@@ -144,7 +145,8 @@ class Consumed:
             column[stretch.fresh] = values
         for place, event in zip(stretch.again.tolist(), stretch.returned):
             known[:, place] = stretch.own[event].argument[1].about[4:8]
-        return AboutColumns(*about[:4], *known, NULL)
+        producer, sequence_id, ledger, entry = known
+        return about._replace(producer=producer, sequence_id=sequence_id, ledger=ledger, entry=entry)
 
     def _aside(self, place: int) -> tuple[int, Act]:
         """What became of an arrival that was not acknowledged."""
@@ -164,14 +166,14 @@ class Consumed:
 
     def _delivering(self) -> RowColumns:
         """A message names the row that sent it, or the consumer's last one, if that is later."""
-        begun, work, sessions = self.seqs.begun, self.work, self.work.lane.sessions
-        before = np.concatenate(([session.consumer.last_seq for session in sessions], self.settled))[
+        begun, work, consumers = self.seqs.begun, self.work, self.work.lane.consumers
+        before = np.concatenate(([consumer.last_seq for consumer in consumers], self.settled))[
             : len(self.causes)
         ]
         # the last one may be of an event of the calendar, where a consumer was idle then
         if self.stretch.acts:
-            for place in (*range(min(len(sessions), len(before))), *self.stretch.again.tolist()):
-                mine = place % len(sessions)
+            for place in (*range(min(len(consumers), len(before))), *self.stretch.again.tolist()):
+                mine = place % len(consumers)
                 before[place] = max(
                     [
                         before[place],
@@ -188,7 +190,7 @@ class Consumed:
         work, done, individual = (
             self.work,
             self.acknowledged,
-            self.work.lane.sessions[0].consumer.kinds["individual"],
+            self.work.lane.consumers[0].kinds["individual"],
         )
         single = []
         for seq, act in self.acts:
@@ -208,8 +210,10 @@ class Consumed:
             for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts))
         )
         registered = lasts + np.arange(len(acks.seqs))
-        cursor, reason = self.about[:3], self.work.lane.producer.runtime.name(REASON)
-        single = [
+        lane = self.work.lane
+        cursor = lane.topic.cluster.number, lane.topic.number, lane.subscription.number
+        reason = lane.producer.runtime.name(REASON)
+        single: list[tuple[int, tuple[int, ...]]] = [
             (end, (PERSISTED, group.at_us, end - 1, *cursor, *group.persisted))
             for end, group in zip(ends, groups)
             if group.persisted

@@ -105,7 +105,7 @@ def pass_by(order: Order) -> int:
         order.bring(one)
         one.seq, asked = order.seq_of(one), runtime.asked
         runtime.now_us = one.at_us
-        one.rows = runtime.aside(one.seq, lambda event=one: event.method(event.target, event.argument))
+        one.rows = runtime.aside(one.seq, one.run)
         follows_us = [
             at_us for at_us, _rank, added, *_rest in runtime.events() if added > asked and at_us < horizon_us
         ]

@@ -26,7 +26,6 @@ class Stretch:
     """
 
     def __init__(self, lane: Lane, survey: Survey, wires: list[Wire], horizon_us: int) -> None:
-        work = lane.work
         self.lane = lane
         self.survey = survey
         self.wires = wires
@@ -34,11 +33,13 @@ class Stretch:
         self.published_us = lane.published_us[: int(lane.published_us.searchsorted(horizon_us))]
         self.passing = [one for one in survey.passing if one.at_us < horizon_us]
         self.own = [event for event in survey.own if event.at_us < horizon_us]
-        self.groups: list[Group] = [] if lane.groups is None else lane.groups.sent
-        self.acts = [] if work is None else [act for act in work.acts if act.at_us < horizon_us]
+        self.groups: list[Group] = lane.groups.sent if lane.sessions else []
+        self.acts = [act for act in lane.work.acts if act.at_us < horizon_us] if lane.sessions else []
         self.returned = [place for place, event in enumerate(self.own) if event.method == RETURNED]
-        self.begun = self.done = self.fresh = self.again = _NOBODY
-        if work is not None:
+        self.begun = self.done = self.again = _NOBODY
+        self.fresh: np.ndarray | slice = _NOBODY
+        if lane.sessions:
+            work = lane.work
             self.begun, self.done = (
                 (instants_us < horizon_us).nonzero()[0] for instants_us in (work.begun_us, work.done_us)
             )
@@ -50,7 +51,7 @@ class Stretch:
         self.messages = lane.producer.runtime.message_count + ordinals
         self.sequence_ids = lane.producer.next_sequence_id + ordinals
         self.keys = self.sequence_ids % keys if keys else NULL
-        self.ledger, self.entries = topic.log.current.id, topic.log.current.entries + ordinals
+        self.ledger, self.entries = topic.log.ledgers[-1].id, topic.log.ledgers[-1].entries + ordinals
 
     def until(self, horizon_us: int) -> Stretch:
         """The same up to an earlier instant, after what has passed."""

@@ -16,7 +16,6 @@ from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.client.deliveries import MessageKey
     from simulator.protocols.pulsar.fast_path.lane import Lane
 
@@ -54,7 +53,7 @@ class Survey:
         `near_us`.
         """
         runtime, records = lane.producer.runtime, lane.topic.log.records.values
-        turns = {session.consumer.rank: turn for turn, session in enumerate(lane.sessions)}
+        turns = {consumer.rank: turn for turn, consumer in enumerate(lane.consumers)}
         replicators = {replicator.rank: replicator for replicator, _peer in lane.replicators}
         self.horizon_us = horizon_us = min(far_us, runtime.limit_us + 1)
         self.sent: dict[int, dict[int, int]] = {rank: {} for rank in replicators}
@@ -67,19 +66,16 @@ class Survey:
             if at_us >= horizon_us and method not in _STANDING:
                 continue
             if method is Replicator.arrive and replicators.get(rank) is target:
-                if argument[0] == target.connection:
+                connection = replicators[rank].connection
+                if argument[0] == connection:
                     self.sent[rank][argument[1]] = argument[2]
-                if (
-                    argument[0] != target.connection
-                    or records[argument[1]] >= 0
-                    or passings.take_marker(event)
-                ):
+                if argument[0] != connection or records[argument[1]] >= 0 or passings.take_marker(event):
                     continue
             elif passings.take_tick(event):
                 continue
-            if rank in turns and method in _OWN and target is lane.sessions[turns[rank]].consumer:
+            if rank in turns and method in _OWN and target is lane.consumers[turns[rank]]:
                 turn = turns[rank]
-                owned = _owned(lane.sessions[turn], method, argument)
+                owned = _owned(lane, turn, method, argument)
                 if owned:
                     own.append(Own(at_us, rank, order, turn, method, argument))
                 if owned is not None:
@@ -109,12 +105,12 @@ class Survey:
         self.own = [event for event in own if event.at_us < self.horizon_us]
 
 
-def _owned(session: Session, method: Callable[..., int | None], argument: Any) -> bool | None:
+def _owned(lane: Lane, turn: int, method: Callable[..., int | None], argument: Any) -> bool | None:
     """Whether a consumer's event is the lane's own: True, or False when the consumer ignores it.
 
     None when more follows from it than a lane handles.
     """
-    consumer = session.consumer
+    consumer = lane.consumers[turn]
     if method == PROCESSED:
         return argument == consumer.epoch and consumer.current is not None
     if method == FLUSHED:
@@ -123,26 +119,25 @@ def _owned(session: Session, method: Callable[..., int | None], argument: Any) -
     if epoch != consumer.epoch or (method == HELD_ENOUGH and consumer.held.get(what) != serial):
         return False
     key = what if method == HELD_ENOUGH else what.key
-    known = key.place == session.topic.place and key.batch_index == NULL
-    return True if known and (_held_only if method == HELD_ENOUGH else _given_back)(session, key) else None
+    known = key.place == lane.topic.place and key.batch_index == NULL
+    if not known:
+        return None
+    return (_held_only(consumer, key) if method == HELD_ENOUGH else _given_back(lane, turn, key)) or None
 
 
-def _held_only(session: Session, key: MessageKey) -> bool:
+def _held_only(consumer: Consumer, key: MessageKey) -> bool:
     """Whether the application has the message, and does not work on it once more."""
-    consumer = session.consumer
     return key in consumer.in_hand and (consumer.current is None or consumer.current.key != key)
 
 
-def _given_back(session: Session, key: MessageKey) -> bool:
+def _given_back(lane: Lane, turn: int, key: MessageKey) -> bool:
     """Whether the dispatcher awaits it from this consumer, and no other has it as well."""
-    subscription, index = session.subscription, key.index
-    consumers = [other.consumer for other in subscription.dispatcher.sessions]
+    dispatcher, index = lane.dispatcher, key.index
     awaited = (
-        isinstance(subscription.dispatcher, SharedDispatcher)
-        and subscription.dispatcher.pending.get(index) is session
+        isinstance(dispatcher, SharedDispatcher) and dispatcher.pending.get(index) is lane.sessions[turn]
     )
     return (
         awaited
-        and not subscription.cursor.is_acknowledged(index)
-        and not any(key in one.in_hand or key in one.ack_pending for one in consumers)
+        and not lane.subscription.cursor.is_acknowledged(index)
+        and not any(key in one.in_hand or key in one.ack_pending for one in lane.consumers)
     )

@@ -99,6 +99,6 @@ class Wire:
             replicator.wire.popleft()
         if upto > self.stored:
             self.peer.append_many(self.records[stored], seqs, size_bytes, int(self.arrivals_us[upto - 1]))
-            self.entries[stored] = np.arange(log.current.entries - len(seqs), log.current.entries)
+            self.entries[stored] = np.arange(log.ledgers[-1].entries - len(seqs), log.ledgers[-1].entries)
             replicator.take_receipts(self.indices[stored], self.arrivals_us[stored], now_us)
             self.stored = upto

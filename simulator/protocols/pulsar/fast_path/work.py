@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from simulator.kernel.random import Shares
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.survey import HELD_ENOUGH, PROCESSED, RETURNED
 from simulator.trace.registry import NULL
@@ -122,9 +123,9 @@ class Work:
         """
         draws = self.messages + (self.redeliveries << 40) if len(self.again) else self.messages
         self.begun_us, self.done_us = np.empty((2, len(self)), dtype=np.int64)
-        for turn, session in enumerate(self.lane.sessions):
+        for turn, consumer in enumerate(self.lane.consumers):
             mine, busy_us = self.places(turn), self.survey.busy_us[turn]
-            spans_us, arrived_us = session.consumer.processing.several(draws[mine]), self.arrived_us[mine]
+            spans_us, arrived_us = consumer.processing.several(draws[mine]), self.arrived_us[mine]
             if not spans_us.all():
                 return int(self.arrived_us[0])  # without processing time all happens at once
             worked_us = spans_us.cumsum()
@@ -150,33 +151,26 @@ class Work:
 
     def _choose(self) -> None:
         """What becomes of each message that the application has worked on."""
-        sessions, chosen = (
-            self.lane.sessions,
-            [turn for turn, session in enumerate(self.lane.sessions) if session.consumer.special is not None],
-        )
+        consumers = self.lane.consumers
+        chosen = [
+            (turn, consumer, consumer.special)
+            for turn, consumer in enumerate(consumers)
+            if isinstance(consumer.special, Shares)
+        ]
         self.aside, self.kinds, self.held_us = [], _NONE, _NONE
         if chosen:
             self.kinds, self.held_us = np.full(len(self), ACKNOWLEDGED), np.full(len(self), NULL)
-            for turn in chosen:
-                consumer = sessions[turn].consumer
-                for place in (
-                    turn + consumer.special.among(self.messages[self.places(turn)]) * len(sessions)
-                ).tolist():
+            for turn, consumer, shares in chosen:
+                among = shares.among(self.messages[self.places(turn)])
+                for place in (turn + among * len(consumers)).tolist():
                     self.kinds[place], self.held_us[place] = consumer.choice(int(self.messages[place]))
             self.aside = (self.kinds != ACKNOWLEDGED).nonzero()[0].tolist()
         self.acts: list[Act] = []
         for place, (at_us, _rank, _order, turn, method, argument) in enumerate(self.survey.own):
-            consumer = sessions[turn].consumer
-            if method == PROCESSED:
-                self.acts.append(
-                    Act(
-                        at_us,
-                        place,
-                        turn,
-                        consumer.current,
-                        *consumer.choice(consumer.current.received.message),
-                    )
-                )
+            consumer = consumers[turn]
+            if method == PROCESSED and (current := consumer.current) is not None:
+                choice = consumer.choice(current.received.message)
+                self.acts.append(Act(at_us, place, turn, current, *choice))
             elif method == HELD_ENOUGH:
                 self.acts.append(Act(at_us, place, turn, consumer.in_hand[argument[1]], ACKNOWLEDGED, NULL))
 
@@ -202,5 +196,5 @@ class Work:
         NEVER when that is not determined.
         """
         if kind == NEGATIVE:
-            return at_us + self.lane.sessions[turn].consumer.spec.redelivery_delay_us
+            return at_us + self.lane.consumers[turn].spec.redelivery_delay_us
         return NEVER if held_us == NULL else at_us + held_us

@@ -118,6 +118,14 @@ class Resolver:
             self.client.not_found()
 
 
+def first_cluster(resolver: Resolver | None, own: str | None) -> str:
+    """Where a client begins: in its own cluster, or where the map points."""
+    if resolver is not None:
+        return resolver.mapped
+    assert own is not None, "a client without a cluster of its own has a resolver"
+    return own
+
+
 def resolver_for(client: Client, cluster: str | None, base: str, schema: str | None) -> Resolver | None:
     """A resolver for a client without a cluster of its own."""
     return Resolver(client, base, schema is not None) if cluster is None else None

@@ -1,7 +1,7 @@
 """What a broker removes from a topic: ledgers that no cursor needs, messages past their time to live.
 
 Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that
-retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `topic_timers` has the clocks.
+retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `retention_timers` has the clocks.
 """
 
 from __future__ import annotations
