@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyroaring import BitMap
 
     from simulator.kernel.links import Link
+    from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
     from simulator.protocols.pulsar.creation.start_check import Told
     from simulator.protocols.pulsar.migration.run import Run
     from simulator.protocols.pulsar.runtime_roles import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     )
     from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
-    from simulator.protocols.pulsar.storage.roles import TopicInCluster, TopicOfLog
+    from simulator.protocols.pulsar.storage.roles import TopicOfLog
     from simulator.scenarios.model import Scenario
 
 
@@ -58,6 +59,9 @@ class WindowOfFailover(Protocol):
 
     def settled(self, message: int) -> None:
         """A message was acknowledged."""
+
+    def close(self) -> None:
+        """The next failover of the subscription begins."""
 
     def look_again(self) -> None:
         """Messages were removed from a log of the target, or a cursor was opened there."""
@@ -87,7 +91,7 @@ class MigrationOfTenant(Protocol):
 
     run: Run
 
-    def redirected(self, topic: TopicInCluster, subscription: str, cause: int) -> None:
+    def redirected(self, topic: TopicOfSession, subscription: str, cause: int) -> None:
         """A consumer of the subscription is sent from the blue to the green cluster (PIP-188)."""
 
 

@@ -7,23 +7,54 @@ these roles. `system.build` creates them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.protocols.pulsar.ack_sync.roles import ClusterOfSync, ReplicatorOfSync, TopicOfSync
+from simulator.protocols.pulsar.creation.client_roles import ProducerOfTopic
 from simulator.protocols.pulsar.replication.roles import ClusterOfEntries, TopicOfEntries
 
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
-    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
+    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 
 
-class ProducerOfRuntime(Protocol):
+class ConnectionsOfProducer(Protocol):
+    """Where a producer's messages go (`lookup.producing.Brokers`)."""
+
+    @property
+    def resolver(self) -> object | None:
+        """What looks up its cluster, None where it has its own."""
+
+    def connected_to(self, topic: Any) -> bool:
+        """Whether it publishes to this topic or partition there."""
+
+    def redirect(self, topic: Any, there: Any, cause: int) -> None:
+        """Publish to another cluster from now on."""
+
+
+class ProducerOfRuntime(ProducerOfTopic, Protocol):
     """A producer (`client.producer.Producer`)."""
 
     name: str
-    spec: ProducerSpec
     cluster_name: str
+    pending: deque[tuple[int, int, str, int]]
+
+    @property
+    def brokers(self) -> ConnectionsOfProducer:
+        """Where its messages go."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client has its producer open."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+
+    def retry(self, _argument: None) -> None:
+        """Send again what waits."""
 
     def broker_left(self, topic: Any, reason: str, cause: int) -> None:
         """A topic that it publishes to left its broker."""
@@ -35,6 +66,7 @@ class ConsumerOfRuntime(Protocol):
     name: str
     spec: ConsumerSpec
     cluster_name: str
+    last_seq: int
 
 
 class ReplicatorOfRuntime(ReplicatorOfSync, Protocol):

@@ -55,6 +55,8 @@ class TopicOfSession(TopicInCluster, Protocol):
     """The topic that the consumer reads. `place` is (cluster, topic)."""
 
     place: tuple[str, str]
+    base: str
+    migrated_to: str | None
 
     @property
     def stored_seqs(self) -> SharedColumn:

@@ -261,6 +261,19 @@ class Topic:
         """Delete the ledgers that no cursor needs any more."""
         retention.trim(self, cause)
 
+    def empty(self, cause: int) -> None:
+        """The topic is deleted: its cursors go, then its ledgers."""
+        for name in tuple(self.subscriptions):
+            self.delete_subscription(name, cause)
+        for peer in tuple(self.replicators):
+            self.replicators.pop(peer).remove(cause)
+        self.delete_ledgers(cause)
+        for audience in self.audiences.values():
+            audience.topic_deleted()
+        self.counts = dict.fromkeys(self.counts, 0)
+        self.marker_bytes = 0
+        self.producers_seen.clear()
+
     def delete_ledgers(self, cause: int) -> None:
         """The topic is deleted, and its ledgers with it."""
         retention.drop_everything(self, cause)
@@ -488,6 +501,13 @@ class Topic:
             subscription.sender.start()
         self.runtime.look_again(self.cluster.name)
         return subscription
+
+    def delete_subscription(self, name: str, cause: int) -> int:
+        """The subscription goes with its cursor; returns the row's seq."""
+        number = self.subscriptions.pop(name).number
+        seq = self.runtime.note("subscription.deleted", cause, self.cluster.number, self.number, number)
+        retention.subscription_deleted(self, name)
+        return seq
 
     def count_reads(self) -> None:
         """Count from now on which reads the cache serves and which the bookies."""

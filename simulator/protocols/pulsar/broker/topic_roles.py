@@ -7,6 +7,7 @@ these roles.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from simulator.protocols.pulsar.broker.session_roles import BrokerOfSession
@@ -89,7 +90,10 @@ class TopicOfCluster(TopicOfRuntime, Protocol):
     migrating: bool
     migrated_to: str | None
     hot: HotSettings
-    audiences: dict[str, AudienceOfTopic]
+
+    @property
+    def audiences(self) -> Mapping[str, AudienceOfTopic]:
+        """Its audiences by name."""
 
     def take_broker(self, broker: BrokerOfTopic | None) -> None:
         """Be served by a broker."""

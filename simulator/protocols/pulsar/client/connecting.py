@@ -84,7 +84,7 @@ def sent_away(consumer: Consumer, topic: Topic) -> None:
 def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
     """One partition; False when the broker cannot take it now."""
     if topic.migrated_to is not None:
-        there, cause = sent_on(consumer, topic, cause)
+        there, cause = sent_on(consumer.runtime, consumer, topic, cause)
         if there is None:
             return False
         topic = there
@@ -101,7 +101,8 @@ def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
             "client.changed", cause, topic.cluster.number, consumer.number, "refused-exclusive"
         )
         return False
-    if consumer.spec.schema is not None and clients.refuses_reader(consumer, topic, cause) is not None:
+    schema = consumer.spec.schema
+    if schema is not None and clients.refuses_reader(consumer, topic, schema, cause) is not None:
         return False
     wanted = spec.replicate_subscription_state and topic.cluster.setting(
         "enableReplicatedSubscriptions", topic

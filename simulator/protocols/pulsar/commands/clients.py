@@ -10,6 +10,7 @@ from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.client.consumer import ALIVE, PAUSED, RUNNING
 from simulator.protocols.pulsar.commands.named import cluster_up, consumer_in, producer_in
 from simulator.protocols.pulsar.creation import clients
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.model import Distribution
 from simulator.scenarios.names import parse_message, parse_position
@@ -55,16 +56,19 @@ def send(runtime, arguments, begin) -> None:
         )
     if topic.refuses is not None and topic.source is None:
         raise CommandError("TopicTerminated", "Topic was already terminated", "send to a topic that is open")
-    if topic.source is not None and position is None:
+    shadow = topic if isinstance(topic, ShadowTopic) else None
+    if shadow is not None and position is None:
         raise CommandError(
-            "NotAllowed", "Cannot send messages to a shadow topic", f"send to its source, {topic.source.name}"
+            "NotAllowed",
+            "Cannot send messages to a shadow topic",
+            f"send to its source, {shadow.source.name}",
         )
     cause = begin()
-    if position is None:
+    if position is not None and shadow is not None:
+        shadow.add(parse_position(position), cause)
+    else:
         producer.publish(cause, topic.name)
         producer.flush_batches(cause)
-    else:
-        topic.add(parse_position(position), cause)
 
 
 def _sent_to(runtime: Pulsar, producer, arguments: dict) -> Topic:

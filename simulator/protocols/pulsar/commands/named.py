@@ -4,7 +4,7 @@ state. Each raises CommandError where there is none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from simulator.protocols.pulsar.broker.base_cluster import LOST
 from simulator.protocols.pulsar.broker.hash_ring import full_topic_name
@@ -34,17 +34,17 @@ def topic_here(runtime: Pulsar, arguments: dict) -> Cluster:
     """The cluster of the arguments, which has their topic."""
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     if cluster.shape(base) is None:
-        raise not_found(cluster, base)
+        raise not_found(runtime, cluster, base)
     return cluster
 
 
-def not_found(cluster: Cluster, base: str) -> CommandError:
+def not_found(runtime: Pulsar, cluster: Cluster, base: str) -> CommandError:
     """The answer to a request about a topic that is not there
     (AdminResource.getTopicNotFoundErrorMessage).
     """
     return CommandError(
         "404",
-        f"Topic {full_name(cluster.runtime, base)} not found",
+        f"Topic {full_name(runtime, base)} not found",
         f"create it in {cluster.name}, or name a cluster that has it",
     )
 
@@ -89,7 +89,7 @@ def broker_of(runtime: Pulsar, cluster: str, name: str) -> Broker:
         raise CommandError(
             "no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers))
         )
-    return brokers[name]
+    return cast("Broker", brokers[name])  # clusters, which lie below, know it by its role
 
 
 def producer_in(runtime: Pulsar, arguments: dict, states: tuple[str, ...], do: str) -> Producer:

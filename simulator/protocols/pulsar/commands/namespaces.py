@@ -45,7 +45,11 @@ def set_namespace_clusters(runtime, arguments, begin) -> None:
     """namespace.set-clusters: checked as in PIP-433, then replicators follow."""
     cluster = _present(runtime, arguments)
     set_clusters.validate(
-        cluster, arguments["namespace"], tuple(arguments["clusters"]), arguments["compareTopicPartitions"]
+        runtime,
+        cluster,
+        arguments["namespace"],
+        tuple(arguments["clusters"]),
+        arguments["compareTopicPartitions"],
     )
     cause = policies.change(
         runtime,
@@ -117,7 +121,7 @@ def set_strategy(runtime, arguments, begin) -> None:
 def set_auto_update(runtime, arguments, begin) -> None:
     """namespace.set-is-allow-auto-update-schema: a switch for clients, and PIP-433's own for replicators."""
     cluster, enabled = _present(runtime, arguments), arguments["enabled"]
-    known = policies.of_namespace(runtime, cluster.name, arguments["namespace"])[
+    known = policies.existing(runtime, cluster.name, arguments["namespace"])[
         "is_allow_auto_update_schema_with_replicator"
     ]
     for_replicator = arguments.get("enableForReplicator")

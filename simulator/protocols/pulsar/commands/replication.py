@@ -106,7 +106,9 @@ def set_list(runtime, arguments, begin) -> None:
     missing = _lacking(runtime, cluster, base, shape, remotes) if shape and checks else []
     cause = begin(code="204")
     for name in missing if copies_requests(runtime, cluster) else ():
-        catalogue.create(runtime.clusters[name], base, shape, "set-replication-clusters", cause, cluster.name)
+        catalogue.create(
+            runtime.clusters[name], base, shape or 0, "set-replication-clusters", cause, cluster.name
+        )
     scope = GLOBAL if arguments["global"] else LOCAL
     _change_everywhere(runtime, cluster, base, scope, listed, cause)
 
@@ -224,7 +226,7 @@ def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
     adopted from a remote since #25312.
     """
     runtime = cluster.runtime
-    if policies.of_namespace(runtime, cluster.name, namespace)["change_events_partitions"] is not None:
+    if policies.existing(runtime, cluster.name, namespace)["change_events_partitions"] is not None:
         return
     _allowed, kind, partitions = policies.auto_creation(cluster, namespace)
     shape = partitions if kind == "partitioned" else 0

@@ -163,7 +163,7 @@ def create(runtime, arguments, begin) -> None:
             f"the scenario does not declare {shadow.name} as a shadow of {source.name} in {cluster.name}",
             (f"topics: {shadow.name}: {{clusters: [{cluster.name}], shadowOf: {source.name}, exists: {{}}}}"),
         )
-    catalogue.create(cluster, shadow.name, cluster.shape(source.name), "command", begin(code="204"))
+    catalogue.create(cluster, shadow.name, cluster.shape(source.name) or 0, "command", begin(code="204"))
 
 
 def delete(runtime, arguments, begin) -> None:
@@ -182,7 +182,7 @@ def delete(runtime, arguments, begin) -> None:
         )
     _permitted(runtime, arguments, spec.shadow_of)
     if not arguments["force"]:
-        refuse_in_use(cluster, shadow.name)
+        refuse_in_use(runtime, cluster, shadow.name)
     catalogue.delete(cluster, shadow.name, "forced" if arguments["force"] else "command", begin(code="204"))
 
 

@@ -117,13 +117,8 @@ def delete(runtime, arguments, begin) -> None:
         )
     cause = begin()
     for subscription in subscriptions:
-        topic = subscription.topic
-        del topic.subscriptions[subscription.name]
-        seq = runtime.note(
-            "subscription.deleted", cause, topic.cluster.number, topic.number, subscription.number
-        )
-        retention.subscription_deleted(topic, subscription.name)
-        retention.cursor_deleted(topic, seq)
+        topic = runtime.clusters[arguments["cluster"]].topics[subscription.topic.name]
+        retention.cursor_deleted(topic, topic.delete_subscription(subscription.name, cause))
 
 
 def replicate(runtime, arguments, begin) -> None:
@@ -157,10 +152,9 @@ def replicate(runtime, arguments, begin) -> None:
 def sync_acknowledgements(runtime, arguments, begin) -> None:
     """subscription.sync-acknowledgements: the article's step 3, by hand."""
     name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
-    senders = [
-        subscription.sender for subscription in subscriptions_of(runtime, {**arguments, "cluster": source})
-    ]
-    if not all(senders):
+    subscriptions = subscriptions_of(runtime, {**arguments, "cluster": source})
+    senders = [one.sender for one in subscriptions if one.sender is not None]
+    if len(senders) < len(subscriptions):
         raise CommandError(
             "no-sync",
             f"{name} does not synchronise acknowledgements",

@@ -75,7 +75,7 @@ def delete(runtime, arguments, begin) -> None:
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     parts = cluster.parts(base)
     if not parts:
-        raise not_found(cluster, base)
+        raise not_found(runtime, cluster, base)
     if not arguments["force"]:
         outbound = sorted({peer for topic in parts for peer in topic.replicators})
         if outbound:
@@ -95,14 +95,13 @@ def delete(runtime, arguments, begin) -> None:
                 ),
                 f"take {fed} off its list of shadow topics first, or force",
             )
-        refuse_in_use(cluster, base)
+        refuse_in_use(runtime, cluster, base)
     seq = catalogue.delete(cluster, base, "forced" if arguments["force"] else "command", begin(code="204"))
     enforcement.apply(runtime, policies.forget_lists(runtime, cluster.name, base, seq))
 
 
-def refuse_in_use(cluster: Cluster, base: str) -> None:
+def refuse_in_use(runtime: Pulsar, cluster: Cluster, base: str) -> None:
     """Raises 412 while a log of the topic has clients, as PersistentTopic.delete counts them."""
-    runtime = cluster.runtime
     producers = sum(
         producer.is_open and producer.cluster_name == cluster.name and producer.spec.topic == base
         for producer in runtime.producers.values()
@@ -170,7 +169,7 @@ def update_partitions(runtime, arguments, begin) -> None:
     seq = begin(code="204")
     if wanted > shape:
         seq = catalogue.grow(cluster, base, wanted, "command", seq)
-        remote_admin.use_new_partitions(cluster, base, seq)
+        remote_admin.use_new_partitions(runtime, cluster, base, seq)
     for peer in _copies(cluster, base):
         runtime.remote_admin.send(runtime.remote_admin.grow, cluster.name, peer, base, wanted, seq)
 
@@ -223,7 +222,7 @@ def grow(runtime, arguments, begin) -> None:
         for cluster in clusters:
             for shadow in catalogue.shadows_of(cluster, base):
                 catalogue.grow(cluster, shadow, wanted, "follows-source", cause)
-            remote_admin.use_new_partitions(cluster, base, cause)
+            remote_admin.use_new_partitions(runtime, cluster, base, cause)
 
 
 HANDLERS: dict[str, Handler] = {

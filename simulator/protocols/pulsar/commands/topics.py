@@ -94,8 +94,8 @@ def _truncate(topics: list[Topic], cause: int) -> Iterator[int]:
                 subscription.acknowledge_up_to(last, "clear", cause)
         for replicator in topic.replicators.values():
             retention.clear_replication(replicator, cause)
-        for replicator in topic.shadows.replicators.values():
-            replicator.pushed_to(topic.log.length)
+        for shadow_replicator in topic.shadows.replicators.values():
+            shadow_replicator.pushed_to(topic.log.length)
         retention.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
 
 

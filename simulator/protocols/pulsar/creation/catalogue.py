@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.creation import schema_registry
-from simulator.protocols.pulsar.storage import retention
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
@@ -159,7 +158,7 @@ def delete(cluster: BaseCluster[TopicOfCatalogue], base: str, reason: str, cause
         for one in runtime.failovers:
             if one.target == cluster.name:
                 one.window.topic_deleted(topic)
-        _empty(topic, cause)
+        topic.empty(cause)
         topic.take_broker(None)
         del cluster.topics[topic.name]
         cluster.deleted[topic.name] = topic
@@ -174,19 +173,3 @@ def delete(cluster: BaseCluster[TopicOfCatalogue], base: str, reason: str, cause
         ):
             consumer.last_seq = max(consumer.last_seq, seq)
     return seq
-
-
-def _empty(topic: TopicOfCatalogue, cause: int) -> None:
-    runtime, cluster = topic.runtime, topic.cluster
-    for name in tuple(topic.subscriptions):
-        subscription = topic.subscriptions.pop(name)
-        runtime.note("subscription.deleted", cause, cluster.number, topic.number, subscription.number)
-        retention.subscription_deleted(topic, name)
-    for peer in tuple(topic.replicators):
-        topic.replicators.pop(peer).remove(cause)
-    topic.delete_ledgers(cause)
-    for audience in topic.audiences.values():
-        audience.topic_deleted()
-    topic.counts = dict.fromkeys(topic.counts, 0)
-    topic.marker_bytes = 0
-    topic.producers_seen.clear()

@@ -75,7 +75,7 @@ def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | No
         why = schema_registry.admit_without_schema(cluster, base)
         refused = None if why is None else ("none-given", why)
     else:
-        declared = cluster.runtime.schemas.declared[schema]
+        declared = schema_registry.book_of(cluster.runtime).declared[schema]
         refused = schema_registry.why_refused(cluster, base, declared, schema_registry.PRODUCER)
     if refused is None and schema is not None:
         schema_registry.offer(cluster, base, schema, schema_registry.PRODUCER, cause, client=producer.number)
@@ -94,9 +94,9 @@ def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | No
     return None if refused is None else refused[1]
 
 
-def refuses_reader(consumer: ConsumerOfTopic, topic: Topic, cause: int) -> str | None:
+def refuses_reader(consumer: ConsumerOfTopic, topic: Topic, schema: str, cause: int) -> str | None:
     """Why a consumer with a schema may not subscribe, None when it may."""
-    cluster, schema = topic.cluster, consumer.spec.schema
+    cluster = topic.cluster
     why = schema_registry.admit_consumer(cluster, topic.base, schema, cause, consumer.number)
     if why is not None and schema_registry.versions(cluster, topic.base):
         cluster.runtime.note(

@@ -108,6 +108,11 @@ def of_namespace(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> di
     return runtime.policies.namespaces.get((cluster, namespace))
 
 
+def existing(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> dict[str, Any]:
+    """The policies of a namespace that exists in the cluster."""
+    return runtime.policies.namespaces[cluster, namespace]
+
+
 def of_topic(runtime: RuntimeOfPolicies, cluster: str, base: str) -> dict[str, Any] | None:
     """The policies of a topic's namespace in a cluster, None where that does not exist."""
     return of_namespace(runtime, cluster, runtime.scenario.topics[base].namespace)
@@ -119,15 +124,12 @@ def in_force(cluster: ClusterOfPolicies, policies: dict[str, Any], policy: str, 
     return cluster.setting(setting) if value is None else value
 
 
-def auto_creation(cluster: ClusterOfPolicies, namespace: str) -> tuple[bool, str, int] | None:
-    """(allowed, type, partitions) for topics that clients create here; None where the namespace does not
-    exist.
+def auto_creation(cluster: ClusterOfPolicies, namespace: str) -> tuple[bool, str, int]:
+    """(allowed, type, partitions) for topics that clients create here, in a namespace that exists.
 
     A namespace's override counts part by part before the broker's settings.
     """
-    policies = of_namespace(cluster.runtime, cluster.name, namespace)
-    if policies is None:
-        return None
+    policies = existing(cluster.runtime, cluster.name, namespace)
     return (
         in_force(cluster, policies, "allow_auto_topic_creation", "allowAutoTopicCreation"),
         in_force(cluster, policies, "allow_auto_topic_creation_type", "allowAutoTopicCreationType"),

@@ -53,6 +53,7 @@ class RemoteAdmin:
     def create(self, request: Request) -> None:
         """create-partitioned-topic, copied from the cluster where it was given."""
         source, target, base, partitions, cause = request
+        assert isinstance(partitions, int), "the request says how many partitions"
         cluster = self.runtime.clusters[target]
         there = cluster.shape(base)
         if not self._arrives(request):
@@ -79,26 +80,29 @@ class RemoteAdmin:
     def grow(self, request: Request) -> None:
         """update-partitioned-topic, copied."""
         source, target, base, partitions, cause = request
+        assert isinstance(partitions, int), "the request says how many partitions"
         cluster = self.runtime.clusters[target]
         if not self._arrives(request):
             return
-        shape = cluster.shape(base)
-        if not 0 < (shape or 0) <= partitions:
+        shape = cluster.shape(base) or 0
+        if not 0 < shape <= partitions:
             self._log(
                 cluster,
                 source,
                 base,
                 cause,
-                f"there is {catalogue.words_of(shape)} here: it can not be given {partitions} partitions",
+                f"there is {catalogue.words_of(cluster.shape(base))} here: it "
+                f"can not be given {partitions} partitions",
             )
         elif shape < partitions:
             use_new_partitions(
-                cluster, base, catalogue.grow(cluster, base, partitions, COPIED, cause, source)
+                self.runtime, cluster, base, catalogue.grow(cluster, base, partitions, COPIED, cause, source)
             )
 
     def set_global_list(self, request: Request) -> None:
         """A global topic policy arrives by `__change_events`."""
         _source, target, base, listed, cause = request
+        assert not isinstance(listed, int), "the request has a list, or None"
         if self._arrives(request):
             enforcement.apply(
                 self.runtime, policies.change_list(self.runtime, target, base, GLOBAL, listed, cause)
@@ -125,15 +129,15 @@ def why_silent(cluster: Cluster, remote: Cluster) -> str | None:
     return None
 
 
-def use_new_partitions(cluster: Cluster, base: str, cause: int) -> None:
+def use_new_partitions(runtime: Pulsar, cluster: Cluster, base: str, cause: int) -> None:
     """Consumers here subscribe to partitions that were added, and to those that shadow topics got with
     them.
     """
     bases = (base, *catalogue.shadows_of(cluster, base))
-    for consumer in cluster.runtime.consumers.values():
+    for consumer in runtime.consumers.values():
         if (
             consumer.cluster_name == cluster.name
             and consumer.sessions
-            and cluster.runtime.subscriptions[consumer.spec.subscription].topic in bases
+            and runtime.subscriptions[consumer.spec.subscription].topic in bases
         ):
             connecting.connect(consumer, cause)

@@ -38,7 +38,7 @@ class ReplicatedSchemas:
 def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> bool:
     """Whether the message may not go yet because of its schema; then the question is on its way."""
     runtime = replicator.runtime
-    schema = runtime.schemas.of_message(
+    schema = schema_registry.book_of(runtime).of_message(
         runtime.messages.producer[record], runtime.messages.sequence_id[record]
     )
     if schema is None or schema in replicator.schemas.known:

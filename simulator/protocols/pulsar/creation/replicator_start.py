@@ -100,6 +100,7 @@ def denied(replicator: ReplicatorOfCreation, words: str) -> None:
     """The remote did not carry out the order to create; its words begin with the status code."""
     last = replicator.checked
     there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
+    assert last is not None, "an order follows a check"
     _came_to(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
 
 

@@ -14,9 +14,11 @@ from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog,
 if TYPE_CHECKING:
     from simulator.kernel.links import Link
     from simulator.log.columns import SharedColumn
+    from simulator.protocols.pulsar.creation.policies import PolicyBook
     from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
     from simulator.protocols.pulsar.creation.schema_registry import SchemaBook
     from simulator.protocols.pulsar.creation.start_check import Outcome
+    from simulator.scenarios.model import Scenario
 
 
 class ClusterOfCreation(ClusterOfLog, Protocol):
@@ -36,6 +38,9 @@ class RuntimeOfCreation(RuntimeOfLog, Protocol):
     """Clock, trace, clusters, schemas, and the results of start checks."""
 
     schemas: SchemaBook | None
+    policies: PolicyBook
+    scenario: Scenario
+    cluster_names: list[str]
     start_checks: dict[tuple[int, str, str, str], tuple[Outcome, str | None]]
 
     @property
@@ -84,6 +89,18 @@ class ReplicatorOfCreation(Protocol):
     @property
     def runtime(self) -> RuntimeOfCreation:
         """Clock, trace and clusters."""
+
+    def create_remote(self, argument: tuple[int, int]) -> None:
+        """The order to create the topic arrives at the peer."""
+
+    def creation_answered(self, argument: tuple[int, tuple[str, str] | None]) -> None:
+        """The peer's answer to the order."""
+
+    def register_schema(self, argument: tuple[int, int, str]) -> None:
+        """The peer is asked to take a schema."""
+
+    def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
+        """Its answer."""
 
     def read(self) -> None:
         """Read on from the cursor."""

@@ -23,9 +23,17 @@ PARSED_KEPT = 512
 class Described(Protocol):
     """A schema as scenarios declare it."""
 
-    name: str
-    type: str
-    definition: str | None
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def type(self) -> str:
+        """Its type, as Pulsar names it."""
+
+    @property
+    def definition(self) -> str | None:
+        """Its text, where the type has one."""
 
 
 @lru_cache(maxsize=PARSED_KEPT)

@@ -15,7 +15,8 @@ from simulator.protocols.pulsar.creation import policies
 from simulator.protocols.pulsar.creation.schema_compatibility import same, why_incompatible, why_unreadable_by
 
 if TYPE_CHECKING:
-    from simulator.scenarios.model import Scenario, SchemaSpec
+    from simulator.protocols.pulsar.scenario.model import SchemaSpec
+    from simulator.scenarios.model import Scenario
 
 UPDATES_DISABLED = "Schema not found and schema auto updating is disabled."
 WITHOUT_SCHEMA = (
@@ -125,6 +126,12 @@ def why_refused(cluster: ClusterOfSchemas, base: str, new: SchemaSpec, who: str)
     return None if why is None else ("incompatible", why)
 
 
+def book_of(runtime: RuntimeOfSchemas) -> SchemaBook:
+    """The schemas of a run whose scenario declares some."""
+    assert runtime.schemas is not None, "a schema is declared"
+    return runtime.schemas
+
+
 def offer(
     cluster: ClusterOfSchemas,
     base: str,
@@ -136,7 +143,7 @@ def offer(
 ) -> str | None:
     """Register a schema unless it is there; returns why it is refused, None when the topic has it now."""
     base = owner(cluster, base)
-    runtime, book = cluster.runtime, cluster.runtime.schemas
+    runtime, book = cluster.runtime, book_of(cluster.runtime)
     new, present = book.declared[schema], versions(cluster, base)
     refused = why_refused(cluster, base, new, who)
     if refused is not None:
@@ -159,7 +166,7 @@ def admit_consumer(cluster: ClusterOfSchemas, base: str, schema: str, cause: int
     present = versions(cluster, base)
     if not present:
         return offer(cluster, base, schema, CONSUMER, cause, client=client)
-    return why_unreadable_by(strategy(cluster, base), cluster.runtime.schemas.declared[schema], present)
+    return why_unreadable_by(strategy(cluster, base), book_of(cluster.runtime).declared[schema], present)
 
 
 def admit_without_schema(cluster: ClusterOfSchemas, base: str) -> str | None:

@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 CHANGE_EVENTS = "__change_events"
 
 
-def validate(cluster: Cluster, namespace: str, listed: tuple[str, ...], compare: bool) -> None:
+def validate(
+    runtime: Pulsar, cluster: Cluster, namespace: str, listed: tuple[str, ...], compare: bool
+) -> None:
     """Raises CommandError with the status that the cluster would answer."""
-    _the_list_itself(cluster, namespace, listed)
-    rule = cluster.runtime.option("replicationTopicCreation")
+    _the_list_itself(runtime, cluster, namespace, listed)
+    rule = runtime.option("replicationTopicCreation")
     if rule == "before" or (rule == "implemented" and not compare) or cluster.name not in listed:
         return
     present = policies.namespace_list(cluster.runtime, cluster.name, namespace)
     for name in sorted(listed):
         if name != cluster.name and name not in present:
-            _both_sides(cluster, cluster.runtime.clusters[name], namespace)
+            _both_sides(cluster, runtime.clusters[name], namespace)
 
 
 def known_clusters(runtime: Pulsar, listed: tuple[str, ...]) -> None:
@@ -62,12 +64,12 @@ def no_peers_together(runtime: Pulsar, listed: tuple[str, ...]) -> None:
                 )
 
 
-def _the_list_itself(cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
+def _the_list_itself(runtime: Pulsar, cluster: Cluster, namespace: str, listed: tuple[str, ...]) -> None:
     if not listed:
         raise CommandError("412", "ClusterIds should not be null or empty", "name at least one cluster")
-    known_clusters(cluster.runtime, listed)
-    no_peers_together(cluster.runtime, listed)
-    allowed = policies.of_namespace(cluster.runtime, cluster.name, namespace)["allowed_clusters"]
+    known_clusters(runtime, listed)
+    no_peers_together(runtime, listed)
+    allowed = policies.existing(runtime, cluster.name, namespace)["allowed_clusters"]
     for name in sorted(listed):
         if allowed and name not in allowed:
             raise CommandError(
@@ -104,7 +106,7 @@ def _both_sides(cluster: Cluster, remote: Cluster, namespace: str) -> None:
     for base in sorted(runtime.scenario.topics):
         if runtime.scenario.topics[base].namespace == namespace:
             _topic(remote, full_topic_name(namespace, base), cluster.shape(base), remote.shape(base))
-    here = policies.of_namespace(runtime, cluster.name, namespace)
+    here = policies.existing(runtime, cluster.name, namespace)
     _topic(
         remote,
         full_topic_name(namespace, CHANGE_EVENTS),

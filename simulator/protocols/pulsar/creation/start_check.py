@@ -72,6 +72,7 @@ def judge_by_admin(sides: Sides) -> Verdict:
     local, remote = sides.compared
     if remote is None:
         if sides.creates:
+            assert local is not None, "the topic that is to be created there exists here"
             return Verdict(CREATE, local)
         topic = f"partitioned topic with {local} partitions" if local else "non-partitioned topic"
         return Verdict(

@@ -5,41 +5,41 @@ Rules: `broker.topic.Topic` and `broker.subscription.Subscription` play these ro
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, SubscriptionOfLog, TopicOfLog
+from simulator.protocols.pulsar.broker.subscription_roles import SubscriptionOfTopic
+from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, TopicOfCluster
+from simulator.protocols.pulsar.runtime_roles import ClusterOfRuntime, ReplicatorOfRuntime
+from simulator.protocols.pulsar.storage.roles import ReplicatorOfLog, TopicOfLog
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
-    from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, BrokerOfTopic
     from simulator.protocols.pulsar.runtime import Runtime
 
 
-class SubscriptionOfCatalogue(SubscriptionOfLog, Protocol):
+class SubscriptionOfCatalogue(SubscriptionOfTopic, Protocol):
     """A subscription that new partitions get, or that is deleted with its topic."""
 
-    type: str
     replicated: bool
 
 
-class ReplicatorOfCatalogue(ReplicatorOfLog, Protocol):
+class ReplicatorOfCatalogue(ReplicatorOfRuntime, ReplicatorOfLog, Protocol):
     """A replicator that is removed with its topic."""
 
-    def remove(self, cause: int) -> None:
-        """End the replicator with its cursor."""
-
-
-class TopicOfCatalogue(TopicOfLog, Protocol):
-    """A topic, or one partition of it, that is created or deleted."""
-
-    partition: int
-    counts: dict[str, int]
-    marker_bytes: int
-    producers_seen: dict[str, tuple[int, int]]
+    @property
+    def topic(self) -> TopicOfLog:
+        """The topic that it reads."""
 
     @property
-    def cluster(self) -> BaseCluster[TopicOfCatalogue]:
+    def runtime(self) -> Runtime:
+        """Clock, trace and tables."""
+
+
+class TopicOfCatalogue(TopicOfCluster, TopicOfLog, Protocol):
+    """A topic, or one partition of it, that is created or deleted."""
+
+    @property
+    def cluster(self) -> ClusterOfRuntime:
         """The cluster that it is in."""
 
     @property
@@ -47,25 +47,16 @@ class TopicOfCatalogue(TopicOfLog, Protocol):
         """Clock, trace and tables."""
 
     @property
-    def subscriptions(self) -> MutableMapping[str, SubscriptionOfCatalogue]:
-        """Its subscriptions by name."""
+    def audiences(self) -> Mapping[str, AudienceOfTopic]:
+        """Its audiences by name."""
 
     @property
-    def replicators(self) -> MutableMapping[str, ReplicatorOfCatalogue]:
+    def replicators(self) -> Mapping[str, ReplicatorOfCatalogue]:
         """Its replicators by peer."""
 
     @property
-    def audiences(self) -> MutableMapping[str, AudienceOfTopic]:
-        """Its audiences by name."""
-
-    def load(self, cause: int) -> None:
-        """A broker takes the topic."""
-
-    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker."""
-
-    def take_broker(self, broker: BrokerOfTopic | None) -> None:
-        """Be served by a broker."""
+    def subscriptions(self) -> Mapping[str, SubscriptionOfCatalogue]:
+        """Its subscriptions by name."""
 
     def evaluate_controller(self, cause: int) -> None:
         """Start or stop the snapshot controller."""
@@ -74,3 +65,6 @@ class TopicOfCatalogue(TopicOfLog, Protocol):
         self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int
     ) -> SubscriptionOfCatalogue:
         """Open a cursor with this mark-delete index."""
+
+    def empty(self, cause: int) -> None:
+        """The topic is deleted: its cursors go, then its ledgers."""

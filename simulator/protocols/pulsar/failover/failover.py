@@ -47,7 +47,7 @@ class Failover:
         self.course = Course(mode, arguments["stop-producers"], arguments["limit_us"])
         self.at_us = runtime.now_us
         self.seq = NULL
-        self.window: FailoverWindow | None = None
+        self.window: FailoverWindow  # opened when it begins
         self.stopped: list[str] = []
         self.rank = rank(FAILOVER, sorted(runtime.subscriptions).index(self.subscription))
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.runtime import Runtime
 
 FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocessed")
 
@@ -249,7 +250,7 @@ def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int
     return asdict(found)
 
 
-def _window(runtime: Pulsar, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
+def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
     """First messages of the entries from index `first` on; with batches one element per message, and its
     entry's index.
     """
@@ -406,18 +407,18 @@ def _to_send(origin: Topic, peer: str) -> BitMap:
     )
 
 
-def in_log(runtime: Pulsar, topic: Topic) -> BitMap:
+def in_log(runtime: Runtime, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now."""
     return BitMap() if topic.cluster.state == "lost" else _had(runtime, topic)
 
 
-def _had(runtime: Pulsar, topic: Topic) -> BitMap:
+def _had(runtime: Runtime, topic: Topic) -> BitMap:
     """Messages that the topic's log holds now, or held when its cluster was lost for good."""
     return (
         topic.present if topic.log.first_kept == 0 else _messages_from(runtime, topic, topic.log.first_kept)
     )
 
 
-def _messages_from(runtime: Pulsar, topic: Topic, first: int) -> BitMap:
+def _messages_from(runtime: Runtime, topic: Topic, first: int) -> BitMap:
     window, _entry = _window(runtime, topic, max(first, topic.log.first_kept))
     return _bitmap(window[window >= 0])

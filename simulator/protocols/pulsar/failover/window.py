@@ -16,7 +16,6 @@ from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.failover.draining import Draining
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.storage.roles import TopicOfLog
 
@@ -99,7 +98,7 @@ class FailoverWindow:
             )
             self._note_caught_up()
 
-    def cursor_reset(self, topic: Topic) -> None:
+    def cursor_reset(self, topic: TopicOfLog) -> None:
         """An operator moved the target's cursor: what it covered may be delivered again."""
         self.draining.look_back(topic)
         if self.lost is None:
@@ -115,7 +114,7 @@ class FailoverWindow:
         """The subscription was deleted in the target, or its cursor was recovered after a crash or unload."""
         self.draining.look_back(topic)
 
-    def topic_deleted(self, topic: Topic) -> None:
+    def topic_deleted(self, topic: TopicOfLog) -> None:
         """A topic of the target goes, and with it the record of what it had."""
         self.returned |= self.stranded & topic.present
 

@@ -135,7 +135,7 @@ class Brokers:
         """Where a topic that is marked migrated sends its producers: the same topic in green, once clients
         are redirected and it is there.
         """
-        there = None if topic.migrated_to is None else in_green(topic, self.producer, NULL)
+        there = None if topic.migrated_to is None else in_green(self.runtime, topic, self.producer, NULL)
         if there is None or not there.loaded:
             return None
         self.redirect(topic, there, NULL)

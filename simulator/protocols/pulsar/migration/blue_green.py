@@ -159,7 +159,9 @@ class BlueGreen:
                 spec.namespace,
             )
         if green.shape(topic.base) is None:
-            catalogue.create(green, topic.base, topic.cluster.shape(topic.base), "migration", cause, blue)
+            catalogue.create(
+                green, topic.base, topic.cluster.shape(topic.base) or 0, "migration", cause, blue
+            )
         there = green.topics[topic.name]
         for name, subscription in topic.subscriptions.items():
             if name not in there.subscriptions:
@@ -178,7 +180,7 @@ class BlueGreen:
                 and producer.alive
                 and producer.brokers.connected_to(topic)
             ):
-                there = in_green(topic, producer, cause)
+                there = in_green(self.runtime, topic, producer, cause)
                 if there is not None and there.loaded:
                     producer.brokers.redirect(topic, there, cause)
                     producer.retry(None)
@@ -231,26 +233,30 @@ def drained(subscription: Subscription | None) -> bool:
     return subscription is None or not subscription.backlog
 
 
-def in_green(topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
+def in_green(runtime: BrokerRuntime, topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
     """A migrated topic in green, where the client may create a plain one; None while green lacks it.
 
     A partition is looked up by its own name, and without its topic it is denied (PIP-414).
     """
-    green = topic.runtime.clusters[topic.migrated_to]
+    assert topic.migrated_to is not None, "the topic is migrated"
+    green = runtime.clusters[topic.migrated_to]
     if green.up and topic.partition < 0:
         clients.find_topic(client, green, topic.base, cause)
     return green.topics.get(topic.name) if green.up else None
 
 
-def sent_on(consumer: ConsumerOfTopic, topic: Topic, cause: int) -> tuple[Topic | None, int]:
+def sent_on(
+    runtime: BrokerRuntime, consumer: ConsumerOfTopic, topic: Topic, cause: int
+) -> tuple[Topic | None, int]:
     """The topic to which a consumer of a migrated topic connects, and the row that redirects it.
 
     It is the topic itself until its subscription is drained, then green's; None while green does not have it.
     """
     if not drained(topic.subscriptions.get(consumer.spec.subscription)):
         return topic, cause
-    green = topic.runtime.clusters[topic.migrated_to]
-    there = in_green(topic, consumer, cause)
-    return there, topic.runtime.note(
+    assert topic.migrated_to is not None, "the topic is migrated"
+    green = runtime.clusters[topic.migrated_to]
+    there = in_green(runtime, topic, consumer, cause)
+    return there, runtime.note(
         "client.redirected", cause, topic.cluster.number, green.number, topic.number, consumer.number
     )

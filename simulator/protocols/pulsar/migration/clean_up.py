@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.creation import enforcement, policies
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.migration import resources
-from simulator.protocols.pulsar.migration.run import BLUE_GREEN, PROGRESS, SWITCH, TOPIC_DATA
+from simulator.protocols.pulsar.migration.run import BLUE_GREEN, SWITCH
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work, connected
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ class CleanUp(Work):
 
     def conditions(self) -> list[Condition]:
         run, migration = self.run, self.migration
-        clients, came = migration.clients_in(run.source), migration.works[SWITCH].progress()
+        clients, came = migration.clients_in(run.source), migration.works.switch.progress()
         found = [
             Condition(
-                migration.works[SWITCH].complete() and run.switched_at_us is not None,
+                migration.works.switch.complete() and run.switched_at_us is not None,
                 f"step {SWITCH}: {came.done:,} of {came.total:,} {came.unit} have come over",
             ),
             Condition(self.source.up, f"{run.source} is {self.source.state}"),
@@ -55,7 +55,7 @@ class CleanUp(Work):
         )
 
     def _told(self) -> Condition:
-        untold = self.migration.works[PROGRESS].untold()
+        untold = self.migration.works.progress.untold()
         return Condition(
             not untold,
             f"{self.run.target} was not told all of {', '.join(untold)}"
@@ -120,8 +120,8 @@ class CleanUp(Work):
         if lookup.tenants[run.tenant] != run.target:
             self.seq = lookup.switch(run.tenant, run.target, cause)
         self.planned = max(self.planned, len(self._left()))
-        self.migration.works[PROGRESS].undo(cause)
-        self.migration.works[TOPIC_DATA].undo(cause)
+        self.migration.works.progress.undo(cause)
+        self.migration.works.topic_data.undo(cause)
         self._stop_replication(cause)
         self.number += 1
         self.migration.later(DELETE_EVERY_US, self.delete_next, self.number)

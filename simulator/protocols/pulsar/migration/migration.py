@@ -13,13 +13,12 @@ from simulator.kernel.clock import Handler
 from simulator.protocols.pulsar.lookup import client_locations as whereabouts
 from simulator.protocols.pulsar.migration import run as machine
 from simulator.protocols.pulsar.migration import step_registry as work_of
+from simulator.protocols.pulsar.migration.draining import Draining
 from simulator.protocols.pulsar.migration.run import (
-    BLUE_GREEN,
     CLEAN_UP,
     ENDED,
     ROLLING_BACK,
     RUNNING,
-    SWITCH,
     UNDOING,
     WAITING,
     Effect,
@@ -28,7 +27,7 @@ from simulator.protocols.pulsar.migration.run import (
 from simulator.protocols.pulsar.ranks import MIGRATION, rank
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
     from simulator.protocols.pulsar.migration.work import Condition, Work
     from simulator.protocols.pulsar.pulsar import Pulsar
 
@@ -56,7 +55,7 @@ class Migration:
             for name in whereabouts.bases_of(runtime, tenant)
             if runtime.scenario.topics[name].shadow_of is None
         ]
-        self.works: dict[str, Work] = work_of.works(self)
+        self.works = work_of.works(self)
         self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
         self.forced = False
         self.seq = -1
@@ -129,22 +128,22 @@ class Migration:
         for effect in effects:
             match effect:
                 case machine.Work(step):
-                    self.works[step].begin(cause)
+                    self.works.of(step).begin(cause)
                 case machine.Rest(step):
-                    self.works[step].rest()
+                    self.works.of(step).rest()
                 case machine.End():
                     self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
 
-    def redirected(self, topic: Topic, subscription: str, cause: int) -> None:
+    def redirected(self, topic: TopicOfSession, subscription: str, cause: int) -> None:
         """Blue sends a consumer of the subscription on to green (PIP-188)."""
-        run = self.run
+        run, switch = self.run, self.works.switch
         if (
             run.state == RUNNING
             and topic.base in self.bases
             and topic.cluster.name == run.source
-            and run.strategy == BLUE_GREEN
+            and isinstance(switch, Draining)
         ):
-            self.works[SWITCH].redirected(subscription, cause)
+            switch.redirected(subscription, cause)
 
     # --- looking
 
@@ -158,9 +157,9 @@ class Migration:
             return
         run, before = self.run, self.life
         if run.state == RUNNING:
-            self._look_at_work(self.works[run.step.name])
+            self._look_at_work(self.works.of(run.step.name))
         elif run.state == ROLLING_BACK:
-            self._look_at_undo(self.works[run.step.name])
+            self._look_at_undo(self.works.of(run.step.name))
         if run.state == WAITING and run.automatic and all(condition.holds for condition in self.conditions()):
             self.take("begin", self.seq)
         if self.life == before and run.state not in ENDED:
@@ -186,7 +185,7 @@ class Migration:
 
     def conditions(self) -> list[Condition]:
         """What the next step waits for; rolling back, what the step's undo waits for."""
-        work = self.works[self.run.step.name]
+        work = self.works.of(self.run.step.name)
         return work.undo_conditions() if self.run.state == ROLLING_BACK else work.conditions()
 
     @property
@@ -201,4 +200,4 @@ class Migration:
             )
         if not source.up:
             return f"{run.source} is {source.state}: nobody could connect there"
-        return self.works[SWITCH].no_way_back()
+        return self.works.switch.no_way_back()

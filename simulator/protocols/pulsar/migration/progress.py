@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.ack_sync.sync import sender_for
-from simulator.protocols.pulsar.migration.run import TOPIC_DATA
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class _Telling(Nothing):
 
     def nothing_to_say(self, subscription: Subscription) -> bool:
         """Whether nothing is acknowledged of what the two clusters have in common."""
-        cursor, copied = subscription.cursor, self.migration.works[TOPIC_DATA].goals
+        cursor, copied = subscription.cursor, self.migration.works.topic_data.goals
         first = (
             copied.get(subscription.topic.name, (0, 0))[0] if subscription.topic.cluster is self.source else 0
         )
@@ -106,11 +105,13 @@ class AcknowledgementSync(_Telling):
         for cluster, peer in ((self.source, self.run.target), (self.target, self.run.source)):
             for topic in self.topics_in(cluster):
                 for subscription in topic.subscriptions.values():
-                    if subscription.sender is None:
-                        subscription.sender = sender_for(subscription)
-                        subscription.sender.opened_by(cause)
-                        subscription.sender.start()
-                    subscription.sender.send(peer, cause)
+                    sender = subscription.sender
+                    if sender is None:
+                        sender = subscription.sender = sender_for(subscription)
+                        assert sender is not None, "the topics of this tenant are synchronised now"
+                        sender.opened_by(cause)
+                        sender.start()
+                    sender.send(peer, cause)
 
     def heard(self, subscription: Subscription) -> bool:
         sender = subscription.sender
@@ -142,6 +143,7 @@ class AcknowledgementSync(_Telling):
             return None if sender is not None else f"{subscription.name} is not told at all"
         if not self._knows_something(subscription):
             return f"{self.run.target} has heard nothing of {subscription.name}"
+        assert there.filter.heard_us is not None, "it knows something"
         age_us = now_us - there.filter.heard_us
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
         if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.migration.run import (
-    CLEAN_UP,
-    METADATA,
-    PROGRESS,
     SKIPPED,
     STEPS,
     SWITCH,
-    TOPIC_DATA,
 )
 from simulator.protocols.pulsar.migration.work import Condition
 
@@ -58,7 +54,7 @@ def steps_before(migration: MigrationOfStep) -> list[Condition]:
         step = next(one for one in migration.run.steps if one.name == name)
         if step.state == SKIPPED:
             continue
-        progress = migration.works[name].progress()
+        progress = migration.works.of(name).progress()
         found.append(
             Condition(
                 step.state == "done",
@@ -69,7 +65,7 @@ def steps_before(migration: MigrationOfStep) -> list[Condition]:
 
 
 def _connected(migration: MigrationOfStep) -> Condition:
-    connected, wanted = migration.works[TOPIC_DATA].connected()
+    connected, wanted = migration.works.topic_data.connected()
     return Condition(connected == wanted, f"{connected} of {wanted} replicators are connected, both ways")
 
 
@@ -96,7 +92,7 @@ def _copied(work: Work) -> Condition:
 
 def _needed(migration: MigrationOfStep) -> Condition:
     """Whether replication will copy everything that is still needed."""
-    needed = migration.works[CLEAN_UP].needed_here_alone(but_coming=True)
+    needed = migration.works.clean_up.needed_here_alone(but_coming=True)
     words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
     return Condition(
         not needed,
@@ -107,19 +103,19 @@ def _needed(migration: MigrationOfStep) -> Condition:
 
 
 def _told(migration: MigrationOfStep) -> Condition:
-    stale = migration.works[PROGRESS].stale()
+    stale = migration.works.progress.stale()
     return Condition(not stale, "; ".join(stale) if stale else "what is acknowledged was told lately")
 
 
 def only_forced(migration: MigrationOfStep) -> str | None:
     """Why not even force helps: clients would find nothing in the target. None when they would."""
-    progress = migration.works[METADATA].progress()
+    progress = migration.works.metadata.progress()
     target = migration.runtime.clusters[migration.run.target]
     if not target.up:
         return f"{target.name} is {target.state}"
     missing = [
         topic.name
-        for topic in migration.works[METADATA].topics_in(migration.works[METADATA].source)
+        for topic in migration.works.metadata.topics_in(migration.works.metadata.source)
         if topic.name not in target.topics
     ]
     if missing:

@@ -39,8 +39,11 @@ class MigrationOfResources(Protocol):
 class WorkOnResources(Protocol):
     """What creating and deleting needs of the work of a step (`migration.work.Work`)."""
 
-    runtime: BrokerRuntime
     run: Run
+
+    @property
+    def runtime(self) -> BrokerRuntime:
+        """The simulated system."""
 
     @property
     def migration(self) -> MigrationOfResources:
@@ -117,6 +120,7 @@ def _parts(work: WorkOnResources, resource: Resource) -> list[tuple[Topic, Topic
     """The partitions in the source that have the subscription, each with its copy in the target, where
     there is one.
     """
+    assert resource.topic is not None, "a subscription is one of a topic"
     here = [part for part in work.source.parts(resource.topic) if resource.subscription in part.subscriptions]
     return [(part, work.target.topics[part.name]) for part in here if part.name in work.target.topics]
 
@@ -133,7 +137,7 @@ def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
     elif topic is None:
         runtime.directory[target.name][kind, name] = None
     elif subscription is None:
-        catalogue.create(target, topic, source.shape(topic), "migration", seq, source.name)
+        catalogue.create(target, topic, source.shape(topic) or 0, "migration", seq, source.name)
     else:
         for here, there in _parts(work, resource):
             if subscription not in there.subscriptions:
@@ -170,8 +174,6 @@ def delete(work: WorkOnResources, cluster: Cluster, resource: Resource, cause: i
 
 def delete_subscription(topic: Topic, name: str, cause: int) -> None:
     """A subscription with its cursor, in one partition."""
-    found = topic.subscriptions.pop(name)
-    seq = topic.runtime.note("subscription.deleted", cause, topic.cluster.number, topic.number, found.number)
-    retention.subscription_deleted(topic, name)
+    seq = topic.delete_subscription(name, cause)
     retention.cursor_deleted(topic, seq)
     topic.evaluate_controller(seq)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.migration.clean_up import CleanUp
@@ -28,13 +29,34 @@ if TYPE_CHECKING:
 _TOLD = {ACKNOWLEDGEMENT_SYNC: AcknowledgementSync, SNAPSHOTS: Snapshots, NONE: Nothing, BLUE_GREEN: Nothing}
 
 
-def works(migration: MigrationOfStep) -> dict[str, Work]:
-    """The work of every step, by its name."""
+@dataclass(frozen=True)
+class Works:
+    """The work of every step of one migration."""
+
+    metadata: Metadata
+    topic_data: TopicData
+    progress: Nothing
+    switch: Draining | Switching
+    clean_up: CleanUp
+
+    def of(self, step: str) -> Work:
+        """The work of a step, by its name."""
+        return {
+            METADATA: self.metadata,
+            TOPIC_DATA: self.topic_data,
+            PROGRESS: self.progress,
+            SWITCH: self.switch,
+            CLEAN_UP: self.clean_up,
+        }[step]
+
+
+def works(migration: MigrationOfStep) -> Works:
+    """The work of every step."""
     strategy = migration.run.strategy
-    return {
-        METADATA: Metadata(migration),
-        TOPIC_DATA: TopicData(migration),
-        PROGRESS: _TOLD[strategy](migration),
-        SWITCH: Draining(migration) if strategy == BLUE_GREEN else Switching(migration),
-        CLEAN_UP: CleanUp(migration),
-    }
+    return Works(
+        Metadata(migration),
+        TopicData(migration),
+        _TOLD[strategy](migration),
+        Draining(migration) if strategy == BLUE_GREEN else Switching(migration),
+        CleanUp(migration),
+    )

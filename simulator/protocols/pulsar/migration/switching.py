@@ -111,11 +111,11 @@ class Switching(Work):
         for topic in self.topics_in(self.runtime.clusters[self.leaving]):
             if not (topic.cluster.up and topic.loaded):  # its clients have lost it already
                 self.unloaded_us.setdefault(topic.name, self.runtime.now_us)
-        topic = next((topic for topic in self._topics_left() if self._due(topic)), None)
-        if topic is not None:
-            self.unloaded_us[topic.name] = self.runtime.now_us
-            topic.unload("migration", self.seq)
-            topic.load(self.seq)
+        due = next((topic for topic in self._topics_left() if self._due(topic)), None)
+        if due is not None:
+            self.unloaded_us[due.name] = self.runtime.now_us
+            due.unload("migration", self.seq)
+            due.load(self.seq)
         if any(topic.name not in self.unloaded_us for topic in self._topics_left()):
             self.migration.later(UNLOAD_EVERY_US, self.unload_next, number)
 

@@ -7,7 +7,6 @@ alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -43,6 +42,92 @@ class Progress(NamedTuple):
     unit: str
 
 
+class MetadataOfMigration(Protocol):
+    """The step that copies metadata (`migration.metadata.Metadata`)."""
+
+    @property
+    def source(self) -> Cluster:
+        """The cluster that the tenant leaves."""
+
+    def progress(self) -> Progress:
+        """How far it is."""
+
+    def topics_in(self, cluster: Cluster) -> list[Topic]:
+        """The tenant's topics and partitions there, sorted."""
+
+
+class TopicDataOfMigration(Protocol):
+    """The step that copies messages (`migration.data.TopicData`).
+
+    `goals` are, by topic, the first index that is copied and the one up to which all is.
+    """
+
+    goals: dict[str, tuple[int, int]]
+
+    def connected(self) -> tuple[int, int]:
+        """How many replicators are connected, of how many."""
+
+    def undo(self, cause: int) -> None:
+        """Take back what it did."""
+
+
+class ProgressOfMigration(Protocol):
+    """The step that copies how far consumers are (`migration.progress.Nothing` and its subclasses)."""
+
+    def stale(self) -> list[str]:
+        """What the target was not told lately, in words."""
+
+    def untold(self) -> list[str]:
+        """Subscriptions of which the target was not told all."""
+
+    def undo(self, cause: int) -> None:
+        """Take back what it did."""
+
+
+class SwitchOfMigration(Protocol):
+    """The step that moves clients (`migration.switching.Switching`, `migration.draining.Draining`)."""
+
+    def complete(self) -> bool:
+        """Whether there is nothing left to do."""
+
+    def progress(self) -> Progress:
+        """How far it is."""
+
+
+class CleanUpOfMigration(Protocol):
+    """The step that deletes what the source has left (`migration.clean_up.CleanUp`)."""
+
+    def needed_here_alone(self, but_coming: bool = False) -> dict[str, int]:
+        """Messages that only the source has and somebody needs, by subscription."""
+
+
+class WorksOfMigration(Protocol):
+    """The work of every step (`migration.step_registry.Works`)."""
+
+    @property
+    def metadata(self) -> MetadataOfMigration:
+        """Copies metadata."""
+
+    @property
+    def topic_data(self) -> TopicDataOfMigration:
+        """Copies messages."""
+
+    @property
+    def progress(self) -> ProgressOfMigration:
+        """Copies how far consumers are."""
+
+    @property
+    def switch(self) -> SwitchOfMigration:
+        """Moves clients."""
+
+    @property
+    def clean_up(self) -> CleanUpOfMigration:
+        """Deletes what the source has left."""
+
+    def of(self, step: str) -> Work:
+        """The work of a step, by its name."""
+
+
 class MigrationOfStep(Protocol):
     """What the work of a step needs of its migration (`migration.migration.Migration`)."""
 
@@ -54,8 +139,8 @@ class MigrationOfStep(Protocol):
     """Where replication begins: "earliest" or "latest"."""
 
     @property
-    def works(self) -> Mapping[str, Work]:
-        """The work of every step, by step."""
+    def works(self) -> WorksOfMigration:
+        """The work of every step."""
 
     @property
     def subscriptions(self) -> list[str]:

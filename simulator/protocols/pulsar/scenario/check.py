@@ -24,8 +24,9 @@ class PulsarCheck(Check):
     def partitions(self, topic: str) -> int:
         """How many a topic has when it is created; a shadow has its source's."""
         spec = self.scenario.topics[topic]
-        source = self.scenario.topics.get(spec.shadow_of)
-        return spec.partitions if source is None else source.partitions
+        if spec.shadow_of is None or spec.shadow_of not in self.scenario.topics:
+            return spec.partitions
+        return self.scenario.topics[spec.shadow_of].partitions
 
     def serves(self, keys: tuple[str | int, ...], topic: str, cluster: str) -> None:
         """Notes a problem when `topic` never lives in `cluster`."""

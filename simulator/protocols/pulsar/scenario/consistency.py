@@ -7,6 +7,8 @@ is left to the run.
 
 from __future__ import annotations
 
+from typing import Any
+
 from simulator.protocols.pulsar.scenario.check import PulsarCheck
 from simulator.protocols.pulsar.scenario.consistency_clients import check_clients
 from simulator.protocols.pulsar.scenario.consistency_creation import check_creation
@@ -38,7 +40,7 @@ def _settings(check: PulsarCheck) -> None:
     name = "replicatedSubscriptionsSnapshotMaxCachedPerSubscription"
     if check.scenario.options.get("snapshotCacheRule", "spread") != "spread":
         return
-    places = [((), check.scenario.settings)]
+    places: list[tuple[tuple[str, ...], dict[str, Any]]] = [((), check.scenario.settings)]
     places += [(("clusters", cluster.name), cluster.settings) for cluster in check.scenario.clusters.values()]
     for keys, settings in places:
         if name in settings and settings[name] < SMALLEST_SPREAD_CACHE:
@@ -88,7 +90,7 @@ def _brokers(check: PulsarCheck) -> None:
 
 def _shadow(check: PulsarCheck, topic: TopicSpec) -> None:
     """What a shadow topic asks of its source, and may not say of itself."""
-    here, source = ("topics", topic.name), check.scenario.topics.get(topic.shadow_of)
+    here, source = ("topics", topic.name), check.scenario.topics.get(topic.shadow_of or "")
     if source is None:  # it could not be read, and that was said
         return
     if source.shadow_of is not None:
@@ -140,7 +142,7 @@ def _tenants(check: PulsarCheck) -> None:
 
 def _commands(check: PulsarCheck) -> None:
     for index, command in enumerate(check.scenario.commands):
-        broker = check.scenario.brokers.get(command.arguments.get("broker"))
+        broker = check.scenario.brokers.get(command.arguments.get("broker", ""))
         if broker is not None and broker.cluster != command.arguments["cluster"]:
             right = suggestion(
                 broker.name,

@@ -198,6 +198,10 @@ class TopicOfLog(TopicInCluster, Protocol):
     def source(self) -> object | None:
         """For a shadow topic the topic whose ledgers it reads."""
 
+    @property
+    def present(self) -> BitMap:
+        """Numbers of the messages that were ever in its log."""
+
     def trim(self, cause: int) -> None:
         """Delete the ledgers that no cursor needs any more."""
 

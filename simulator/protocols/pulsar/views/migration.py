@@ -71,7 +71,7 @@ def _migration(world: RunView, migration: Migration) -> dict[str, Any]:
 
 
 def _progress(migration: Migration, step: str) -> dict[str, Any]:
-    return migration.works[step].progress()._asdict()
+    return migration.works.of(step).progress()._asdict()
 
 
 def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
