@@ -11,9 +11,13 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BooleanType, LongType, StringType, StructType
+from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructType
 
-_ARROW = {LongType(): pa.int64(), StringType(): pa.string(), BooleanType(): pa.bool_()}
+_ARROW: dict[DataType, pa.DataType] = {
+    LongType(): pa.int64(),
+    StringType(): pa.string(),
+    BooleanType(): pa.bool_(),
+}
 
 
 def from_rows(spark: SparkSession, rows: Sequence[tuple], schema: StructType) -> DataFrame:

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import StatusTracker
+
 
 WATCH_EVERY_S = 0.5
 """Between polls of the status tracker and of the cancel mark: a cancel takes effect within 2 s."""
@@ -90,7 +94,7 @@ class Watch:
                 # Again at every look: the report may have begun its next job in between.
                 self._cancel()
             elif self._context is not None:
-                self._tell_tasks()
+                self._tell_tasks(self._context.statusTracker())
 
     def _cancel(self) -> None:
         if self._context is not None:
@@ -98,8 +102,7 @@ class Watch:
         else:
             self.spark.interruptTag(self.group)
 
-    def _tell_tasks(self) -> None:
-        tracker = self._context.statusTracker()
+    def _tell_tasks(self, tracker: StatusTracker) -> None:
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         running = [info for info in stages if info is not None]
         if running:

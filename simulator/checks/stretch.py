@@ -9,6 +9,7 @@ them read them.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.ma  # noqa: F401  np.unique imports it: 25 ms that are better spent before a run than in it
@@ -85,13 +86,13 @@ class Rows:
         """`ledger:entry` as one integer each."""
         return (self["ledger"] << ENTRY_BITS) + self["entry"]
 
-    def records(self, *names: str) -> Iterator[tuple[int, ...]]:
+    def records(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """(seq, *values) of each row as plain integers, for the few control rows that are read one by one."""
         if not len(self):
             return iter(())
         return zip(self.seqs.tolist(), *(self[name].tolist() for name in names), strict=True)
 
-    def groups(self, *names: str) -> Iterator[tuple[tuple[int, ...], Rows]]:
+    def groups(self, *names: str) -> Iterator[tuple[Any, Rows]]:
         """The rows by their values of `names`, each group in order of seq, groups in order of their
         values.
         """

@@ -15,7 +15,8 @@ from simulator.scenarios.model import CommandSpec, Scenario
 
 CommandLog = list[dict[str, Any]]
 Changed = tuple[str, str, Scenario, CommandLog] | None
-Change = Callable[[Scenario, CommandLog], Changed]
+Change = Callable[[Any, CommandLog], Changed]
+"""A change takes a scenario of its own protocol."""
 
 
 def ordered(values: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:

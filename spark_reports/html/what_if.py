@@ -73,7 +73,7 @@ def _row(line: Line, columns: list[dict[str, str]], most: int, kind: str) -> dic
         "name": name.replace(" ms", "\u00a0ms"),
         "assumes": case["assumes"],
         "figures": [_figure(value, column["unit"]) for value, column in zip(values, columns, strict=True)],
-        "share": f"{100 * values[0] / most:.0f}" if figures else None,
+        "share": f"{100 * values[0] / most:.0f}" if values[0] is not None else None,
         "words": "as it ran" if kind == "real" else case["difference"],
     }
 

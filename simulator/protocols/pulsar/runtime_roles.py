@@ -75,6 +75,10 @@ class ReplicatorOfRuntime(ReplicatorOfSync, Protocol):
     def disconnect(self, reason: str, cause: int) -> None:
         """The connection broke."""
 
+    @property
+    def connected(self) -> bool:
+        """Whether its producer is connected."""
+
 
 class TopicOfRuntime(TopicOfSync, TopicOfEntries, Protocol):
     """A topic as its peers see it; its columns grow with the run."""

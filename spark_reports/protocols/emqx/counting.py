@@ -106,7 +106,7 @@ class GroupCounting(Steps):
 
     def figures(self) -> dict[int, dict[str, dict[str, Any]]]:
         """By run and group, under the names of `simulate --json`, and `messages_twice`."""
-        told = {
+        told: dict[tuple[int, str], dict[str, Any]] = {
             key: {
                 "streams": 0,
                 **dict.fromkeys((*OF_PEOPLE, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),

@@ -22,7 +22,13 @@ class GroupPart:
 
     def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
         self.job, self.spark, self.inputs = job, job.spark, inputs
-        self.counting: GroupCounting | None = None
+        self._counting: GroupCounting | None = None
+
+    @property
+    def counting(self) -> GroupCounting:
+        """What is counted, once the traces are read."""
+        assert self._counting is not None, "the traces are read first"
+        return self._counting
 
     def steps(self) -> list[tuple[str, Callable[[], None]]]:
         """Names and what to do."""
@@ -41,8 +47,8 @@ class GroupPart:
 
     def release(self) -> None:
         """Free what was kept."""
-        if self.counting is not None:
-            self.counting.release()
+        if self._counting is not None:
+            self._counting.release()
 
     def deliveries(self) -> tuple[DataFrame, int]:
         """The judged deliveries and how many there are."""
@@ -55,7 +61,7 @@ class GroupPart:
         self.job.cut_for(self.inputs)
         self.scenarios = scenarios_of(self.inputs)
         by_run = {entry.run: scenario for entry, scenario in zip(self.inputs, self.scenarios, strict=True)}
-        self.counting = GroupCounting(self.spark, trace_rows(self.spark, self.inputs), by_run)
+        self._counting = GroupCounting(self.spark, trace_rows(self.spark, self.inputs), by_run)
 
     def _draw(self) -> None:
         self.runs = [

@@ -55,7 +55,8 @@ def positions(
     starts = ledger_starts(log_rows)
     found: dict[str, dict[str, list]] = {}
     for cluster in sorted({row.cluster for row in log_rows if row.topic in topics}):
-        ends, marks = [0] * bins, [None] * bins
+        ends = [0] * bins
+        marks: list[int | None] = [None] * bins
         for topic in sorted(topics):
             where = (cluster, topic)
             if where not in starts:

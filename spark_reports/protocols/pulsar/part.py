@@ -39,7 +39,13 @@ class FailoverPart:
 
     def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
         self.job, self.spark, self.inputs = job, job.spark, inputs
-        self.counting: Counting | None = None
+        self._counting: Counting | None = None
+
+    @property
+    def counting(self) -> Counting:
+        """What is counted, once the traces are read."""
+        assert self._counting is not None, "the traces are read first"
+        return self._counting
 
     def steps(self) -> list[tuple[str, Callable[[], None]]]:
         """Names and what to do."""
@@ -59,8 +65,8 @@ class FailoverPart:
 
     def release(self) -> None:
         """Free what was kept."""
-        if self.counting is not None:
-            self.counting.release()
+        if self._counting is not None:
+            self._counting.release()
 
     def deliveries(self) -> tuple[DataFrame, int]:
         """The judged deliveries and how many there are."""
@@ -87,7 +93,7 @@ class FailoverPart:
         self.every_row = trace_rows(self.spark, self.inputs)
         self.rows = latency.without_audiences(self.every_row, self.by_run)
         longest = max(entry.meta["rows"] for entry in self.inputs)
-        self.counting = Counting(
+        self._counting = Counting(
             self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest
         )
 

@@ -8,7 +8,7 @@ notes say why.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.pulsar.admin import metrics, stats_internal, truth
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 TOOLS = ("stats", "stats-internal", "metrics")
 
 
-def ask(runtime: Pulsar, tool: str, cluster: str, topic_name: str | None = None) -> Iterator[None]:
+def ask(
+    runtime: Pulsar, tool: str, cluster: str, topic_name: str | None = None
+) -> Generator[None, None, dict[str, Any]]:
     """The answer as a JSON-able object: {tool, cluster, topic, at_us, command, text, notes: [[line,
     words]], differs: [[line, {cluster: value}]], unavailable}. Lines count from 0. `topic_name` None is
     the first topic. Raises AdminError.
@@ -99,9 +101,9 @@ def _unavailable(topic: Topic) -> str:
 
 def _read(
     runtime: Pulsar, tool: str, topic: Topic, counted: dict[int, Tallies], with_notes: bool
-) -> Iterator[None]:
+) -> Generator[None, None, tuple[list[Line], dict[Path, str]]]:
     """Lines and notes of one topic in one cluster."""
-    stats = TopicStats(topic, (yield from counters(runtime, topic, counted)))
+    stats = TopicStats(runtime, topic, (yield from counters(runtime, topic, counted)))
     notes: dict[Path, str] = {}
     if tool == "metrics":
         if 0 not in counted:

@@ -7,7 +7,7 @@ times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class Backlog(NamedTuple):
         return self.local + self.remote + self.markers
 
 
-def made_of(topic: Topic, cursor: Cursor) -> Iterator[None]:
+def made_of(topic: Topic, cursor: Cursor) -> Generator[None, None, Backlog]:
     """Count a cursor's backlog; yields between pieces, returns a Backlog."""
     deleted = cursor.acknowledged()
     found = Backlog()

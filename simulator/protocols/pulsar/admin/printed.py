@@ -32,7 +32,9 @@ class Printer:
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
-        self._text, self._path, self._value = "", (), None
+        self._text = ""
+        self._path: Path = ()
+        self._value: str | None = None
 
     def print(self, tree: dict[str, Any]) -> list[Line]:
         """The lines of an object."""
@@ -54,8 +56,8 @@ class Printer:
                 self._object(item, (*path, place), depth)
             self._text += " ]"
         else:
-            self._value = scalar(value)
-            self._text += self._value
+            written = self._value = scalar(value)
+            self._text += written
 
     def _object(self, value: dict[str, Any], path: Path, depth: int) -> None:
         self._text += "{"

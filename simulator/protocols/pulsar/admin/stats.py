@@ -9,7 +9,7 @@ are left out (docs/admin.md lists all).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.protocols.pulsar.admin.backlog import backlog_bytes, bytes_after
@@ -19,12 +19,14 @@ from simulator.protocols.pulsar.admin.tallies import REDELIVERED, Tallies, Tally
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.producer import Producer
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.storage.roles import TopicInCluster
 
 RATE_WINDOW_US = 10_000_000
 ADVANCED = ("acknowledgement", "update")
@@ -39,7 +41,7 @@ class Counters(NamedTuple):
     window_us: int
 
 
-def counters(runtime: Pulsar, topic: Topic, counted: dict[int, Tallies]) -> Iterator[None]:
+def counters(runtime: Pulsar, topic: Topic, counted: dict[int, Tallies]) -> Generator[None, None, Counters]:
     """Count what the statistics of a topic need; yields between pieces, returns Counters.
 
     `counted` keeps, for one answer, what was counted from a row on: topics of all clusters share it.
@@ -53,7 +55,7 @@ def counters(runtime: Pulsar, topic: Topic, counted: dict[int, Tallies]) -> Iter
     return Counters(since, window, max(1, now_us - from_us))
 
 
-def _counted_from(runtime: Pulsar, first: int, counted: dict[int, Tallies]) -> Iterator[None]:
+def _counted_from(runtime: Pulsar, first: int, counted: dict[int, Tallies]) -> Generator[None, None, Tallies]:
     if first not in counted:
         counted[first] = yield from count(runtime.trace, first, runtime.seq)
     return counted[first]
@@ -62,8 +64,8 @@ def _counted_from(runtime: Pulsar, first: int, counted: dict[int, Tallies]) -> I
 class TopicStats:
     """Builds the object of one topic."""
 
-    def __init__(self, topic: Topic, counted: Counters) -> None:
-        self.topic, self.runtime, self.counted = topic, topic.runtime, counted
+    def __init__(self, runtime: Pulsar, topic: Topic, counted: Counters) -> None:
+        self.topic, self.runtime, self.counted = topic, runtime, counted
         self.place = (topic.cluster.number, topic.number)
 
     # --- counting
@@ -377,7 +379,7 @@ def oldest_pending_us(replicator: Replicator) -> int:
     )
 
 
-def ranges_within_ledgers(topic: Topic, cursor) -> int:
+def ranges_within_ledgers(topic: TopicInCluster, cursor: Cursor) -> int:
     """Individually deleted ranges as a broker counts them: none crosses a ledger."""
     total = cursor.ranges_total
     if not total:

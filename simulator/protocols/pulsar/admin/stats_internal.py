@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.protocols.pulsar.admin.java_text import instant
 from simulator.protocols.pulsar.admin.shadow_stats import cursor_name
 from simulator.protocols.pulsar.admin.stats import TopicStats, ranges_within_ledgers
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 
 if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
@@ -42,16 +43,17 @@ def tree(stats: TopicStats) -> dict[str, Any]:
         {cursor_name(one): _shadow_cursor(topic, one) for one in topic.shadows.replicators.values()}
     )
     ledger, entry = log.last_confirmed
+    shadow = topic if isinstance(topic, ShadowTopic) else None
     current_entries = open_ledger.entries if open_ledger else 0
     return {
         "entriesAddedCounter": log.length - topic.loaded_length,
         "numberOfEntries": log.length - log.first_kept,
         "totalSize": sum(ledger.size_bytes for ledger in log.ledgers),
-        "currentLedgerEntries": current_entries if topic.source is None else topic.current_entries,
+        "currentLedgerEntries": current_entries if shadow is None else shadow.current_entries,
         "currentLedgerSize": open_ledger.size_bytes if open_ledger else 0,
         "lastLedgerCreatedTimestamp": instant(log.ledgers[-1].opened_us if log.ledgers else 0),
         "waitingCursorsCount": sum(one["waitingReadOp"] for one in cursors.values()),
-        "pendingAddEntriesCount": 0 if topic.source is None else len(topic.queued),
+        "pendingAddEntriesCount": 0 if shadow is None else len(shadow.queued),
         "lastConfirmedEntry": f"{ledger}:{entry}",
         "state": "LedgerOpened",
         "ledgers": [_ledger(ledger) for ledger in log.ledgers[-LEDGERS_MAX:]],
@@ -73,7 +75,7 @@ def _ledger(ledger: Ledger) -> dict[str, Any]:
 
 
 def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]:
-    dispatcher, topic = one.dispatcher, one.topic
+    dispatcher, topic = one.dispatcher, stats.topic
     reads = any(session.ready for session in dispatcher.sessions)
     caught_up = dispatcher.read_index >= topic.log.length
     persisted = stats.since("cursor.persisted", subscription=one.number)
@@ -94,7 +96,7 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
 
 
 def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
-    topic, cursor = one.topic, one.cursor_now()
+    topic, cursor = stats.topic, one.cursor_now()
     read_index = (
         topic.log.length if one.connected and not one.stalled else max(one.read_index, cursor.mark_delete + 1)
     )

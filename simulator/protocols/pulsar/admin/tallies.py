@@ -8,7 +8,7 @@ time, a few milliseconds each, and after that an addition per block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -133,7 +133,7 @@ _KEPT: WeakKeyDictionary[Trace, dict[int, Tallies]] = WeakKeyDictionary()
 """Per trace, what was counted of its sealed blocks, by number."""
 
 
-def count(trace: Trace, first: int, last: int) -> Iterator[None]:
+def count(trace: Trace, first: int, last: int) -> Generator[None, None, Tallies]:
     """Count rows `first` <= seq < `last`; yields between pieces, returns Tallies."""
     kept = _KEPT.setdefault(trace, {})
     total = Tallies()

@@ -6,7 +6,7 @@ short enough to be read beside it. Positions are the cluster's own unless anothe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from simulator.protocols.pulsar.admin.backlog import Backlog, made_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.admin.metrics import SnapshotCounts
     from simulator.protocols.pulsar.admin.printed import Path
     from simulator.protocols.pulsar.broker.subscription import Subscription
+    from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
 
 Notes = dict["Path", str]
@@ -32,7 +33,7 @@ def some(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def of_stats(stats: TopicStats) -> Iterator[None]:
+def of_stats(stats: TopicStats) -> Generator[None, None, dict[Path, str]]:
     """Notes to `topics stats`; yields between pieces, returns Notes."""
     topic = stats.topic
     written = stats.since("marker.written")
@@ -52,21 +53,21 @@ def of_stats(stats: TopicStats) -> Iterator[None]:
     }
     for name, one in topic.subscriptions.items():
         found = yield from made_of(topic, one.cursor)
-        notes.update(_of_subscription(("subscriptions", name), one, found))
+        notes.update(_of_subscription(stats.runtime, ("subscriptions", name), one, found))
     for peer, replicator in topic.replicators.items():
         found = yield from made_of(topic, replicator.cursor_now())
         notes.update(_of_replicator(("replication", peer), replicator, found))
     return notes
 
 
-def _of_subscription(path: Path, one: Subscription, found: Backlog) -> Notes:
+def _of_subscription(runtime: Pulsar, path: Path, one: Subscription, found: Backlog) -> Notes:
     kinds = (
         f"{some(found.local + found.remote, 'entry', 'entries')} of messages and "
         f"{some(found.markers, 'marker')}"
     )
     notes: Notes = {
         (*path, "msgBacklog"): f"{kinds}. A marker counts until a dispatcher reads it.",
-        (*path, "isReplicated"): sync_words(one),
+        (*path, "isReplicated"): sync_words(runtime, one),
     }
     with_consumers = one.dispatcher.unacked
     if with_consumers and one.type not in ("Shared", "Key_Shared"):
@@ -86,7 +87,7 @@ def _of_subscription(path: Path, one: Subscription, found: Backlog) -> Notes:
     return notes
 
 
-def sync_words(one: Subscription) -> str:
+def sync_words(runtime: Pulsar, one: Subscription) -> str:
     """What the flag does not say: usable snapshots, the last Update, where the remotes stand."""
     if not one.replicated:
         return "Not kept in sync: no snapshot is kept for it."
@@ -101,14 +102,14 @@ def sync_words(one: Subscription) -> str:
         if one.snapshots.last_update_us is not None
         else ". No Update was ever written here."
     )
-    return " ".join([words, *remote_words(one)])
+    return " ".join([words, *remote_words(runtime, one)])
 
 
-def remote_words(one: Subscription) -> list[str]:
+def remote_words(runtime: Pulsar, one: Subscription) -> list[str]:
     """Where the subscription stands in the other clusters."""
     words = []
-    for name in one.runtime.cluster_names:
-        cluster = one.runtime.clusters[name]
+    for name in runtime.cluster_names:
+        cluster = runtime.clusters[name]
         topic = cluster.topics.get(one.topic.name)
         if topic is None or topic is one.topic:
             continue
@@ -120,7 +121,7 @@ def remote_words(one: Subscription) -> list[str]:
             words.append(f"{name} has no such subscription yet.")
         else:
             when = (
-                f"moved by an Update {seconds(one.runtime.now_us - twin.last_applied_us)} ago"
+                f"moved by an Update {seconds(runtime.now_us - twin.last_applied_us)} ago"
                 if twin.last_applied_us is not None
                 else "never moved by an Update"
             )
@@ -160,7 +161,7 @@ def _of_replicator(path: Path, replicator: Replicator, found: Backlog) -> Notes:
     return notes
 
 
-def of_stats_internal(stats: TopicStats) -> Iterator[None]:
+def of_stats_internal(stats: TopicStats) -> Generator[None, None, dict[Path, str]]:
     """Notes to `topics stats-internal`; yields between pieces, returns Notes."""
     topic = stats.topic
     notes: Notes = {("lastConfirmedEntry",): "What a snapshot answer from here would carry now."}
@@ -171,12 +172,14 @@ def of_stats_internal(stats: TopicStats) -> Iterator[None]:
     for name, one in topic.subscriptions.items():
         path = ("cursors", name)
         notes[(*path, "markDeletePosition")] = " ".join(
-            ["Only this position is replicated.", *remote_words(one)]
+            ["Only this position is replicated.", *remote_words(stats.runtime, one)]
         )
         found = yield from made_of(topic, one.cursor)
         notes[(*path, "individuallyDeletedMessages")] = _holes_words(one, found)
         if one.replicated:
-            notes[(*path, "properties")] = sync_words(one).split(". Last")[0].split(". No Update")[0] + "."
+            notes[(*path, "properties")] = (
+                sync_words(stats.runtime, one).split(". Last")[0].split(". No Update")[0] + "."
+            )
         if one.cursor.dirty:
             notes[(*path, "cursorLedgerLastEntry")] = (
                 f"A crash now would fall back to {topic.log.text(one.cursor.persisted_mark_delete)}."
@@ -247,7 +250,7 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
         )
         notes[("pulsar_subscription_back_log", *labels)] = (
             f"No metric says: {some(updates.rows, 'Update')} written, {applied.rows:,} applied here. "
-            f"{' '.join(remote_words(one))}"
+            f"{' '.join(remote_words(stats.runtime, one))}"
         ).strip()
     first_rate = ("pulsar_subscription_msg_rate_out", *labels) if topic.subscriptions else None
     if first_rate:

@@ -93,5 +93,6 @@ class Admissions:
         if gone or len(blocks) < len(self.blocks):
             self.asks = {number: ask for number, ask in self.asks.items() if number not in gone}
             self.blocks = blocks
-            self.free_us = max([self.runtime.now_us, *(one.end_us for one in (*blocks, *self.asks.values()))])
+            ends_us = [*(block.end_us for block in blocks), *(ask.end_us for ask in self.asks.values())]
+            self.free_us = max([self.runtime.now_us, *ends_us])
         return list(gone.values())

@@ -23,6 +23,7 @@ from simulator.trace.row_columns import RowColumns
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.broker.topic_roles import BrokerOfTopic
     from simulator.protocols.pulsar.scenario.client_model import AudienceSpec
 
 WAITING, RUNNING, STOPPED = "waiting", "running", "stopped"
@@ -90,7 +91,7 @@ class Audience:
         if self.topic.loaded:
             self.retries = 0
             self.asked_us = self.runtime.now_us
-            self.topic.broker.admissions.ask_all(self)
+            self._broker.admissions.ask_all(self)
         else:
             self._back_off()
 
@@ -167,15 +168,22 @@ class Audience:
             if log.records[index] >= 0:
                 self.last_data = index
                 if self.connected:
-                    self.topic.broker.fan_out(
+                    self._broker.fan_out(
                         Run(self, (index,), 0, self.connected, self._service_us((index,)), cause)
                     )
             self.handed = index + 1
         if self.connected and reads is not None:
             reads.reached_end()
 
+    @property
+    def _broker(self) -> BrokerOfTopic:
+        broker = self.topic.broker
+        assert broker is not None, "an audience is at a declared broker"
+        return broker
+
     def _service_us(self, entries: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(self.topic.broker.service_us(self.entry_bytes(index)) for index in entries)
+        broker = self._broker
+        return tuple(broker.service_us(self.entry_bytes(index)) for index in entries)
 
     def entry_bytes(self, index: int) -> int:
         """Size of an entry, all messages of a batch."""
@@ -210,7 +218,7 @@ class Audience:
             begin = max(int(self.marks[member]) + 1, log.first_kept)
             entries = self._readable(begin)
             if entries:
-                self.topic.broker.fan_out(
+                self._broker.fan_out(
                     Run(self, entries, member, 1, self._service_us(entries), UNKNOWN),
                     int(instants[member - first]),
                 )
@@ -244,8 +252,7 @@ class Audience:
     def ledger_opened(self) -> None:
         """A new ledger was opened, to which the slowest cursors move where they are at the border."""
         slowest = self.slowest()
-        ledger = None if slowest is None else self.border.next_ledger(slowest)
-        if ledger is not None:
+        if slowest is not None and (ledger := self.border.next_ledger(slowest)) is not None:
             self.border.move(slowest, ledger)
 
     def _messages(self, first: int, last: int) -> int:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.broker.session import Session
+    from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.scenario.model import BrokerSpec
 
@@ -44,7 +45,7 @@ class Dispatch(NamedTuple):
     """
 
     @property
-    def topic(self) -> Topic:
+    def topic(self) -> TopicOfSession:
         return self.session.topic
 
     @property
@@ -137,16 +138,20 @@ class Broker:
     def _keep(self, wanted: Callable[[Dispatch | Run], bool]) -> None:
         """Drop the others from the queue; what is left moves up, except what is being served."""
         now_us = end_us = self.runtime.now_us
-        queue = sorted((*self.waiting, *self.runs), key=lambda item: (item.begins_us, item.order))
+        items: list[Dispatch | Run] = [*self.waiting, *self.runs]
+        queue = sorted(items, key=lambda item: (item.begins_us, item.order))
         kept = [item for item in queue if wanted(item)]
         if len(kept) == len(queue):
             return
         self.waiting, self.runs = deque(), deque()
         for item in kept:
             being_served = item is queue[0] and item.begins_us < now_us
-            moved = item if being_served else item.begin_at(end_us)
+            moved: Dispatch | Run = item if being_served else item.begin_at(end_us)
             end_us = moved.end_us
-            (self.runs if isinstance(moved, Run) else self.waiting).append(moved)
+            if isinstance(moved, Run):
+                self.runs.append(moved)
+            else:
+                self.waiting.append(moved)
         self.free_us = end_us
         self.epoch += 1
         self._expect_head()

@@ -9,7 +9,7 @@ is cut changes no row.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -46,7 +46,8 @@ class FanOut:
         self.audiences.append(audience)
         for broker in audience.topic.cluster.brokers:
             if broker not in self.brokers:
-                self.brokers = sorted((*self.brokers, broker), key=lambda one: one.name)
+                found = cast("Broker", broker)  # clusters, which lie below, know it by its role
+                self.brokers = sorted((*self.brokers, found), key=lambda one: one.name)
 
     def wake(self) -> None:
         """See that the next dispatch or connection has its event."""
@@ -86,9 +87,9 @@ class FanOut:
             rows.write(self.runtime, items, self.audiences)
             self.runtime.now_us = int(items[:, rows.AT].max())
             for audience, before, ledger in bordering:
-                retention.trim_if_switched(
-                    audience.topic, ledger, before, audience.slowest(), self.runtime.seq - 1
-                )
+                after = audience.slowest()
+                assert after is not None, "it had a slowest member before"
+                retention.trim_if_switched(audience.topic, ledger, before, after, self.runtime.seq - 1)
         self.flowing = False
         self.wake()
         return sum(len(part) for part in parts) // _DISPATCHES_PER_EVENT or 1

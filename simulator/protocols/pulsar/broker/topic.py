@@ -509,7 +509,8 @@ class Topic:
         retention.subscription_deleted(self, name)
         return seq
 
-    def count_reads(self) -> None:
+    def count_reads(self) -> Reads:
         """Count from now on which reads the cache serves and which the bookies."""
         if self.reads is None:
             self.reads = Reads(self, self)
+        return self.reads

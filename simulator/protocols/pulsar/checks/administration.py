@@ -66,22 +66,22 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One control row with its names."""
+    """One control row with its names, "" where it has none."""
 
     seq: int
     at_us: int
     kind: str
-    cluster: str | None
-    peer: str | None
-    topic: str | None
-    subscription: str | None
-    client: str | None
-    producer: str | None
+    cluster: str
+    peer: str
+    topic: str
+    subscription: str
+    client: str
+    producer: str
     count: int
     sequence_id: int
     batch_index: int
-    reason: str | None
-    detail: str | None
+    reason: str
+    detail: str
 
     def arguments(self) -> dict[str, Any]:
         """Of a command that was applied."""
@@ -259,7 +259,7 @@ class Administration:
 
     def _follow_policy(self, row: Row) -> None:
         whose, _, value = row.detail.partition(": ")
-        if row.topic is None:
+        if not row.topic:
             self.policies[row.cluster, whose] = {
                 **self.policies.get((row.cluster, whose), {}),
                 row.reason: _value(value),
@@ -297,8 +297,11 @@ class Administered(Check):
         for seq, at_us, kind, *names, count, sequence_id, batch_index, reason, detail in (
             found.records(*_READ) if len(found) else ()
         ):
-            words = [None if number == NULL else stretch.name(number) for number in (*names, reason, detail)]
-            yield Row(seq, at_us, _NAMES[kind], *words[:6], count, sequence_id, batch_index, *words[6:])
+            cluster, peer, topic, subscription, client, producer, why, more = (
+                "" if number == NULL else stretch.name(number) for number in (*names, reason, detail)
+            )
+            who = cluster, peer, topic, subscription, client, producer
+            yield Row(seq, at_us, _NAMES[kind], *who, count, sequence_id, batch_index, why, more)
 
     def judge(self, row: Row) -> Iterable[str]:
         """What is wrong with it, in words; called before the row is taken in."""
@@ -317,9 +320,9 @@ def words_of(count: int | None) -> str:
 
 def declared_shapes(scenario: Scenario) -> dict[Place, int]:
     """Topics that are there when the run begins; a shadow topic has its source's partitions."""
-    found = {}
+    found: dict[Place, int] = {}
     for base, topic in scenario.topics.items():
-        source = scenario.topics.get(topic.shadow_of, topic)
+        source = scenario.topics.get(topic.shadow_of or base, topic)
         found |= {
             (cluster, base): source.shapes.get(cluster, count) for cluster, count in topic.shapes.items()
         }

@@ -114,12 +114,12 @@ class ExpiredRightly(Check):
                             f"{ttl_us // _SECOND_US} s"
                         ),
                     )
-        passed = _between(stretch.of("message.not-replicated"), first, last)
-        passed = passed.take(passed["reason"] == stretch.number("expired")).records(
+        not_sent = _between(stretch.of("message.not-replicated"), first, last)
+        passed = not_sent.take(not_sent["reason"] == stretch.number("expired")).records(
             "at_us", "cluster", "topic", "producer", "sequence_id"
         )
-        expired = _between(stretch.of("message.expired"), first, last)
-        expired = expired.take(expired["batch_index"] <= 0).records(
+        rows = _between(stretch.of("message.expired"), first, last)
+        expired = rows.take(rows["batch_index"] <= 0).records(
             "at_us", "cluster", "topic", "producer", "sequence_id"
         )
         for row in (*(one for one in passed if stretch.name(one[4]) not in self.batching), *expired):

@@ -43,7 +43,7 @@ class ListsAgreed(Administered):
 
     def judge(self, row: Row) -> Iterable[str]:
         """Commands that the rules answer otherwise."""
-        if row.kind == "policy.changed" and self.given is not None and row.topic is not None:
+        if row.kind == "policy.changed" and self.given is not None and row.topic:
             (cluster, topic, listed), self.given = self.given, None
             return self._lacking(cluster, topic, listed)
         if row.kind not in ("command.applied", "command.refused") or row.reason not in (_NAMESPACE, _TOPIC):
@@ -155,11 +155,11 @@ class ListsAgreed(Administered):
             here, there = has.shapes.get((cluster, base)), has.shapes.get((remote, base))
             if topic.namespace == namespace and None not in (here, there) and here != there:
                 yield f"{base} is {words_of(here)} in {cluster} and {words_of(there)} in {remote}"
-        here, there = (has.policies[name, namespace]["changeEventsPartitions"] for name in (cluster, remote))
-        if None not in (here, there) and here != there:
-            yield f"__change_events is {words_of(here)} in {cluster} and {words_of(there)} in {remote}"
+        ours, theirs = (has.policies[name, namespace]["changeEventsPartitions"] for name in (cluster, remote))
+        if None not in (ours, theirs) and ours != theirs:
+            yield f"__change_events is {words_of(ours)} in {cluster} and {words_of(theirs)} in {remote}"
         first = 0 if has.rule == "proposal" else 1  # as built, the allow switch is not compared
-        for name, here, there in list(
+        for name, mine, other in list(
             zip(
                 _COMPARED,
                 has.auto_creation(cluster, namespace),
@@ -167,8 +167,8 @@ class ListsAgreed(Administered):
                 strict=True,
             )
         )[first:]:
-            if here != there:
-                yield f"{name} in force is {here} in {cluster} and {there} in {remote}"
+            if mine != other:
+                yield f"{name} in force is {mine} in {cluster} and {other} in {remote}"
 
     def _one_shape(self, cluster: str, base: str, listed: list[str]) -> Iterator[str]:
         has, here = self.has, self.has.shapes.get((cluster, base))

@@ -86,7 +86,9 @@ class NothingGone(Check):
     def _removals(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         removed = stretch.of("message.removed")
         runs = np.split(np.arange(len(removed)), np.flatnonzero(np.diff(removed.seqs) != 1) + 1)
-        events = [(int(removed.seqs[run[0]]), run) for run in runs if len(run)]
+        events: list[tuple[int, np.ndarray | tuple[int, ...]]] = [
+            (int(removed.seqs[run[0]]), run) for run in runs if len(run)
+        ]
         columns = ("type", "cluster", "topic", "peer", "ledger", "entry")
         events += [
             (row[0], row[1:])

@@ -56,8 +56,9 @@ class OneHop(Check):
         batches = np.where(put_back, WHOLE_ENTRY, rows["batch_index"])
         last = self.sent.get(link)
         first = last is None or bool(put_back[0])
-        place_before = np.concatenate(([places[0] if first else last[0]], places[:-1]))
-        batch_before = np.concatenate(([batches[0] if first else last[1]], batches[:-1]))
+        before = (int(places[0]), int(batches[0])) if last is None or first else last
+        place_before = np.insert(places[:-1], 0, before[0])
+        batch_before = np.insert(batches[:-1], 0, before[1])
         forward = (places > place_before) | ((places == place_before) & (batches > batch_before)) | put_back
         forward[0] |= first
         self.sent[link] = int(places[-1]), int(batches[-1])

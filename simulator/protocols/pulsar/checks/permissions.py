@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
-from simulator.checks.check import Check, first_broken
+from simulator.checks.check import Check, all_broken
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.scenarios.model import Scenario
@@ -71,12 +71,8 @@ class Permitted(Check):
             if stretch.name(producer) in producers:
                 allowed, who = self._client(producers, stretch.name(producer), PRODUCE, stretch.name(topic))
                 if not allowed:
-                    yield from first_broken(
-                        rows.seqs,
-                        lambda _n, who=who, topic=topic: (
-                            f"{who} produced to {stretch.name(topic)} without the permission"
-                        ),
-                    )
+                    words = f"{who} produced to {stretch.name(topic)} without the permission"
+                    yield from all_broken(rows.seqs, words)
 
     def _failed(self, stretch: Stretch) -> Iterator[tuple[int, str]]:
         failed = stretch.of("message.send-failed")
@@ -87,12 +83,8 @@ class Permitted(Check):
                 self.scenario.producers, stretch.name(producer), PRODUCE, stretch.name(topic)
             )
             if allowed:
-                yield from first_broken(
-                    rows.seqs,
-                    lambda _n, who=who, topic=topic: (
-                        f"{who} may produce to {stretch.name(topic)} and was refused"
-                    ),
-                )
+                words = f"{who} may produce to {stretch.name(topic)} and was refused"
+                yield from all_broken(rows.seqs, words)
 
     def _consuming(self, stretch: Stretch) -> Iterator[tuple[int, str]]:
         consumers, subscriptions = self.scenario.consumers, self.scenario.subscriptions

@@ -115,7 +115,7 @@ class RetriesWait(Check):
                 yield from self._overdue(stretch, row[0])
                 yield from (
                     (seq, f"{_words(stretch, (row[2], row[3], row[4]))} {why}")
-                    for why in self._take(*row, stretch)
+                    for why in self._take(stretch, *row)
                 )
                 if not self.judges:
                     return
@@ -123,6 +123,7 @@ class RetriesWait(Check):
 
     def _take(
         self,
+        stretch: Stretch,
         at_us: int,
         kind: int,
         cluster: int,
@@ -131,7 +132,6 @@ class RetriesWait(Check):
         count: int,
         duration_us: int,
         reason: int,
-        stretch: Stretch,
     ) -> Iterator[str]:
         link = cluster, peer, topic
         if kind in (_STARTED, _REFUSED) and link in self.waits and at_us < self.waits[link].until_us:

@@ -131,7 +131,13 @@ class SafeUpdate(Check):
         return broken
 
     def _named(
-        self, stretch: Stretch, known: Knowledge, seq: int, link: tuple[int, ...], place: int, judged: bool
+        self,
+        stretch: Stretch,
+        known: Knowledge,
+        seq: int,
+        link: tuple[int, int, int, int],
+        place: int,
+        judged: bool,
     ) -> list[tuple[int, str]]:
         """Check the peer's entries up to `place` that were not checked before.
 

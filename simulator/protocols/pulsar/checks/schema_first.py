@@ -124,7 +124,7 @@ class SchemaFirst(Check):
         if kind == _USED:
             firsts, schemas = self.used.get(producer, ((), ()))
             self.used[producer] = (*firsts, sequence_id), (*schemas, schema)
-        elif kind == _REGISTERED:
+        elif kind == _REGISTERED and schema is not None:
             for knew in (self.known, self.ever):
                 knew[place] = knew.get(place, frozenset()) | {self.declared[schema]}
         else:

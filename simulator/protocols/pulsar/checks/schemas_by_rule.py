@@ -69,7 +69,13 @@ class SchemasByRule(Administered):
         "A schema becomes a topic's version, or is refused, a consumer with a schema subscribes, and a "
         "producer without one stores a message, by the strategy and the rights in force."
     )
-    reads = ("schema.registered", "schema.refused", "schema.deleted", "schema.used", "consumer.connected")
+    reads: tuple[str, ...] = (
+        "schema.registered",
+        "schema.refused",
+        "schema.deleted",
+        "schema.used",
+        "consumer.connected",
+    )
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
@@ -162,7 +168,7 @@ class SchemasByRule(Administered):
         if offered is None or any(_same(offered, old) for old in versions):
             return [f"{said}, which it has"]
         if row.reason == "not-allowed":
-            return [f"{said}, and who brought it may"] if self._allowed(place, row.peer is not None) else []
+            return [f"{said}, and who brought it may"] if self._allowed(place, bool(row.peer)) else []
         reader = (
             row.client in scenario.consumers
             and scenario.consumers[row.client].schema == offered.name
@@ -186,7 +192,7 @@ class SchemasByRule(Administered):
             spec.schema if spec else None,
             *(schema for first, schema in self.used.get(row.producer, ()) if first <= row.sequence_id),
         ]
-        bare = row.peer is None and row.batch_index < 0 and schemas[-1] is None
+        bare = not row.peer and row.batch_index < 0 and schemas[-1] is None
         return (
             [f"{row.producer}/{row.sequence_id} has no schema, and {row.topic} in {row.cluster} stored it"]
             if bare and self._enforced(row)

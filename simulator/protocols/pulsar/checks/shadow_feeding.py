@@ -155,9 +155,8 @@ class ShadowFed(Check):
             del self.due[source]
             for why in self._trouble(source):
                 yield first_after(stretch, due_us), why
-        for (source, shadow), end_us in [
-            one for one in self.failed.items() if one[1] is not None and one[1] < until_us
-        ]:
+        over = [(pair, end) for pair, end in self.failed.items() if end is not None and end < until_us]
+        for (source, shadow), end_us in over:
             del self.failed[source, shadow]
             if (
                 source in self.loaded

@@ -13,7 +13,7 @@ from typing import Self
 
 import numpy as np
 
-from simulator.checks.check import Check, first_broken
+from simulator.checks.check import Check, all_broken, first_broken
 from simulator.checks.stretch import ENTRY_BITS, PAST_EVERY_LEDGER, Rows, Stretch, position, position_words
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
@@ -72,7 +72,7 @@ class ShadowWritesNothing(ShadowCheck):
         )
         for (_cluster, topic), rows in self.rows_of(stretch, *written):
             words = f"{stretch.name(topic)}, a shadow topic, wrote to its source's ledgers"
-            yield from first_broken(rows.seqs, lambda _n, words=words: words)
+            yield from all_broken(rows.seqs, words)
 
 
 class ShadowDeliversSource(ShadowCheck):

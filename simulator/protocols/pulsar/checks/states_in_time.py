@@ -207,7 +207,7 @@ class StatesInTime(Check):
         return name not in self.own and self.moving[name] == tenant
 
     def _synchronised(self, name: str) -> bool:
-        return name in self.own or self.on.get(self.moving.get(name), False)
+        return name in self.own or self.on.get(self.moving.get(name, ""), False)
 
     def _broken(self, kind: int, cluster: int, peer: int, topic: int) -> None:
         """A pair that is disconnected, or not in time, is due no request until the next change."""
@@ -240,7 +240,7 @@ class StatesInTime(Check):
             began_us is None
             or self.commanded == (at_us, name)
             or tenant in self.telling
-            or self.done_us.get(tenant) == at_us
+            or (tenant is not None and self.done_us.get(tenant) == at_us)
         ):
             return
         who = f"{name} in {stretch.name(cursor[0])} told its state at {at_us / 1e6:g} s"

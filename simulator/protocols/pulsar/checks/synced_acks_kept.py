@@ -129,14 +129,13 @@ class ToldKept(Check):
         if topic == NULL:
             return
         base = PARTITION_SUFFIX.sub("", stretch.name(topic))
-        for kept in (self.told, self.at_connect):
-            for key in list(kept):
-                if (
-                    key[0] == cluster
-                    and PARTITION_SUFFIX.sub("", stretch.name(key[1])) == base
-                    and subscription in (NULL, key[2])
-                ):
-                    del kept[key]
+
+        def gone(at: int, log: int, name: int) -> bool:
+            same = PARTITION_SUFFIX.sub("", stretch.name(log)) == base
+            return at == cluster and same and subscription in (NULL, name)
+
+        self.told = {key: value for key, value in self.told.items() if not gone(*key[:3])}
+        self.at_connect = {key: value for key, value in self.at_connect.items() if not gone(*key[:3])}
 
     def _judge(self, stretch: Stretch, delivered: Rows) -> list[tuple[int, str]]:
         broken: list[tuple[int, str]] = []

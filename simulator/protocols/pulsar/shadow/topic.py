@@ -45,7 +45,7 @@ class ShadowTopic(Topic):
         self.shadow_log = ShadowLog(source.log)
         self.log = cast("TopicLog", self.shadow_log)  # its reading side: nothing is appended to it
         self.reads = Reads(self, source)
-        source.count_reads()
+        self.source_reads = source.count_reads()
         # (position, cause, sender) beyond the last ledger in its list
         self.queued: deque[tuple[tuple[int, int], int, Waiting]] = deque()
         self.queued_ever = 0

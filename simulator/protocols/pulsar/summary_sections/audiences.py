@@ -41,7 +41,7 @@ def audience_figures(parts: list[Audience]) -> dict[str, Any]:
     """What the state knows of one audience; `connect_us` is from asking to the last member's connection,
     null while it is not over.
     """
-    took = [part.connected_all_us for part in parts]
+    took = [part.connected_all_us for part in parts if part.connected_all_us is not None]
     return {
         "topic": parts[0].spec.topic,
         "cluster": parts[0].spec.cluster,
@@ -50,7 +50,7 @@ def audience_figures(parts: list[Audience]) -> dict[str, Any]:
         ),
         "subscriptions": parts[0].size,
         "connected": min(part.connected for part in parts),
-        "connect_us": None if None in took else max(took),
+        "connect_us": max(took) if len(took) == len(parts) else None,
         "delivered": sum(part.delivered for part in parts),
         "repeated": sum(part.repeated for part in parts),
         "backlog": sum(part.backlog() for part in parts),

@@ -34,7 +34,13 @@ def broker_load(run: RunView) -> dict[str, Any]:
     runtime, trace = run.runtime, run.trace
     brokers = [broker for name in runtime.cluster_names for broker in runtime.clusters[name].brokers]
     span_us = -(-max(run.now_us, SPANS) // SPANS)
-    found = {"at_us": run.now_us, "span_us": span_us, "brokers": {}, "readers": [], "audiences": {}}
+    found: dict[str, Any] = {
+        "at_us": run.now_us,
+        "span_us": span_us,
+        "brokers": {},
+        "readers": [],
+        "audiences": {},
+    }
     if not brokers:
         return found
     who, when_us, message = rows_of(

@@ -63,6 +63,7 @@ def brokers_of(run: RunView, who: dict[str, np.ndarray], when_us: np.ndarray) ->
     for seq in trace.seqs(0, run.seq, types=("topic.assigned",)):
         row = trace.row(seq)
         cluster, topic, broker = (trace.number(row[name]) for name in ("cluster", "topic", "broker"))
+        assert broker is not None, "the trace has the name of a broker that it assigned"
         served_by[(who["cluster"] == cluster) & (who["topic"] == topic) & (when_us > row["at_us"])] = broker
         if not row["at_us"]:
             served_by[(who["cluster"] == cluster) & (who["topic"] == topic) & (when_us == 0)] = broker

@@ -59,7 +59,7 @@ def _one(run: RunView, topic: ShadowTopic) -> dict[str, Any]:
         "refused_sends": topic.refused_sends,
         "confirmed_reads": topic.confirmed_reads,
         "reads": reads_by_place(topic.reads),
-        "source_reads": reads_by_place(topic.source.reads),
+        "source_reads": reads_by_place(topic.source_reads),
         "replicator": _replicator(topic),
     }
 

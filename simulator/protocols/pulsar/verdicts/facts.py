@@ -133,12 +133,11 @@ class Facts:
         end = self.end_of(cluster, window.opened_seq)
         if end.crashed or cluster == window.target or self.name(window.mode) not in BY_MAP:
             return end
-        left = self.history.table("topic.unloaded", cluster=cluster, topic=topic).between(
+        unloads = self.history.table("topic.unloaded", cluster=cluster, topic=topic).between(
             window.opened_seq, window.closed_seq
         )
-        left = left.seq[
-            np.isin(left.reason, [self.history.number(reason) for reason in ("migration", "crash")])
-        ]
+        reasons = [self.history.number(reason) for reason in ("migration", "crash")]
+        left = unloads.seq[np.isin(unloads.reason, reasons)]
         return End(int(left[-1]), self.history.at_us(int(left[-1])), False) if len(left) else end
 
     def migrates_with_sync(self, topic: int, before_seq: int) -> bool:
@@ -153,19 +152,19 @@ class Facts:
         """The crash row because of which the cluster was down at some instant of the span; None when it
         was up throughout.
         """
-        crash = None
+        crash: int | None = None
         rows = [
-            row | {"event": event}
+            (row["seq"], row["at_us"], event)
             for event in ("cluster.crashed", "cluster.lost", "cluster.restarted")
             for row in self.history.table(event, cluster=cluster).dicts()
         ]
-        for row in sorted(rows, key=lambda row: row["seq"]):
-            if row["at_us"] > last_us:
+        for seq, at_us, event in sorted(rows):
+            if at_us > last_us:
                 break
-            if row["event"] == "cluster.restarted":
-                crash = crash if row["at_us"] > first_us else None
+            if event == "cluster.restarted":
+                crash = crash if at_us > first_us else None
             else:
-                crash = row["seq"]
+                crash = seq
         return crash
 
     def latency_us(self, source: int, target: int) -> int:
@@ -205,7 +204,7 @@ class Facts:
         rows = [
             row for row in self._replicator_rows(source, topic) if row["peer"] == target and row["seq"] <= seq
         ]
-        return (bool(rows) and rows[-1]["created"], rows[-1] if rows else None)
+        return (bool(rows[-1]["created"]), rows[-1]) if rows else (False, None)
 
     def feature_off(self, cluster: int, seq: int) -> int | None:
         """The row since which replicated subscriptions were off in the cluster (0, the start of the run,

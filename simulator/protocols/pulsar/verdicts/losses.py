@@ -9,6 +9,7 @@ decides the cause of a loss.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class Going:
 
 def stranded(
     facts: Facts, window: Window, topics: list[int], known: MessageFacts
-) -> tuple[dict[str, int], LazyList]:
+) -> tuple[dict[str, Any], LazyList]:
     """Receipted, in the source's log, not yet in the target's, at the failover: numbers and the list."""
     opened_seq, count = window.opened_seq, facts.history.message_count
     stored, returned = np.full(count, NEVER, dtype=np.int64), np.full(count, NULL, dtype=np.int64)
@@ -199,12 +200,10 @@ def _passed_over(
         if len(lost):
             note(everywhere, int(lost[0]), "cluster-lost")
     exists, row = facts.replicator_at(origin, window.target, topic, closed)
-    if not exists:
-        note(
-            everywhere,
-            NULL if row is None else row["seq"],
-            "not-replicated-there" if row is None else "replication-removed",
-        )
+    if row is None:
+        note(everywhere, NULL, "not-replicated-there")
+    elif not exists:
+        note(everywhere, row["seq"], "replication-removed")
     else:
         note(log.position[copies] <= row["position"], row["seq"], "replication-began-after")
     where = {"topic": topic}
@@ -221,7 +220,7 @@ def _passed_over(
 
 def lost(
     facts: Facts, window: Window, topics: list[int], known: MessageFacts
-) -> tuple[dict[str, int | dict[str, int]], LazyList]:
+) -> tuple[dict[str, Any], LazyList]:
     """Numbers of lost, expired and skipped messages of a window, and the list of the lost."""
     parts: list[Going] = []
     settled = {"expired": 0, "skipped": 0}

@@ -165,18 +165,16 @@ def _disturbed(batch: Batch, pair: tuple[int, int], first_us: int, last_us: int)
     """Whether the link was cut, or slowed beyond its configured latency, at some instant of the span."""
     history, (source, target) = batch.facts.history, pair
     rows = [
-        row | {"event": event}
+        (row["seq"], row["at_us"], event, row["duration_us"])
         for event in ("link.cut", "link.healed", "link.slowed")
         for row in history.table(event, cluster=source, peer=target).dicts()
     ]
     cut = bad = False
-    for row in sorted(rows, key=lambda row: row["seq"]):
-        if row["at_us"] > last_us:
+    for _seq, at_us, event, duration_us in sorted(rows):
+        if at_us > last_us:
             break
-        if row["at_us"] > first_us and bad:
+        if at_us > first_us and bad:
             return True
-        cut = row["event"] == "link.cut" or (cut and row["event"] == "link.slowed")
-        bad = cut or (
-            row["event"] == "link.slowed" and row["duration_us"] > batch.facts.latency_us(source, target)
-        )
+        cut = event == "link.cut" or (cut and event == "link.slowed")
+        bad = cut or (event == "link.slowed" and duration_us > batch.facts.latency_us(source, target))
     return bad

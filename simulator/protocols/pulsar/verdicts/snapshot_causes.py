@@ -80,7 +80,7 @@ def _covered_by_updates(
     for row in np.unique(chosen[chosen >= 0]).tolist():
         words[row], places[row] = place_of(markers[row])
     rows = [written.get(marker, seq) for marker, seq in zip(markers, seqs, strict=True)]
-    evidence = {
+    evidence: dict[str, np.ndarray | int] = {
         "update": _picked(rows, chosen),
         "position": _picked(seqs, chosen),
         "whereabouts": _picked(places, chosen),
@@ -91,7 +91,7 @@ def _covered_by_updates(
 def _either(first: Verdict, second: Verdict, use_second: np.ndarray) -> Verdict:
     if isinstance(first.why, str):
         return Verdict(use_second, second.why, second.evidence)
-    evidence = {
+    evidence: dict[str, np.ndarray | int] = {
         role: np.where(use_second, second.evidence[role], seqs) for role, seqs in first.evidence.items()
     }
     return Verdict(first.holds | use_second, np.where(use_second, second.why, first.why), evidence)
@@ -114,8 +114,9 @@ def _whereabouts(batch: Batch, marker: int) -> tuple[str, int]:
         return "refused", refused
     handled = last("marker.handled", target, batch.x)
     stored = last("marker.stored", target, batch.x)
-    if handled is not None or stored is not None:
-        return "backlog", handled if handled is not None else stored
+    shown = stored if handled is None else handled
+    if shown is not None:
+        return "backlog", shown
     gone = [
         (last(event, batch.x, target), word)
         for event, word in (("marker.dropped", "dropped"), ("marker.lost", "lost-on-the-wire"))

@@ -17,7 +17,6 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
-    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
     from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.system.run_view import RunView
@@ -60,7 +59,7 @@ def _cluster(cluster: Cluster) -> dict[str, Any]:
 
 def _namespace(cluster: Cluster, name: str) -> dict[str, str]:
     """Policies in force under Pulsar's names, the broker's settings included."""
-    found = policies.of_namespace(cluster.runtime, cluster.name, name)
+    found = policies.existing(cluster.runtime, cluster.name, name)
     allowed, kind, partitions = policies.auto_creation(cluster, name)
     created = f"partitioned, with {partitions}" if kind == "partitioned" else kind
     register = policies.in_force(
@@ -133,16 +132,17 @@ def _replicator(replicator: Replicator) -> dict[str, Any]:
         "next_try_us": replicator.next_try_us
         if replicator.state == "disconnected" and replicator.topic.loaded
         else None,
-        "not_running": _not_running(replicator.topic),
+        "not_running": _not_running(replicator),
     }
 
 
-def _not_running(topic: Topic) -> str | None:
-    """Why no broker runs the topic's replicators now, None while one does."""
-    if topic.loaded:
+def _not_running(replicator: Replicator) -> str | None:
+    """Why no broker runs the replicator now, None while one does."""
+    if replicator.topic.loaded:
         return None
-    return {"lost": f"{topic.cluster.name} is lost for good", "down": f"{topic.cluster.name} is down"}.get(
-        topic.cluster.state, f"the topic is not loaded in {topic.cluster.name}"
+    cluster = replicator.runtime.clusters[replicator.topic.cluster.name]
+    return {"lost": f"{cluster.name} is lost for good", "down": f"{cluster.name} is down"}.get(
+        cluster.state, f"the topic is not loaded in {cluster.name}"
     )
 
 
@@ -192,6 +192,8 @@ def _curve(run: RunView, source: str, target: str, base: str) -> dict[str, list[
     rows = {name: column[mine] for name, column in columns.items()}
     rows["seq"] = mine
     here, there = trace.number(source), trace.number(target)
+    if here is None or there is None:
+        return None
     points = np.unique(np.linspace(0, run.now_us, POINTS_MAX, dtype=np.int64))
     delays = [_delay(_of_log(rows, log), here, there, run.now_us, points) for log in logs]
     return {

@@ -14,8 +14,8 @@ from simulator.protocols.pulsar.markers import codec
 from simulator.protocols.pulsar.pulsar import Pulsar
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.storage.roles import TopicInCluster
     from simulator.system.run_view import RunView
 
 MARKER_KIND, ORIGIN_KIND = 100, 1000
@@ -121,7 +121,7 @@ def marker(run: RunView, number: int) -> dict:
     }
 
 
-def read_position_text(topic: Topic, read_index: int) -> str:
+def read_position_text(topic: TopicInCluster, read_index: int) -> str:
     """The position after the last one read: the next entry, or one past the newest."""
     if read_index < topic.log.length:
         return topic.log.text(read_index)

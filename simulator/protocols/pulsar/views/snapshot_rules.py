@@ -7,6 +7,7 @@ is answered no is the one that stops the tick, and `until` is what would let it 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,12 +36,13 @@ def snapshot_rules(runtime: Pulsar, cluster: str, topic_name: str) -> dict[str, 
     controller = topic.controller
     rules: list[dict[str, Any]] = []
     until = ""
-    for rule, ask in (
+    asked: tuple[tuple[str, Callable[..., Answer]], ...] = (
         ("controller", _has_controller),
         ("pending", _none_held_up),
         ("no-new-data", _something_new),
         ("replicator-disconnected", _all_reachable),
-    ):
+    )
+    for rule, ask in asked:
         holds, words, until = ask(topic, controller)
         rules.append({"rule": rule, "holds": holds, "words": words})
         if not holds:
@@ -50,9 +52,11 @@ def snapshot_rules(runtime: Pulsar, cluster: str, topic_name: str) -> dict[str, 
     return {
         "stopped_by": stopped,
         "until": until if stopped else "",
-        "next_tick_us": _next_tick_us(runtime, controller) if ticking else None,
-        "period_us": controller.period_us if ticking else None,
-        "last_completed_us": controller.building.last_completed_ms * 1000 or None if ticking else None,
+        "next_tick_us": _next_tick_us(runtime, controller) if controller and ticking else None,
+        "period_us": controller.period_us if controller and ticking else None,
+        "last_completed_us": controller.building.last_completed_ms * 1000 or None
+        if controller and ticking
+        else None,
         "rules": rules,
     }
 

@@ -11,6 +11,7 @@ from pyroaring import BitMap
 
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.shadow.losses import lost_messages
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.protocols.pulsar.summary_sections.audiences import audience_figures
 from simulator.protocols.pulsar.summary_sections.brokers import broker_figures
 from simulator.protocols.pulsar.summary_sections.shadows import reads_by_place
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
-    from simulator.protocols.pulsar.shadow.topic import ShadowTopic
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
     from simulator.system.run_view import RunView
 
@@ -94,7 +94,7 @@ def _topics(runtime: Pulsar, cluster: str) -> dict[str, Any]:
 def _topic(topic: Topic) -> dict[str, Any]:
     ledger, entry = topic.log.last_confirmed
     return {
-        **({"shadow": _shadow(topic)} if topic.source is not None else {}),
+        **({"shadow": _shadow(topic)} if isinstance(topic, ShadowTopic) else {}),
         "loaded": topic.loaded,
         "length": topic.log.length,
         "first_kept": topic.log.first_kept,
@@ -127,7 +127,7 @@ def _shadow(topic: ShadowTopic) -> dict[str, Any]:
         if replicator is None
         else {"state": replicator.state, "backlog": replicator.backlog, "in_flight": replicator.in_flight},
         "reads": reads_by_place(topic.reads),
-        "source_reads": reads_by_place(topic.source.reads),
+        "source_reads": reads_by_place(topic.source_reads),
     }
 
 
@@ -295,10 +295,10 @@ def _forecast(run: RunView, subscription: str) -> dict[str, Any] | None:
 def _sentence(runtime: Pulsar, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:
     """The first subscription with consumers, towards its first remote that is up."""
     for name, found in forecasts.items():
-        for peer, figures in (found or {"to": {}})["to"].items():
+        for peer, figures in found["to"].items() if found else ():
             if runtime.clusters[peer].up:
                 kept = {key: figures[key] for key in ("duplicates", "redeliveries", "stranded", "lost")}
-                return {"subscription": name, "from": found["from"], "to": peer, **kept}
+                return {"subscription": name, "from": found["from"] if found else None, "to": peer, **kept}
     return None
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.changes import Change, Changed, CommandLog, given, ordered, without
-from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import OPTIONS, SETTINGS
 
 PERIOD, CACHED = (
@@ -28,7 +28,7 @@ MOVE, FAILURES, LINK_FAULTS = (
 MARKER_FAULTS = ("marker.delay", "marker.drop")
 
 
-def _period(scenario: Scenario, commands: CommandLog) -> Changed:
+def _period(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     if not _replicates(scenario):
         return None
     default_ms = int(scenario.settings.get(PERIOD, SETTINGS[PERIOD].default))
@@ -43,7 +43,7 @@ def _period(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _cache_rule(scenario: Scenario, commands: CommandLog) -> Changed:
+def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     rule = scenario.options.get("snapshotCacheRule", "spread")
     # A cache that only the rule oldest-first allows would be refused under spread.
     if not _replicates(scenario) or any(
@@ -59,7 +59,7 @@ def _cache_rule(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _cache_size(scenario: Scenario, commands: CommandLog) -> Changed:
+def _cache_size(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     if not any(CACHED in settings for settings in _settings(scenario)):
         return None
     size = scenario.settings.get(CACHED)
@@ -71,7 +71,7 @@ def _cache_size(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _queues(scenario: Scenario, commands: CommandLog) -> Changed:
+def _queues(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     if all(spec.receiver_queue_size <= SMALL_QUEUE_MESSAGES for spec in scenario.consumers.values()):
         return None
     small = {
@@ -86,16 +86,17 @@ def _queues(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _holds(scenario: Scenario, commands: CommandLog) -> Changed:
+def _holds(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     kept = without(scenario, commands, "consumer.hold")
     if kept is None and all(spec.hold is None for spec in scenario.consumers.values()):
         return None
     changed, log = kept or (scenario, commands)
+    assert isinstance(changed, PulsarScenario), "dropping commands leaves the rest as it is"
     prompt = {name: replace(spec, hold=None) for name, spec in changed.consumers.items()}
     return "no-holds", "held messages acknowledged like the others", replace(changed, consumers=prompt), log
 
 
-def _acks_at_once(scenario: Scenario, commands: CommandLog) -> Changed:
+def _acks_at_once(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     if all(spec.acknowledgment_group_time_us == 0 for spec in scenario.consumers.values()):
         return None
     prompt = {
@@ -109,14 +110,14 @@ def _acks_at_once(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _delays(scenario: Scenario, commands: CommandLog) -> Changed:
+def _delays(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     if all(spec.delay is None for spec in scenario.producers.values()):
         return None
     prompt = {name: replace(spec, delay=None) for name, spec in scenario.producers.items()}
     return "no-delays", "no message with delayed delivery", replace(scenario, producers=prompt), commands
 
 
-def _flag(scenario: Scenario, commands: CommandLog) -> Changed:
+def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
     unflagged = [
         name
@@ -137,7 +138,7 @@ def _flag(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _acks_told(scenario: Scenario, commands: CommandLog) -> Changed:
+def _acks_told(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of
     tenant migration.
     """
@@ -159,7 +160,7 @@ def _acks_told(scenario: Scenario, commands: CommandLog) -> Changed:
     return "acks-told", name, replace(scenario, subscriptions=told, family="tenant-migration"), commands
 
 
-def _two_ways(scenario: Scenario, commands: CommandLog) -> Changed:
+def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     if all(spec.replication is None for spec in scenario.topics.values()):
         return None
     topics = {name: replace(spec, replication=None) for name, spec in scenario.topics.items()}
@@ -171,16 +172,16 @@ def _two_ways(scenario: Scenario, commands: CommandLog) -> Changed:
     )
 
 
-def _planned(scenario: Scenario, commands: CommandLog) -> Changed:
+def _planned(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     return _moved(scenario, commands, "planned", "planned", "planned move before the region failed", {})
 
 
-def _drained(scenario: Scenario, commands: CommandLog) -> Changed:
+def _drained(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     told = "producers stopped first, consumers moved when the target had every acknowledgement"
     return _moved(scenario, commands, "drained", "drained", told, {"stop-producers": True})
 
 
-def _all_up(scenario: Scenario, commands: CommandLog) -> Changed:
+def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     """No region fails at all.
 
     Left out where each failure is of a region that is left at that instant: that is "planned".
@@ -199,17 +200,17 @@ def _all_up(scenario: Scenario, commands: CommandLog) -> Changed:
     return None if kept is None else ("all-up", "every region up all the time", *kept)
 
 
-def _links_up(scenario: Scenario, commands: CommandLog) -> Changed:
+def _links_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     kept = without(scenario, commands, *LINK_FAULTS)
     return None if kept is None else ("links-up", "no link cut or slowed", *kept)
 
 
-def _markers_safe(scenario: Scenario, commands: CommandLog) -> Changed:
+def _markers_safe(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     kept = without(scenario, commands, *MARKER_FAULTS)
     return None if kept is None else ("markers-safe", "no marker delayed or dropped by a command", *kept)
 
 
-def _whole_snapshots(scenario: Scenario, commands: CommandLog) -> Changed:
+def _whole_snapshots(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     partial = "unsafePartialSnapshotAfter"
     if not scenario.options.get(partial):
         return None
@@ -245,12 +246,12 @@ CHANGES: tuple[Change, ...] = (
 # --- inputs taken apart
 
 
-def _replicates(scenario: Scenario) -> bool:
+def _replicates(scenario: PulsarScenario) -> bool:
     """Whether snapshots are taken at all: some topic lives in several regions."""
     return any(len(topic.clusters) > 1 for topic in scenario.topics.values())
 
 
-def _settings(scenario: Scenario) -> list[dict[str, Any]]:
+def _settings(scenario: PulsarScenario) -> list[dict[str, Any]]:
     return [
         scenario.settings,
         *(spec.settings for spec in scenario.clusters.values()),
@@ -258,7 +259,9 @@ def _settings(scenario: Scenario) -> list[dict[str, Any]]:
     ]
 
 
-def _with_setting(scenario: Scenario, name: str, value: Any, overridden: Callable[[Any], Any]) -> Scenario:
+def _with_setting(
+    scenario: PulsarScenario, name: str, value: Any, overridden: Callable[[Any], Any]
+) -> PulsarScenario:
     """The setting `value` for all (None: as it is), and a cluster's or topic's own value changed likewise."""
 
     def of(spec: Any) -> Any:
@@ -275,7 +278,7 @@ def _with_setting(scenario: Scenario, name: str, value: Any, overridden: Callabl
 
 
 def _moved(
-    scenario: Scenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]
+    scenario: PulsarScenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]
 ) -> Changed:
     """Every move made in this mode, and the region that is left kept up until then."""
 

@@ -11,6 +11,7 @@ import re
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql.window import WindowSpec
 
 from spark_reports.transforms.places import first_seq, is_type
 
@@ -252,7 +253,7 @@ def idle(shared: DataFrame, spans: DataFrame) -> DataFrame:
     )
 
 
-def _by_instant() -> Window:
+def _by_instant() -> WindowSpec:
     return Window.partitionBy(*STREAM).orderBy("at_us", "end_us").rowsBetween(Window.unboundedPreceding, -1)
 
 

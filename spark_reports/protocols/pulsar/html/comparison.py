@@ -50,12 +50,14 @@ def _rows(
     by_cause = [
         (
             cause_heading(name, failover),
-            [number(found and found["by_cause"].get(name, 0)) for found in figures],
+            [number(found["by_cause"].get(name, 0) if found else None) for found in figures],
             "by-cause",
         )
         for name in _causes(figures)
     ]
-    plain = [(words, [number(found and found[name]) for found in figures], "") for words, name in FIGURES]
+    plain = [
+        (words, [number(found[name] if found else None) for found in figures], "") for words, name in FIGURES
+    ]
     rows = [
         *by_cause,
         *plain,

@@ -156,7 +156,7 @@ def figure(run: dict[str, Any]) -> dict[str, Any]:
     """
     shown = [one for one in run["creation"]["replicators"] if one["refused_at_us"]]
     until_s, dashes = run["until_us"] / 1e6, ("solid", "dash", "dot")
-    traces = []
+    traces: list[dict[str, Any]] = []
     for place, one in enumerate(shown):
         name = f"{one['from']} → {one['to']} {one['topic']}"
         line = {"dash": dashes[place % 3], "width": 1.8}

@@ -173,9 +173,7 @@ def snapshots(failover: dict[str, Any]) -> Markup:
     """The last snapshots that the source requested before the failover."""
     told = failover.get("snapshots") or []
     if not told:
-        return section(
-            f"Snapshots requested by {failover['from']}", "None was requested before the move.", ""
-        )
+        return section(f"Snapshots requested by {failover['from']}", "None was requested before the move.")
     target, totals = failover["to"], failover.get("snapshot_totals") or {}
     usable = [entry for entry in told if _known(entry, failover)]
     age = (
