@@ -14,6 +14,7 @@ from pyroaring import BitMap
 from simulator.log.columns import SharedColumn
 from simulator.log.ledgers import TopicLog
 from simulator.protocols.pulsar.ack_sync.sync import NONE
+from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.broker.hot_settings import HotSettings
 from simulator.protocols.pulsar.broker.subscription import Subscription, note_owed
 from simulator.protocols.pulsar.events import CODE
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from simulator.protocols.pulsar.broker.base_cluster import BaseCluster
     from simulator.protocols.pulsar.broker.topic_roles import AudienceOfTopic, BrokerOfTopic
-    from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 _STORED = CODE["message.stored"]
 
@@ -179,10 +179,9 @@ class Topic:
         if self.controller is not None:
             self.controller.close("unloaded", seq)
             self.controller = None
-        self._disconnect_inbound(reason, seq)
+        inbound.disconnect(self, reason, seq)
         if self.source is None:
-            for shadow_replicator in self.shadow_replicators():
-                shadow_replicator.disconnect("shadow-" + reason, seq)
+            inbound.disconnect_sources(self, reason, seq)
 
     def terminate(self, cause: int) -> int:
         """No more messages, for good: the open ledger is closed and none opened after it.
@@ -197,26 +196,8 @@ class Topic:
             "topic.terminated", cause, self.cluster.number, self.number, *self.log.last_confirmed
         )
         self.shadows.ledgers_changed(seq)
-        self._disconnect_inbound("terminated", seq)
+        inbound.disconnect(self, "terminated", seq)
         return seq
-
-    def _disconnect_inbound(self, reason: str, cause: int) -> None:
-        """The replicators of other clusters lose their producers here."""
-        for other in self.runtime.clusters.values():
-            topic = other.topics.get(self.name)
-            inbound = topic.replicators.get(self.cluster.name) if topic is not None else None
-            if inbound is not None:
-                inbound.disconnect("remote-" + reason, cause)
-
-    def shadow_replicators(self) -> list[ShadowReplicator]:
-        """Of topics that list this one among their shadows, be it one or not: their producers connect all
-        the same.
-        """
-        return [
-            topic.shadows.replicators[self.name]
-            for topic in self.cluster.topics.values()
-            if self.name in topic.shadows.replicators
-        ]
 
     def take_broker(self, broker: BrokerOfTopic | None) -> None:
         """Which broker serves it from the next load on."""

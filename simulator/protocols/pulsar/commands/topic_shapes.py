@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found, topic_here
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
@@ -129,7 +130,7 @@ def _inbound(runtime: Pulsar, topic) -> int:
     """Replicator producers of other clusters that are connected to a log here."""
     if topic.source is not None:
         return int(topic.fed_now)
-    fed = sum(replicator.state == STARTED for replicator in topic.shadow_replicators())
+    fed = sum(replicator.state == STARTED for replicator in inbound.shadow_replicators(topic))
     sources = [
         other.topics.get(topic.name) for other in runtime.clusters.values() if other is not topic.cluster
     ]
