@@ -99,7 +99,10 @@ class SchemasByRule(Administered):
         elif row.kind == "consumer.connected":
             return self._subscribed(row)
         elif row.kind == "schema.used":
-            self.used[row.producer] = (*self.used.get(row.producer, ()), (row.sequence_id, row.detail))
+            self.used[row.producer] = (
+                *self.used.get(row.producer, ()),
+                (row.sequence_id, row.detail or None),
+            )
         elif row.kind == "message.stored":
             return self._stored(row)
         elif row.kind == "schema.refused" and row.reason == "none-given":

@@ -111,7 +111,7 @@ class AutoCreated(Administered):
         if not self._lets(row.cluster, base):
             return [f"{made}, where clients may not"]
         _allowed, kind, partitions = has.auto_creation(row.cluster, has.scenario.topics[base].namespace)
-        count, whose = partitions if kind == "partitioned" else 0, None
+        count, whose = partitions if kind == "partitioned" else 0, ""
         for remote in has.remotes(row.cluster, base) if has.rule == "implemented" else ():
             if has.answers(row.cluster, remote) and (remote, base) in has.shapes:
                 count, whose = has.shapes[remote, base], remote
