@@ -78,7 +78,7 @@ def test_the_page_has_the_three_columns(made: tuple[dict[str, Any], Path]) -> No
         assert f'<th scope="col">{strategy.title}</th>' in section
     assert (
         "Behind an unacked message" in section
-        and "Acked after the last ack-state sync" in section
+        and "Acked after the last sync" in section
         and "Acked after the newest snapshot" in section
     )
     report["runs"][0]["comparison"][1]["failovers"] = []
