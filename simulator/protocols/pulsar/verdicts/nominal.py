@@ -165,7 +165,7 @@ def _disturbed(batch: Batch, pair: tuple[int, int], first_us: int, last_us: int)
     """Whether the link was cut, or slowed beyond its configured latency, at some instant of the span."""
     history, (source, target) = batch.facts.history, pair
     rows = [
-        (row["seq"], row["at_us"], event, row["duration_us"])
+        (row["seq"], row["at_us"], event, row.get("duration_us", 0))
         for event in ("link.cut", "link.healed", "link.slowed")
         for row in history.table(event, cluster=source, peer=target).dicts()
     ]
