@@ -178,3 +178,12 @@ def test_a_forced_switch_pauses_the_step_before_and_a_roll_back_takes_up_what_wa
 def test_a_roll_back_before_the_switch_takes_up_nothing():
     run, _worked = run_through("metadata")
     assert run.take("roll-back", 3) == [Rest("topic-data")]
+
+
+def test_it_begins_by_itself_up_to_and_including_the_last_step_named():
+    run, automatic = Run("acme", "blue", "green", "acknowledgement-sync", "topic-data"), []
+    for _step in STEPS:
+        automatic.append(run.automatic)
+        run.take("begin", 1)
+        run.take("done", 2)
+    assert automatic == [True, True, False, False, False]
