@@ -63,13 +63,13 @@ def _declared_bytes(scope: dict[str, Any]) -> int:
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """The body as one message, then whatever comes after it: the client's disconnect."""
-    told = False
+    refused = False
 
     async def again() -> Message:
-        nonlocal told
-        if told:
+        nonlocal refused
+        if refused:
             return await receive()
-        told = True
+        refused = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again

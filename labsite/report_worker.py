@@ -28,7 +28,7 @@ from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, open_session
 from visualizer.labs.trouble import is_trouble
-from visualizer.reports.models import Report, heard_from, remove_files
+from visualizer.reports.models import Report, record_progress, remove_files
 
 log = logging.getLogger("labsite.reports")
 
@@ -51,7 +51,7 @@ class Row:
 
     def __init__(self, report: Report) -> None:
         self.report = report
-        self._told: dict[str, Any] = {}
+        self._unwritten: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._cancel = threading.Event()
@@ -91,7 +91,7 @@ class Row:
 
     def _tell(self, **columns: Any) -> None:
         with self._lock:
-            self._told.update(columns)
+            self._unwritten.update(columns)
 
     def _keep_writing(self) -> None:
         try:
@@ -103,11 +103,11 @@ class Row:
     def _try_to_write(self) -> None:
         """Retried half a second later, with the progress recorded until then."""
         with self._lock:
-            told, self._told = self._told, {}
+            changes, self._unwritten = self._unwritten, {}
         try:
             close_old_connections()
             if (
-                not heard_from(self.report, told)
+                not record_progress(self.report, changes)
                 or self.report.mine().values_list("cancel_wanted", flat=True).first()
             ):
                 self._cancel.set()
@@ -119,7 +119,7 @@ class Row:
                 error,
             )
             with self._lock:
-                self._told = {**told, **self._told}
+                self._unwritten = {**changes, **self._unwritten}
 
 
 def make_report(report_id: str, attempt: int) -> str:
@@ -130,7 +130,7 @@ def make_report(report_id: str, attempt: int) -> str:
     row = Row(report)
     with row, _StopsWith(row):
         ended = _ended(report, row)
-    _when_the_database_is_there(lambda: heard_from(report, {"finished_at": timezone.now(), **ended}))
+    _when_the_database_is_there(lambda: record_progress(report, {"finished_at": timezone.now(), **ended}))
     return str(ended["state"])
 
 

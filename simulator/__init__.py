@@ -1,6 +1,6 @@
 """Failover Lab's engine: a deterministic simulator of geo-replicated messaging.
 
-`docs/front-door.md` describes this door.
+`docs/python-api.md` describes it.
 """
 
 from simulator.protocols.manifest import NotOffered

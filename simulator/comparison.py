@@ -81,9 +81,9 @@ def column(rerun: Rerun) -> dict[str, Any]:
     what travelled meanwhile.
     """
     world = rerun.world
-    told = result(rerun.variant.key, world)
-    told["followed"] = _declared(world).followed(world)
-    told["until_us"] = world.now_us
+    outcome = result(rerun.variant.key, world)
+    outcome["followed"] = _declared(world).followed(world)
+    outcome["until_us"] = world.now_us
     # with commands by hand it is not the whole run
-    told["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text
-    return told
+    outcome["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text
+    return outcome

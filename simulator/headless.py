@@ -72,8 +72,8 @@ def simulate(
             trace_files().write_trace(trace_path, world.trace, trace_meta(world))
         except OSError as error:
             unwritten = (
-                f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary is "
-                f"told\n"
+                f"{trace_path}: cannot be written: {error.strerror}; the run is not lost, its summary "
+                f"follows\n"
             )
     broken = broken_expectations(loaded.expect, summary) if _as_written(seed, until, sets) else None
     out.write(
@@ -109,7 +109,7 @@ def compare(
     except ScenarioError as error:
         err.write(f"{error}\n")
         return EXIT_BAD_INPUT
-    told, broken, summary = [], {}, {}
+    results, broken, summary = [], {}, {}
     for made in [*runs, None]:
         if made is None and not as_json:
             break
@@ -121,15 +121,15 @@ def compare(
         if made is None:
             summary = world.summary()
             continue
-        told.append(result(made.key, world))
+        results.append(result(made.key, world))
         if _as_written(seed, until, sets):
             broken[made.key] = broken_expectations(made.scenario.expect, world.summary())
     out.write(
-        json.dumps({**summary, "comparison": told}, indent=2, ensure_ascii=False) + "\n"
+        json.dumps({**summary, "comparison": results}, indent=2, ensure_ascii=False) + "\n"
         if as_json
-        else readable_comparison(loaded, told, broken)
+        else readable_comparison(loaded, results, broken)
     )
-    return EXIT_VIOLATED if any(entry["violations"] for entry in told) else EXIT_FINE
+    return EXIT_VIOLATED if any(entry["violations"] for entry in results) else EXIT_FINE
 
 
 def print_admin(

@@ -43,7 +43,7 @@ def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[s
     return "\n".join(lines) + "\n"
 
 
-def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
+def readable_comparison(scenario: Scenario, runs: list[dict[str, Any]], broken: dict[str, list[str]]) -> str:
     """Each failover under every strategy, then the cost of synchronising.
 
     `broken` are the expectations not met, by strategy.
@@ -52,8 +52,8 @@ def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: 
         f"{scenario.title} ({scenario.name}), seed {scenario.seed}: the same run under each strategy",
         "",
     ]
-    for number in range(max(len(entry["failovers"]) for entry in told)):
-        found = [entry["failovers"][number] if number < len(entry["failovers"]) else None for entry in told]
+    for number in range(max(len(entry["failovers"]) for entry in runs)):
+        found = [entry["failovers"][number] if number < len(entry["failovers"]) else None for entry in runs]
         first = next(one for one in found if one)
         lines.append(
             f"Failover of {first['subscription']} from {first['from']} to {first['to']} "
@@ -71,10 +71,10 @@ def readable_comparison(scenario: Scenario, told: list[dict[str, Any]], broken: 
             for place, (what, _count) in enumerate(_not_replicated(first))
         ]
         figures[1:1] = [[f"  {name}", *(one and one["by_cause"][name] for one in found)] for name in causes]
-        lines += table(("", *(entry["strategy"] for entry in told)), figures)
-    costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in told)] for name in told[0]["costs"]]
-    lines += table(("telling cost", *(entry["strategy"] for entry in told)), costs)
-    for entry in told:
+        lines += table(("", *(entry["strategy"] for entry in runs)), figures)
+    costs = [[name.replace("_", " "), *(entry["costs"][name] for entry in runs)] for name in runs[0]["costs"]]
+    lines += table(("cost", *(entry["strategy"] for entry in runs)), costs)
+    for entry in runs:
         lines += [
             (
                 f"Refused under {entry['strategy']} at {seconds(one['at_us'])}: {one['command']}: "

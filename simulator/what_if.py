@@ -65,7 +65,7 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]
 
-    def told(key: str, real: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
+    def described(key: str, real: dict[str, Any], other: dict[str, Any] | None) -> dict[str, Any]:
         place = {**{name: real[name] for name in ("label", "at_us")}, "assumes": compared.assumes(real, key)}
         if other is None:
             return {**place, "figures": None, "difference": compared.missing, "harm": None, "helps": False}
@@ -83,7 +83,9 @@ def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[
         {
             **{name: outcome[name] for name in ("key", "name", "digest")},
             "cases": [
-                told(outcome["key"], real, outcome["cases"][place] if place < len(outcome["cases"]) else None)
+                described(
+                    outcome["key"], real, outcome["cases"][place] if place < len(outcome["cases"]) else None
+                )
                 for place, real in enumerate(real_cases)
             ],
         }

@@ -1,6 +1,6 @@
 """A lab: one scenario that can be run, viewed, changed by commands, sought and branched.
 
-The simulator's front door (docs/front-door.md).
+The simulator's Python API (docs/python-api.md).
 
 Rules: reading never changes a run. A command takes effect at the end of the present instant. A command in the
 past of its branch begins a new branch, and the old one stays. All work can be done in slices of queue events
@@ -63,7 +63,7 @@ class World(Advancing):
         self._counted: CountedRun | None = None
         self._counted_whole: tuple[int, CountedRun] | None = None  # (branch, what it holds)
         # (branch, seq of a failover): the forecast at its instant
-        self._foretold: dict[tuple[int, int], dict] = {}
+        self._forecasts_at_failovers: dict[tuple[int, int], dict] = {}
         self._forecasts = _NO_FORECASTS
         # how far `violations_until` has read: nearly always what the next frame needs
         self._judged_seq = 0
@@ -158,7 +158,7 @@ class World(Advancing):
     def _keep_forecasts(self) -> None:
         """Keep the forecast of each failover so far: a seek back discards the state that holds it."""
         for failover in self.runtime.failovers:
-            self._foretold[self.branch, failover.seq] = failover.window.forecast
+            self._forecasts_at_failovers[self.branch, failover.seq] = failover.window.forecast
 
     # --- going to and fro
 
@@ -215,7 +215,7 @@ class World(Advancing):
             self.protocol,
         )
         other._counted = other._counted_whole = other._undo = other.applying = None
-        other._branches, other._foretold, other._forecasts = [], {}, _NO_FORECASTS
+        other._branches, other._forecasts_at_failovers, other._forecasts = [], {}, _NO_FORECASTS
         other.runtime = self._branch.shared.load(self._branch.shared.save(self.runtime))
         other.runtime.write_to(self.trace, self.seq)
         other._branch_off(self._branch, None)
@@ -298,11 +298,11 @@ class World(Advancing):
             self._counted_whole = (self.branch, self.protocol.count(self.trace, self.scenario, None))
         return self._counted_whole[1]
 
-    def foretold(self, opened_seq: int) -> dict[str, int]:
+    def forecast_at(self, opened_seq: int) -> dict[str, int]:
         """The forecast at the instant of a failover of this branch, by the seq of its `failover.started`
         row.
         """
-        return self._foretold[self.branch, opened_seq]
+        return self._forecasts_at_failovers[self.branch, opened_seq]
 
     def check_on(self, rows: int) -> None:
         """Let the checks read at most `rows` more of the rows up to now."""

@@ -23,7 +23,7 @@ class Cancelled(Exception):
     """The report was cancelled."""
 
 
-class Silent:
+class NullProgress:
     """Ignores progress and never cancels."""
 
     def step(self, number: int, of: int, name: str) -> None:
@@ -56,7 +56,7 @@ class Watch:
             self._context.setJobGroup(self.group, "failover report", interruptOnCancel=True)
         else:
             self.spark.addTag(self.group)
-            self.spark.registerProgressHandler(self._told_by_server)
+            self.spark.registerProgressHandler(self._progress_of_server)
         self._thread.start()
         return self
 
@@ -66,7 +66,7 @@ class Watch:
         if self._context is not None:
             self._context.setLocalProperty("spark.jobGroup.id", None)
         else:
-            self.spark.removeProgressHandler(self._told_by_server)
+            self.spark.removeProgressHandler(self._progress_of_server)
             self.spark.removeTag(self.group)
 
     def run(self, steps: list[tuple[str, Callable[[], None]]]) -> None:
@@ -110,7 +110,7 @@ class Watch:
                 sum(info.numCompletedTasks for info in running), sum(info.numTasks for info in running)
             )
 
-    def _told_by_server(
+    def _progress_of_server(
         self, stages: Iterable[Any] | None, inflight_tasks: int, operation_id: str | None, done: bool
     ) -> None:
         """Spark Connect's progress handler, called in the thread that waits for the query."""

@@ -98,13 +98,13 @@ def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
         )
     if lines:
         # The first line of a .jsonl trace is the run that made it, and has no type.
-        told = (
+        found = (
             spark.read.schema(TRACE)
             .option("mode", "FAILFAST")
             .json(lines)
             .withColumn("uri", F.col("_metadata.file_path"))
         )
-        frames.append(told.filter(F.col("type").isNotNull()))
+        frames.append(found.filter(F.col("type").isNotNull()))
     rows = frames[0] if len(frames) == 1 else frames[0].unionByName(frames[1])
     if len(inputs) == 1:
         return rows.select(F.lit(inputs[0].run).cast("long").alias("run"), *TRACE.fieldNames())

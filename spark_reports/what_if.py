@@ -27,7 +27,7 @@ def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, 
     `go_on` is called between slices and raises to stop.
     """
     scenario = load_scenario(meta["scenario"])
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "same_bytes": None,
         "note": "",
         "columns": looks(scenario)["columns"],
@@ -35,7 +35,7 @@ def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, 
     }
     if meta["rows"] > ROWS_MOST:
         return {
-            **told,
+            **answer,
             "note": (
                 f"The run has {meta['rows']:,} rows; runs of more than {ROWS_MOST:,} are not run again for "
                 f"this table."
@@ -52,7 +52,7 @@ def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, 
                 f"Engine {ENGINE_VERSION} gives other rows for this run than engine "
                 f"{meta['engine_version']} that made the trace, so nothing can be compared."
             )
-            return {**told, "same_bytes": False, "note": note}, []
+            return {**answer, "same_bytes": False, "note": note}, []
         if not outcomes[0]["cases"]:
             break
-    return {**told, "same_bytes": True, "variants": beside(scenario, outcomes)}, outcomes[0]["cases"]
+    return {**answer, "same_bytes": True, "variants": beside(scenario, outcomes)}, outcomes[0]["cases"]

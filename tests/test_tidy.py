@@ -127,7 +127,7 @@ PROTOCOL_MAY_IMPORT = (
 )
 """Folders that `protocols/<name>` may import beside itself and the declaration of a manifest."""
 
-FRONT_DOOR = (
+PYTHON_API = (
     "simulator",
     "simulator.headless",
     "simulator.what_if",
@@ -140,7 +140,7 @@ FRONT_DOOR = (
     "simulator.trace.files",
     "simulator.scenarios.settings",
 )
-"""What rooms outside may import of the simulator: the front door, and the declared vocabularies."""
+"""What code outside may import of the simulator: the Python API, and the declared vocabularies."""
 
 ELSEWHERE_NEVER = {
     # room: top-level packages it must not import
@@ -235,7 +235,7 @@ def test_arrows_inside_the_simulator_point_down():
     for path in sources("simulator"):
         parts = path.relative_to(ROOT / "simulator").parts
         if len(parts) == 1 or name_of(path) in (PROTOCOL_TABLE, DECLARED_TABLE, EVENT_REGISTRY):
-            continue  # world and the front door stand above all folders
+            continue  # world and the Python API are above all folders
         if parts[0] == "protocols":
             allowed = PROTOCOL_MAY_IMPORT
         elif parts[0] in MAY_IMPORT_INSIDE_SIMULATOR:
@@ -314,10 +314,10 @@ def test_the_simulator_is_entered_by_its_front_door(room):
     offences = []
     for path in sources(room):
         offences += [
-            f"{name_of(path)}:{line} imports {module}; the front door is {', '.join(FRONT_DOOR)}"
+            f"{name_of(path)}:{line} imports {module}; the Python API is {', '.join(PYTHON_API)}"
             for line, module in imports_of(path)
             if module.split(".")[0] == "simulator"
-            and module not in FRONT_DOOR
+            and module not in PYTHON_API
             and _is_module(module)
             and module not in ("simulator.trace", "simulator.scenarios")
         ]

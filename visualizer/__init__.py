@@ -1,1 +1,1 @@
-"""The live lab: pages, socket, pump. Uses the simulator's front door, and never imports PySpark."""
+"""The live lab: pages, socket, pump. Uses the simulator's Python API, and never imports PySpark."""

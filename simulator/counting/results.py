@@ -113,7 +113,7 @@ class LazyList(Sequence):
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[position] for position in range(*index.indices(self._length))]
         if not -self._length <= index < self._length:

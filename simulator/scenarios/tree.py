@@ -206,7 +206,7 @@ class _Converting(NamedTuple):
 
     above: list[Any]
     problems: list[Problem]
-    told: dict[str, bool]
+    reported: dict[str, bool]
     read: list[int]  # nodes, and characters of scalars
 
     def inside(self, node: Any) -> _Converting:
@@ -221,8 +221,8 @@ def _convert(node: Any, source: str, path: str, under_way: _Converting) -> Node:
         raise _no_tree(
             source, node.start_mark, "aliases unfold into too much", "write plain YAML, without anchors"
         )
-    if node.anchor is not None and node.anchor not in under_way.told:
-        under_way.told[node.anchor] = True
+    if node.anchor is not None and node.anchor not in under_way.reported:
+        under_way.reported[node.anchor] = True
         under_way.problems.append(
             made.problem(path, f"anchor &{node.anchor}", "write the value out where it is needed")
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from simulator.counting.results import CountedRun
-from simulator.story.step import Beat
+from simulator.story.step import StoryStep
 from simulator.trace.trace import Trace
 
 
@@ -18,13 +18,13 @@ class StoryCase(NamedTuple):
     counted: Any
 
 
-class Told(NamedTuple):
+class Story(NamedTuple):
     """A message with its story."""
 
     producer: str
     sequence_id: int
     cause: str
-    beats: list[Beat]
+    steps: list[StoryStep]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Stories:
     known_kinds: str
     page: Callable[[StoryCase, str, str, int, int], dict[str, Any]]
     place_of: Callable[[StoryCase, str, str, int], int | None]
-    story: Callable[[Trace, StoryCase, str, int, int], Told]
+    story: Callable[[Trace, StoryCase, str, int, int], Story]
     forecast_seq: Callable[[StoryCase], int | None] = lambda case: None
     causes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 

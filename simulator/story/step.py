@@ -10,7 +10,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class StoryStep:
     """`kind` is the step of the story, `row` the trace row that it describes and a diagram highlights."""
 
     kind: str

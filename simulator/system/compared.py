@@ -57,17 +57,17 @@ def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str
 
     A figure without a word, or null in one of the two, has no clause.
     """
-    told = []
+    words = []
     for figure in figures:
         was, became = real[figure.name], other[figure.name]
         if not figure.word or was is None or became is None or was == became:
             continue
         more = became > was
         if figure.unit == "us":
-            told.append(f"{figure.word} {span_words(abs(became - was))} {'longer' if more else 'shorter'}")
+            words.append(f"{figure.word} {span_words(abs(became - was))} {'longer' if more else 'shorter'}")
         else:
-            told.append(f"{abs(became - was)} {'more' if more else 'fewer'} {figure.word}")
-    return told
+            words.append(f"{abs(became - was)} {'more' if more else 'fewer'} {figure.word}")
+    return words
 
 
 def span_words(us: int) -> str:

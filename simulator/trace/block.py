@@ -7,11 +7,16 @@ Packing is a pure function of the rows, so the bytes can be hashed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from simulator.trace.open_rows import OpenRows
 from simulator.trace.registry import COLUMNS, FIRST_COLUMNS, NULL, Vocabulary
 from simulator.trace.row_columns import RowColumns
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 COLUMN_NAMES: tuple[str, ...] = tuple(COLUMNS)
 _WIDTHS = (np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8"))
@@ -134,7 +139,7 @@ class Block:
         """Memory held by the packed columns."""
         return sum(values.nbytes for values in self._packed.values())
 
-    def feed(self, digest) -> None:
+    def feed(self, digest: _Hash) -> None:
         """Add the block's bytes to a hashlib digest, in the registry's order."""
         for number, name in enumerate(COLUMN_NAMES):
             packed = self._packed.get(name)

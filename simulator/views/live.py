@@ -1,4 +1,4 @@
-"""The live state as one JSON-able value, for the page (docs/front-door.md): what every protocol has, and
+"""The live state as one JSON-able value, for the page (docs/python-api.md): what every protocol has, and
 the protocol's own part.
 """
 

@@ -12,18 +12,18 @@ from spark_reports.html.templates import render
 
 
 def message(
-    told: dict[str, Any], cause: str, rows: list[dict[str, Any]], clause: Callable[[dict[str, Any]], str]
+    figures: dict[str, Any], cause: str, rows: list[dict[str, Any]], clause: Callable[[dict[str, Any]], str]
 ) -> dict[str, Any]:
     """One message for `messages`.
 
-    `told` is the message: producer, sequence_id, seq (of the duplicate), optional key. `clause` words a row.
+    `figures` is the message: producer, sequence_id, seq (of the duplicate), optional key. `clause` words a row.
     """
-    key = told.get("key")
+    key = figures.get("key")
     return {
-        "name": message_name(told["producer"], told["sequence_id"]),
+        "name": message_name(figures["producer"], figures["sequence_id"]),
         "key": "" if key is None else f" (key {key})",
         "cause": cause,
-        "rows": [_row(row, row["seq"] == told["seq"], clause(row)) for row in rows],
+        "rows": [_row(row, row["seq"] == figures["seq"], clause(row)) for row in rows],
     }
 
 

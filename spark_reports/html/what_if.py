@@ -21,13 +21,13 @@ Line = tuple[str, dict[str, Any]]
 
 def what_if(run: dict[str, Any], place: int) -> Markup:
     """The section about the run's case of this number, empty where nothing was run again."""
-    told = run.get("what_if") or {}
-    if told.get("note"):
-        return render("html/templates/what_if.html", note=told["note"])
-    if not told.get("variants"):
+    figures = run.get("what_if") or {}
+    if figures.get("note"):
+        return render("html/templates/what_if.html", note=figures["note"])
+    if not figures.get("variants"):
         return Markup("")
-    columns = told["columns"]
-    real, changed, same, assumed = _in_order(told["variants"], place)
+    columns = figures["columns"]
+    real, changed, same, assumed = _in_order(figures["variants"], place)
     kinds = (("real", [real]), ("", changed), ("same", same), ("assumed", assumed))
     lines = [(kind, line) for kind, its in kinds for line in its]
     first = columns[0]["name"]

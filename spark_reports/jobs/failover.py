@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from spark_reports import publish
-from spark_reports.progress import Cancelled, Silent, Watch
+from spark_reports.progress import Cancelled, NullProgress, Watch
 from spark_reports.protocols.manifest import Part
 from spark_reports.protocols.table import PROTOCOLS
 from spark_reports.read import TraceInput, find_traces, scenarios_of
@@ -26,7 +26,7 @@ from spark_reports.session import cut_for
 
 
 class FailoverReport:
-    """One report being made. `listener` receives progress, with the methods of `progress.Silent`."""
+    """One report being made. `listener` receives progress, with the methods of `progress.NullProgress`."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class FailoverReport:
         self.spark = spark
         self.paths = list(traces)
         self.out = Path(out)
-        self.listener = listener or Silent()
+        self.listener = listener or NullProgress()
         self.replay_url = replay_url
         self.compare = compare
         self.parts: list[Part] = []

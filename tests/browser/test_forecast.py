@@ -32,7 +32,7 @@ def test_the_figures_are_the_engines_with_the_remotes_lag(lab):
         expect(row.locator("td").nth(3)).to_have_text(re.compile(r"\d+(\.\d)? m?s"))
 
 
-def test_foretold_and_come_stand_beside_each_other_also_before_they_came(lab):
+def test_forecast_and_actual_are_side_by_side_before_any_duplicate(lab):
     lab.seek(20_000_000)
     lab.seek(3_000_000)
     rows = panel_of(lab).locator("tbody tr").filter(has_text="→")

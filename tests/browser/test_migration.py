@@ -58,7 +58,9 @@ def test_a_step_that_fails_says_why_and_is_tried_again_by_its_button(open_lab):
     lab = open_lab("tenant-link-fails")
     lab.seek(2_600_000)
     failed = panel_of(lab).locator(".steps li.failed")
-    expect(failed).to_contain_text("the link blue -> green is cut: green has heard of 0 of 1 subscriptions")
+    expect(failed).to_contain_text(
+        "the link blue -> green is cut: green has received acknowledgements of 0 of 1 subscriptions"
+    )
     panel_of(lab).get_by_role("button", name="Retry").click()
     expect(panel_of(lab).locator(".steps li.running")).to_contain_text("2 attempts")
 

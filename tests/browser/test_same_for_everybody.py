@@ -12,7 +12,7 @@ SHOWN = """() => {
   const part = (name) => document.querySelector(`[data-part=${name}]`);
   const seen = (node) => node.offsetParent !== null;
   const shown = {};
-  for (const name of ["sentence", "risk", "told-section", "building", "caches", "words", "partitions", "time-note", "curve-caption"]) shown[name] = part(name)?.innerText;
+  for (const name of ["sentence", "risk", "ack-sync-section", "building", "caches", "words", "partitions", "time-note", "curve-caption"]) shown[name] = part(name)?.innerText;
   shown.panel = [...document.querySelectorAll(".panel")].filter(seen).map((panel) => panel.innerText).join();
   shown.handles = [...document.querySelectorAll(".mark-button, .handle, .group-handle")].filter(seen).map((one) => [one.getAttribute("aria-label"), one.innerText, one.getAttribute("style")].join());
   for (const canvas of document.querySelectorAll("canvas")) {

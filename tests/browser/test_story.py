@@ -1,4 +1,4 @@
-"""“Why duplicates?” as a person uses it: the list by cause, a message's story beat by beat, its link, on a
+"""“Why duplicates?” as a person uses it: the list by cause, a message's story step by step, its link, on a
 phone, as a viewer.
 """
 
@@ -59,9 +59,9 @@ def test_the_list_says_how_many_and_why(lab):
 
 def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
     tell(lab, "shop/53")
-    beats = lab.page.locator("[data-part=story-pips] li").count()
+    steps = lab.page.locator("[data-part=story-pips] li").count()
     seen = [(words(lab), lab.state("state.at_us"))]
-    for _ in range(beats - 1):
+    for _ in range(steps - 1):
         before = words(lab)
         lab.page.keyboard.press("]")
         wait_until(
@@ -72,7 +72,7 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
         lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
         seen.append((words(lab), lab.state("state.at_us")))
     instants = [at_us for _, at_us in seen]
-    assert instants == sorted(instants) and len({text for text, _ in seen}) == beats
+    assert instants == sorted(instants) and len({text for text, _ in seen}) == steps
     expect(lab.page.locator("[data-part=lit]")).to_be_visible()  # its entries are ringed in the lanes
     assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith(
         "again, although it was acknowledged: a duplicate."
@@ -108,7 +108,7 @@ def test_its_link_opens_the_same_sentence_for_somebody_else(lab, make_lab):
         lab.page.keyboard.press("]")
     expect(lab.page.locator("[data-part=story-count]")).to_contain_text("5 of")
     address, sentence = lab.page.url, words(lab)
-    assert "producer=shop&number=51&beat=5" in address and "token" not in address
+    assert "producer=shop&number=51&step=5" in address and "token" not in address
     viewer = make_lab(of=lab)
     viewer.page.goto(address)
     expect(viewer.page.locator("[data-part=story-words]")).to_have_text(sentence)

@@ -34,11 +34,11 @@ def delivered_again(world: World, before_us: int) -> set[tuple[str, int]]:
 def test_what_a_crash_now_would_repeat_is_what_it_repeats(processing, at_ms):
     world = open_world(BODY.format(processing=processing), until="80s")
     world.run(at_ms * 1000)
-    foretold = world.view()["groups"]["g"]["repeats"]
-    assert foretold["leader"]["again"] > 0 and sorted(foretold["sessions"]) == ["a", "b", "c"]
-    crashes = [({"do": "leader.crash", "group": "g"}, foretold["leader"]["again"])]
+    forecast = world.view()["groups"]["g"]["repeats"]
+    assert forecast["leader"]["again"] > 0 and sorted(forecast["sessions"]) == ["a", "b", "c"]
+    crashes = [({"do": "leader.crash", "group": "g"}, forecast["leader"]["again"])]
     crashes += [
-        ({"do": "session.kill", "session": name}, foretold["sessions"][name]["again"]) for name in "abc"
+        ({"do": "session.kill", "session": name}, forecast["sessions"][name]["again"]) for name in "abc"
     ]
     for command, again in crashes:
         other = world.fork()

@@ -23,28 +23,28 @@ const passages = [
   { kind: "request", from: "a", left_us: 40, arrived_us: 50, lost: false },
   { kind: "snapshot_request", from: "a", left_us: 60, arrived_us: null, lost: false },
 ];
-const told = {
+const answer = {
   columns: ["local", "acknowledgement-sync"].map((strategy) => ({
     strategy, title: strategy, says: "", text: "x", costs: {}, until_us: 200,
     failovers: [{ by_cause: { ack_hole: 0, not_in_target_yet: 1, after_last_sync: 1 } }],
     followed: [{ subscription: "s", from: "a", to: "b", at_us: 100, closed_us: null, messages, passages, faults: [{ type: "link.cut", cluster: "a", peer: "b", at_us: 70 }] }],
   })),
 };
-const [column] = columnsOf(told, 0);
+const [column] = columnsOf(answer, 0);
 
 test("instants are counted where they are reached", () => {
   assert.deepEqual([-1, 9, 10, 45, 1e9].map((at_us) => reached(column.sorted.stored, at_us)), [0, 0, 1, 4, 4]);
 });
 
 test("before the move: acknowledged and not known would come twice", () => {
-  assert.deepEqual([12, 42, 50].map((at_us) => standing(column, at_us).untold), [1, 3, 2]);
+  assert.deepEqual([12, 42, 50].map((at_us) => standing(column, at_us).unreplicated), [1, 3, 2]);
   assert.equal(figureOf(standing(column, 99)), 2);
 });
 
 test("from the move on what has come twice is counted, by cause", () => {
   assert.equal(figureOf(standing(column, 100)), 0);
   const late = standing(column, 125);
-  assert.deepEqual([late.twice, late.redelivered, late.told], [2, 1, 1]);
+  assert.deepEqual([late.twice, late.redelivered, late.replicated], [2, 1, 1]);
   assert.deepEqual(Object.fromEntries(standing(column, 110).causes), { ack_hole: 0, not_in_target_yet: 0, after_last_sync: 1 });
   assert.deepEqual(causesOf([column]), ["not_in_target_yet", "after_last_sync"]);
 });
@@ -87,9 +87,9 @@ test("steps go through moves, faults and what travels", () => {
 });
 
 test("a strategy under which the move did not come about says why", () => {
-  assert.deepEqual(columnsOf(told, 1), []);
+  assert.deepEqual(columnsOf(answer, 1), []);
   const refused = { command: "migration.switch", ok: false, error: "step 3 is running" };
-  const [one, other] = told.columns;
+  const [one, other] = answer.columns;
   const without = { ...other, followed: [], commands: [{ ok: true }, refused] };
   assert.deepEqual(columnsOf({ columns: [one, without] }, 0).map((each) => each.strategy), ["local"]);
   assert.equal(missingWords(without), "No failover under this strategy. migration.switch was refused: step 3 is running.");
@@ -97,7 +97,7 @@ test("a strategy under which the move did not come about says why", () => {
 });
 
 test("too many messages are columns without a picture", () => {
-  const bare = { columns: told.columns.map((one) => ({ ...one, followed: [{ ...one.followed[0], messages: null }] })) };
+  const bare = { columns: answer.columns.map((one) => ({ ...one, followed: [{ ...one.followed[0], messages: null }] })) };
   assert.equal(columnsOf(bare, 0)[0].total, 0);
 });
 

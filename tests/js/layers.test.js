@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { layMachine } from "../../static/js/protocols/emqx/layout/machine.js";
 import { clientsOf } from "../../static/js/protocols/emqx/model/groups.js";
-import { machinesNow, memberOf, toldBetween } from "../../static/js/protocols/emqx/model/layers.js";
+import { machinesNow, memberOf, exchangedBetween } from "../../static/js/protocols/emqx/model/layers.js";
 import { badgeOf } from "../../static/js/protocols/emqx/model/rounds.js";
 
-const MACHINE = { start: "free", moves: { free: { granting: "a round" }, granting: { granted: "progress", revoked: "end", free: "gone" }, granted: { revoking: "too many", revoked: "end", free: "gone" }, revoking: { revoked: "done", free: "gone" }, revoked: { free: "told" } } };
+const MACHINE = { start: "free", moves: { free: { granting: "a round" }, granting: { granted: "progress", revoked: "end", free: "gone" }, granted: { revoking: "too many", revoked: "end", free: "gone" }, revoking: { revoked: "done", free: "gone" }, revoked: { free: "exchanges" } } };
 
 for (const turned of [false, true]) {
   test(`a machine has a node for each state and a way for each move, none through another node${turned ? ", turned" : ""}`, () => {
@@ -57,12 +57,12 @@ test("a machine's state is the view's, its last move the rows', and one that the
 
 test("calls stand between the layers of the session, messages below the borrower, lost ones said to be", () => {
   const rows = [row(1, "session.subscribed", { detail: "$share/g/m", count: 1 }), row(2, "borrower.changed", { count: 0, reason: "connecting" }), row(3, "protocol.sent", { reason: "ping", count: 7 }), row(4, "protocol.lost", { reason: "ping", count: 7 }), row(5, "protocol.sent", { reason: "grant", topic: "s2", entry: 0, count: 8 }), row(6, "lease.changed", { reason: "granted", topic: "s2", entry: 0, count: 0 }), row(7, "progress.told", { topic: "s2", count: 3 }), row(8, "protocol.sent", { client: "ben", reason: "ping", count: 9 })];
-  const told = toldBetween(rows, { client: "ada", borrower: "ada/0" });
-  assert.deepEqual(told.handler.down.map(({ words }) => words), ["s2 acknowledged to its end", "subscribe $share/g/m"]);
-  assert.deepEqual(told.agent.down.map(({ words }) => words), ["start"], "another incarnation's progress is not this one's");
-  assert.deepEqual(told.agent.up.map(({ words }) => words), ["read s2 from 0"]);
-  assert.deepEqual(told.borrower.down.map(({ words, lost }) => [words, lost]), [["ping", true]]);
-  assert.deepEqual(told.borrower.up.map(({ words }) => words), ["grant s2 at 0"]);
+  const exchanges = exchangedBetween(rows, { client: "ada", borrower: "ada/0" });
+  assert.deepEqual(exchanges.handler.down.map(({ words }) => words), ["s2 acknowledged to its end", "subscribe $share/g/m"]);
+  assert.deepEqual(exchanges.agent.down.map(({ words }) => words), ["start"], "another incarnation's progress is not this one's");
+  assert.deepEqual(exchanges.agent.up.map(({ words }) => words), ["read s2 from 0"]);
+  assert.deepEqual(exchanges.borrower.down.map(({ words, lost }) => [words, lost]), [["ping", true]]);
+  assert.deepEqual(exchanges.borrower.up.map(({ words }) => words), ["grant s2 at 0"]);
 });
 
 test("the badge says what is missing", () => {

@@ -56,13 +56,13 @@ test("causes: beyond the mark-delete a hole is to blame, below it no snapshot", 
   assert.equal(stretches.reduce((sum, one) => sum + one.messages, 0), state.view.forecast.billing.to.b.duplicates);
 });
 
-test("causes: without snapshots nobody has told of them yet, or progress stays at home", () => {
+test("causes: without snapshots, acks are not synced yet or stay in their cluster", () => {
   const causes = (synchronised) => {
     const state = lab();
     Object.assign(state.view.clusters.a.topics.orders.subscriptions.billing, { replicated: false, synchronised });
     return stretchesOf(state, whatIsWatched(state, {}), "b", 0, bitsOf(state, "b"));
   };
-  assert.deepEqual(causes(true), [{ first: 2, last: 7, messages: 4, cause: "untold" }]);
+  assert.deepEqual(causes(true), [{ first: 2, last: 7, messages: 4, cause: "unsynced" }]);
   assert.deepEqual(causes(false).map(({ cause }) => cause), ["local"]);
 });
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { fragmentOf, placeOf, readingTime, storyPath } from "../../static/js/model/story_address.js";
 
 test("a place in a story survives the address", () => {
-  const place = { failover: 1, kind: "duplicates", producer: "shop & co/#1", number: 53, beat: 4 };
+  const place = { failover: 1, kind: "duplicates", producer: "shop & co/#1", number: 53, step: 4 };
   assert.deepEqual(placeOf(fragmentOf(place)), place);
 });
 
@@ -11,9 +11,9 @@ test("what names no story is none", () => {
   for (const fragment of ["", "#", "#token=abc", "#failover=0&kind=duplicates&producer=shop", "#failover=-1&kind=x&producer=y&number=1", "#failover=0&kind=&producer=y&number=1"]) assert.equal(placeOf(fragment), null, fragment);
 });
 
-test("a beat that is missing or nought is the first", () => {
-  assert.equal(placeOf("#failover=0&kind=lost&producer=shop&number=1").beat, 1);
-  assert.equal(placeOf("#failover=0&kind=lost&producer=shop&number=1&beat=0").beat, 1);
+test("a step that is missing or nought is the first", () => {
+  assert.equal(placeOf("#failover=0&kind=lost&producer=shop&number=1").step, 1);
+  assert.equal(placeOf("#failover=0&kind=lost&producer=shop&number=1&step=0").step, 1);
 });
 
 test("paths name a message by place or by itself", () => {

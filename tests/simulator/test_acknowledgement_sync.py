@@ -342,11 +342,11 @@ def test_each_cause_has_its_story(at, cause):
     world = migrate(text)
     failover = world.counted().failovers[0]
     place = page(failover, "duplicates", cause, 0, 1)["messages"][0]["place"]
-    case, beats = story_of(world.trace, failover, "duplicates", place)
-    assert case.cause == cause and any(beat.kind == "why" for beat in beats)
+    case, steps = story_of(world.trace, failover, "duplicates", place)
+    assert case.cause == cause and any(step.kind == "why" for step in steps)
     assert any(
-        beat.row["type"] == "acknowledgements.sent" and "syncs its acknowledgements to b" in beat.words
-        for beat in beats
+        step.row["type"] == "acknowledgements.sent" and "syncs its acknowledgements to b" in step.words
+        for step in steps
     )
 
 

@@ -129,7 +129,7 @@ def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) 
     summary = world.summary()
     assert summary["violations"] == [], text
     _nothing_said_is_delivered(world, text)
-    _only_what_was_dealt_with_is_filtered(world, text)
+    _only_acked_expired_or_skipped_is_filtered(world, text)
     counted = world.counted().failovers
     plain = sync_causes(world.trace, counted)
     assert [
@@ -185,7 +185,7 @@ def _published_twice(rows: list[dict[str, Any]]) -> set[tuple[str, int]]:
     return twice
 
 
-def _only_what_was_dealt_with_is_filtered(world: World, text: str) -> None:
+def _only_acked_expired_or_skipped_is_filtered(world: World, text: str) -> None:
     done: set[tuple[str, int]] = set()
     began: dict[tuple[str, str], tuple[int, int]] = {}
     copies: dict[tuple[str, str, str, int], tuple[int, int]] = {}

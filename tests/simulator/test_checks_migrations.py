@@ -5,7 +5,11 @@ by the right one.
 import pytest
 
 from simulator.protocols.pulsar.checks import moves_in_order
-from simulator.protocols.pulsar.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
+from simulator.protocols.pulsar.checks.migrations import (
+    CopiedBeforeDeleted,
+    ReceivedBeforeDeleted,
+    SentWhereLookedUp,
+)
 from simulator.protocols.pulsar.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.protocols.pulsar.client.consumer import Consumer
 from simulator.protocols.pulsar.lookup.producing import Brokers
@@ -23,7 +27,13 @@ from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, S
 
 SENT, COPIED, TOLD, ORDERED, DRAINED = (
     check.claim
-    for check in (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted, StepsInOrder, DrainedBeforeSentOn)
+    for check in (
+        SentWhereLookedUp,
+        CopiedBeforeDeleted,
+        ReceivedBeforeDeleted,
+        StepsInOrder,
+        DrainedBeforeSentOn,
+    )
 )
 CUT = "at: 4900ms, do: link.cut, link: blue <-> green"
 FORCED = SWITCH + ", force: true"

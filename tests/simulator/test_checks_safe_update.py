@@ -60,7 +60,7 @@ def test_acknowledgement_elsewhere_does_not_count(written):
 
 
 @pytest.mark.parametrize("event, more", [("message.expired", {}), ("message.skipped", {"reason": "skip"})])
-def test_expired_and_skipped_messages_are_dealt_with(written, event, more):
+def test_expired_and_skipped_messages_are_acked_expired_or_skipped(written, event, more):
     written.write(
         event, cluster="a", subscription="billing", producer="web", sequence_id=0, ledger=1, entry=0, **more
     )
@@ -138,7 +138,7 @@ def test_what_was_deleted_before_an_update_opened_the_subscription_is_outside(wr
     assert len(violations(written)) == 1
 
 
-def test_message_expired_between_the_clusters_is_dealt_with():
+def test_message_expired_between_the_clusters_counts_as_settled():
     written = WrittenTrace()
     written.replicators("a", "b")
     written.created("a", 1, -1)
@@ -150,7 +150,7 @@ def test_message_expired_between_the_clusters_is_dealt_with():
     assert violations(written) == []
 
 
-def test_message_of_a_third_cluster_that_expired_on_its_way_to_the_writer_is_dealt_with():
+def test_message_of_a_third_cluster_that_expired_on_its_way_to_the_writer_counts_as_settled():
     written = WrittenTrace()
     written.replicators("a", "b", "c")
     written.created("a", 1, -1)

@@ -5,19 +5,19 @@ rule breaks none.
 import pytest
 
 from simulator import World, load_scenario_text
+from simulator.protocols.pulsar.checks.announced_to_shadow import AnnouncedToShadow
 from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowHears
 from simulator.protocols.pulsar.checks.shadow_shape import ShadowShape
-from simulator.protocols.pulsar.checks.shadow_told import ShadowToldAll
 from simulator.protocols.pulsar.commands import shadows as commands
 from simulator.protocols.pulsar.creation import catalogue
-from simulator.protocols.pulsar.shadow.replicator import STARTED, ShadowReplicator
+from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 
 FED, TOLD, BOOKIES, HEARS, SHAPE = (
-    check.claim for check in (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
+    check.claim for check in (ShadowFed, AnnouncedToShadow, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
 )
 
 RUN = """
@@ -176,12 +176,7 @@ def test_a_source_that_does_not_tell_of_all(monkeypatch, which):
 
 
 def test_a_replicator_that_goes_on_where_it_had_read_to(monkeypatch):
-    def started(replicator, cause):
-        replicator.state, replicator.began, replicator.retries = STARTED, True, 0
-        replicator._note("shadow.replicator-started", cause)
-        replicator.read()
-
-    monkeypatch.setattr(ShadowReplicator, "_started", started)
+    monkeypatch.setattr(ShadowReplicator, "_rewind", ShadowReplicator.read)
     assert broken_claims(
         RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")
     ) == {TOLD}

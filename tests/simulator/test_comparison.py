@@ -118,7 +118,7 @@ def test_a_scenario_without_subscriptions_is_refused_in_words():
     err = StringIO()
     assert compare(bare, StringIO(), err) == EXIT_BAD_INPUT
     assert (
-        "there is none whose progress could be told; compare a scenario of Pulsar's with subscriptions"
+        "there is none whose acknowledgements could be replicated; compare a scenario of Pulsar's with subscriptions"
         in err.getvalue()
     )
 

@@ -1,4 +1,4 @@
-"""The forecast against counting: foretell, then do exactly that in the trace, and find the same numbers."""
+"""The forecast against counting: make it, then do exactly that in the trace, and find the same numbers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def before(history: dict) -> TraceBuilder:
     return world
 
 
-def foretold(history: dict) -> tuple[Forecast, list[int]]:
+def forecast_of(history: dict) -> tuple[Forecast, list[int]]:
     """The forecast from arrays, and B's log."""
     everything = BitMap(range(history["count"]))
     log = [
@@ -80,7 +80,7 @@ def foretold(history: dict) -> tuple[Forecast, list[int]]:
 @given(histories())
 def test_forecast_is_what_counting_finds(history):
     world = before(history)
-    told, log = foretold(history)
+    told, log = forecast_of(history)
     world.wait().crash("a")
     world.fail_over("a", "b")
     first = history["mark"] + 1

@@ -69,8 +69,8 @@ def test_every_key_is_present_when_nothing_happened():
 
 
 def test_the_forecast_is_what_the_world_gives():
-    foretold = {"duplicates": 3, "lost": 0, "stranded": 2, "redeliveries": 9, "stranded_unprocessed": 1}
-    assert failover_summary(quiet().failover(), foretold)["forecast"] == {
+    expected = {"duplicates": 3, "lost": 0, "stranded": 2, "redeliveries": 9, "stranded_unprocessed": 1}
+    assert failover_summary(quiet().failover(), expected)["forecast"] == {
         "duplicates": 3,
         "lost": 0,
         "stranded": 2,

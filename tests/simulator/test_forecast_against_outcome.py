@@ -1,4 +1,4 @@
-"""What the forecast foretells is what happens: note it at a random instant, let a die, move to b in mode
+"""What the forecast says is what happens: note it at a random instant, let a die, move to b in mode
 crash, run on, compare.
 
 Design, "Before anyone fails over": "the forecast for each remote B is a pure function of the present state:
@@ -129,7 +129,7 @@ def scenarios(draw):
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(scenarios(), st.integers(200, 6000), st.sampled_from("bc"))
 def test_the_five_figures_are_what_comes(scenario, at_ms, to):
-    # what a person does later is not foretold
+    # the forecast leaves out what a person does later
     scenario["commands"] = [command for command in scenario["commands"] if int(command["at"][:-2]) <= at_ms]
     text = json.dumps(scenario, indent=1)
     note(text)
@@ -137,8 +137,8 @@ def test_the_five_figures_are_what_comes(scenario, at_ms, to):
     world = World.from_scenario(load_scenario_text(text))
     world.run(at_ms * MS)
     assume(world.view()["clusters"][to]["state"] == "up")
-    foretold = world.forecast("s", "a")[to]
-    assert sorted(foretold) == ["duplicates", "lost", "redeliveries", "stranded", "stranded_unprocessed"]
+    forecast = world.forecast("s", "a")[to]
+    assert sorted(forecast) == ["duplicates", "lost", "redeliveries", "stranded", "stranded_unprocessed"]
     do(world, "cluster.crash", cluster="a")
     do(world, "subscription.fail-over", subscription="s", from_="a", to=to, mode="crash")
     # healed, so that everything that can come does come
@@ -147,5 +147,5 @@ def test_the_five_figures_are_what_comes(scenario, at_ms, to):
     world.run(END_MS * MS)
     summary = world.summary()
     outcome = summary["failovers"][-1]
-    assert {name: outcome[name] for name in foretold} == foretold
-    assert outcome["forecast"] == {name: foretold[name] for name in outcome["forecast"]}
+    assert {name: outcome[name] for name in forecast} == forecast
+    assert outcome["forecast"] == {name: forecast[name] for name in outcome["forecast"]}

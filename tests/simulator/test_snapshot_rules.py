@@ -19,7 +19,7 @@ def rules_of(world: World, topic: str, cluster: str) -> dict:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_what_stops_the_tick_is_what_the_next_tick_does(name):
-    """Just before each tick of the run, the rules foretell its row, by instant and by reason."""
+    """Just before each tick of the run, the rules predict its row, by instant and by reason."""
     world = World.open(name)
     world.run()
     ticks = [row for row in world.trace.rows(types=ASKED) if row.get("count", 1) == 1 and row["at_us"] > 0]

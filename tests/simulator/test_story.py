@@ -151,12 +151,12 @@ def test_every_cause_has_its_story(build):
     world, cause = build(), build.__name__
     failover = world.failover()
     assert [group["cause"] for group in groups(failover) if group["kind"] == "duplicates"] == [cause]
-    case, beats = story_of(world.trace, failover, "duplicates", 0)
-    kinds = [beat.kind for beat in beats]
+    case, steps = story_of(world.trace, failover, "duplicates", 0)
+    kinds = [step.kind for step in steps]
     assert case.cause == cause
     assert kinds[-1] == "again" and kinds.index("why") < kinds.index("failover") + 1
     assert {"published", "delivered", "acknowledged", "why", "failover", *MADE[build]} <= set(kinds)
-    check_true_to_rows(world.trace, beats)
+    check_true_to_rows(world.trace, steps)
 
 
 def test_every_cause_of_counting_is_built_here():
@@ -176,13 +176,13 @@ def test_every_why_of_the_counting_page_has_its_sentence():
     assert {cause for cause, _ in WHY} == {*CAUSES, *LOSSES}
 
 
-def check_true_to_rows(trace, beats) -> None:
-    assert [beat.seq for beat in beats] == sorted(beat.seq for beat in beats)
-    for beat in beats:
-        row = trace.row(beat.seq)
-        assert (beat.at_us, dict(beat.row)) == (row["at_us"], row)
-        assert beat.words.endswith((".", "!")) and "{" not in beat.words and ". " not in beat.words, (
-            beat.words
+def check_true_to_rows(trace, steps) -> None:
+    assert [step.seq for step in steps] == sorted(step.seq for step in steps)
+    for step in steps:
+        row = trace.row(step.seq)
+        assert (step.at_us, dict(step.row)) == (row["at_us"], row)
+        assert step.words.endswith((".", "!")) and "{" not in step.words and ". " not in step.words, (
+            step.words
         )
 
 
@@ -191,8 +191,8 @@ def test_a_held_message_is_named_as_what_held_the_line():
     world.run()
     failover = world.counted().failovers[0]
     place = page(failover, "duplicates", "ack_hole", 0, 1)["messages"][0]["place"]
-    _, beats = story_of(world.trace, failover, "duplicates", place)
-    assert any(beat.kind == "hole" and "shop/15" in beat.words for beat in beats)
+    _, steps = story_of(world.trace, failover, "duplicates", place)
+    assert any(step.kind == "hole" and "shop/15" in step.words for step in steps)
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -211,9 +211,9 @@ def test_every_group_of_every_scenario_adds_up_and_tells(name):
             assert len(set(places)) == len(places) == group["count"] == listed[0]["total"]
             assert "{" not in group["heading"] + group["says"]
             for place in {places[0], places[-1]}:
-                case, beats = story_of(world.trace, failover, group["kind"], place)
-                assert case.cause == group["cause"] and any(beat.kind == "why" for beat in beats)
-                check_true_to_rows(world.trace, beats)
+                case, steps = story_of(world.trace, failover, group["kind"], place)
+                assert case.cause == group["cause"] and any(step.kind == "why" for step in steps)
+                check_true_to_rows(world.trace, steps)
         assert totals == {
             "duplicates": failover.duplicates,
             "redeliveries": failover.redeliveries,
@@ -229,10 +229,10 @@ def test_a_story_ends_where_counting_ended():
     early = World.open("crash-returns-stranded")
     early.run(world.trace.at_us(half))
     failover = early.counted().failovers[0]
-    _, beats = story_of(early.trace, failover, "stranded", 0)
-    assert not any(beat.kind == "returned" for beat in beats) and "none has arrived since" in beats[-2].words
+    _, steps = story_of(early.trace, failover, "stranded", 0)
+    assert not any(step.kind == "returned" for step in steps) and "none has arrived since" in steps[-2].words
     _, later = story_of(world.trace, world.counted().failovers[0], "stranded", 0)
-    assert any(beat.kind == "returned" for beat in later)
+    assert any(step.kind == "returned" for step in later)
 
 
 def test_an_unknown_kind_is_said_in_words():

@@ -40,24 +40,24 @@ def test_every_duplicate_has_its_story(counted, name):
         page = shared_page(group, one["cause"], 0, 3)
         assert page["total"] == one["count"] and len(page["messages"]) == min(3, one["count"])
         for message in page["messages"]:
-            beats = shared_story(world.trace, "meters", group.duplicates_list[message["place"]])
-            kinds = [beat.kind for beat in beats]
-            assert [beat.seq for beat in beats] == sorted(beat.seq for beat in beats)
+            steps = shared_story(world.trace, "meters", group.duplicates_list[message["place"]])
+            kinds = [step.kind for step in steps]
+            assert [step.seq for step in steps] == sorted(step.seq for step in steps)
             assert (
                 kinds[-1] == "again"
                 and kinds.count("why") == 1
                 and {"published", "stored", "delivered", "acknowledged"} <= set(kinds)
             )
             assert (
-                beats[-1].at_us == message["at_us"]
-                and beats[kinds.index("why")].words == GROUP_CAUSES[one["cause"]][1]
+                steps[-1].at_us == message["at_us"]
+                and steps[kinds.index("why")].words == GROUP_CAUSES[one["cause"]][1]
             )
             assert shared_place_of(group, message["producer"], message["sequence_id"]) <= message["place"]
 
 
 def test_a_story_names_what_came_between(counted):
     world, group = counted["groups-two-readers"]
-    words = [beat.words for beat in shared_story(world.trace, "meters", group.duplicates_list[0])]
+    words = [step.words for step in shared_story(world.trace, "meters", group.duplicates_list[0])]
     assert words[4:8] == [
         "The progress of ben reaches no leader (link-cut).",
         "The leader drops ben (expired).",
@@ -75,5 +75,5 @@ def test_a_chunk_that_a_session_sent_again_itself_has_no_decision_in_its_story()
     )
     world.run()
     group = world.counted_whole().groups["g"]
-    stories = [[beat.kind for beat in shared_story(world.trace, "g", one)] for one in group.duplicates_list]
+    stories = [[step.kind for step in shared_story(world.trace, "g", one)] for one in group.duplicates_list]
     assert stories and all(kinds[-1] == "again" and kinds.count("why") == 1 for kinds in stories)

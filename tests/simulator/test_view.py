@@ -61,7 +61,7 @@ def test_what_a_cluster_has_told_is_what_the_rows_say():
     world = World.open("strategies-delayed-message")
     for at_us in (900_000, 1_020_000, 2_500_000, 4_900_000):
         world.run(at_us)
-        told = world.view()["clusters"]["blue"]["topics"]["orders"]["subscriptions"]["billing"]["told"]
+        sync = world.view()["clusters"]["blue"]["topics"]["orders"]["subscriptions"]["billing"]["sync"]
         rows = [
             world.trace.row(seq)
             for seq in world.trace.seqs(
@@ -73,7 +73,7 @@ def test_what_a_cluster_has_told_is_what_the_rows_say():
         ]
         sent = sum(row["type"] == "acknowledgements.sent" and row["cluster"] == "blue" for row in rows)
         entries = arrived[-1]["to_entry"] + 1 + arrived[-1]["count"] if arrived else 0
-        assert told["peers"] == {
+        assert sync["peers"] == {
             "green": {
                 "entries": entries,
                 "at_us": arrived[-1]["at_us"] if arrived else None,
@@ -81,8 +81,8 @@ def test_what_a_cluster_has_told_is_what_the_rows_say():
             }
         }
         assert (
-            told["acknowledged"]
+            sync["acknowledged"]
             == sum(row["type"] == "message.registered" and row["cluster"] == "blue" for row in rows)
             > 0
         )
-        assert told["every_us"] == 1_000_000 and 0 < told["next_us"] - at_us <= 1_000_000
+        assert sync["every_us"] == 1_000_000 and 0 < sync["next_us"] - at_us <= 1_000_000

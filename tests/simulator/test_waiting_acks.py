@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.protocols.pulsar.client.deliveries import MessageKey
+from simulator.protocols.pulsar.client.message_keys import MessageKey
 from simulator.protocols.pulsar.client.waiting_acks import AckColumns, WaitingAcks
 from simulator.trace.registry import NULL
 

@@ -81,10 +81,10 @@ def test_a_report_through_connect_has_the_simulators_figures(client: dict[str, s
 
 CANCELLED = """
 import time
-from spark_reports.progress import Cancelled, Silent, Watch
+from spark_reports.progress import Cancelled, NullProgress, Watch
 from spark_reports.session import open_session
 
-class Wanting(Silent):
+class Wanting(NullProgress):
     since = None
     def tasks(self, done, of):
         if self.since is None and (done, of) == (0, 4):

@@ -32,7 +32,7 @@ def test_who_read_what_and_how_evenly_is_what_the_rows_say(systems, name):
     summary = world.summary()["groups"][group["name"]]
     assert {key: group[key] for key in summary} == summary
     leases = world.trace.rows(0, world.seq, types=("lease.changed",))
-    for stream in group["streams_told"]:
+    for stream in group["streams_shown"]:
         granted = [
             (row["client"], row["at_us"])
             for row in leases
@@ -40,7 +40,7 @@ def test_who_read_what_and_how_evenly_is_what_the_rows_say(systems, name):
         ]
         assert [(one["client"], one["at_us"]) for one in stream["readers"]] == granted
         assert sum(until - since for since, until in group_charts.unread(stream)) == stream["unowned_us"]
-    assert sum(stream["two_readers_us"] for stream in group["streams_told"]) == summary["two_readers_us"]
+    assert sum(stream["two_readers_us"] for stream in group["streams_shown"]) == summary["two_readers_us"]
     streams, told = world.view()["groups"][group["name"]]["streams"].values(), group["balance"]
     for client, counts in told["sessions"].items():
         held = [

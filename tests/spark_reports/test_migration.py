@@ -48,7 +48,10 @@ def test_steps_and_traffic_are_what_the_engine_and_the_rows_say(systems, name):
 
 def test_the_page_tells_what_stopped_a_step_and_what_the_switch_cost(systems):
     runs, page = systems.told, systems.page(MIGRATION)
-    assert "the link blue -&gt; green is cut: green has heard of 0 of 1 subscriptions" in page
+    assert (
+        "the link blue -&gt; green is cut: green has received acknowledgements of 0 of 1 subscriptions"
+        in page
+    )
     assert runs["tenant-link-fails"]["migrations"][0]["steps"][2]["failures"][0]["at_us"] == 1_800_000
     assert page.count(": effect on subscriptions</h2>") == 4
     assert (

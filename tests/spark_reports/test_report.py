@@ -18,7 +18,7 @@ from django.test import Client
 
 from labsite import report_worker
 from spark_reports.html.page import page
-from spark_reports.progress import Cancelled, Silent, Watch
+from spark_reports.progress import Cancelled, NullProgress, Watch
 from spark_reports.protocols.pulsar.html.words import CAUSES, DEFINITIONS
 from spark_reports.protocols.pulsar.transforms.causes import CAUSES as COUNTED_CAUSES
 from visualizer.labs.definitions import new_lab
@@ -179,7 +179,7 @@ def test_words_are_there_for_everything_that_is_counted() -> None:
     assert all(term and says.endswith(".") for term, says in DEFINITIONS)
 
 
-class Wanting(Silent):
+class Wanting(NullProgress):
     """Wants to cancel from the moment on when it is told that four tasks run."""
 
     def __init__(self) -> None:

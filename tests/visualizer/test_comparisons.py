@@ -100,7 +100,8 @@ async def test_a_scenario_without_subscriptions_is_refused_in_words(hub: Any) ->
     name = next(name for name in scenario_names() if not load_scenario(name).subscriptions)
     answer = await AsyncClient().get(f"/compare/{name}/columns.json")
     assert (
-        answer.status_code == 400 and "there is none whose progress could be told" in answer.json()["error"]
+        answer.status_code == 400
+        and "there is none whose acknowledgements could be replicated" in answer.json()["error"]
     )
 
 

@@ -84,13 +84,13 @@ async def test_messages_come_in_pages(page_of_lab, ask, world):
 
 async def test_a_story_by_place_and_by_name_is_the_engines(page_of_lab, ask, world):
     real = world.counted().failovers[0]
-    case, beats = story_of(world.trace, real, "duplicates", 1)
+    case, steps = story_of(world.trace, real, "duplicates", 1)
     _, by_place = await ask("failovers/0/duplicates/story.json?place=1")
     _, by_name = await ask(
         f"failovers/0/duplicates/story.json?producer={case.producer}&number={case.sequence_id}"
     )
     assert by_place == by_name
-    assert by_place["beats"] == [asdict(beat) for beat in beats] and by_place["place"] == 1
+    assert by_place["steps"] == [asdict(step) for step in steps] and by_place["place"] == 1
 
 
 async def finished(ask) -> dict[str, Any]:
@@ -278,17 +278,17 @@ async def test_a_shared_group_has_lists_and_stories_as_a_failover_has(hub):
     assert (await get("failovers/0/duplicates.json?cause=chunk_repeated&limit=2"))[1] == shared_page(
         counted, "chunk_repeated", 0, 2
     )
-    beats = [asdict(beat) for beat in shared_story(world.trace, "meters", counted.duplicates_list[1])]
+    steps = [asdict(step) for step in shared_story(world.trace, "meters", counted.duplicates_list[1])]
     _, by_place = await get("failovers/0/duplicates/story.json?place=1")
     assert (
-        by_place["beats"] == beats
+        by_place["steps"] == steps
         and by_place["cause"] == "chunk_repeated"
         and by_place["of"] == counted.duplicates
     )
     one = counted.duplicates_list[1]
     assert (await get(f"failovers/0/duplicates/story.json?producer={one.producer}&number={one.sequence_id}"))[
         1
-    ]["beats"] == beats
+    ]["steps"] == steps
     assert [
         (await get(path))[0]
         for path in (

@@ -101,7 +101,7 @@ class Comparisons:
         return study
 
 
-def told(study: Study) -> dict[str, Any]:
+def outcome_of(study: Study) -> dict[str, Any]:
     """Progress for the page; when done, also the columns, in the order of the strategies."""
     progress = {
         "state": study.state,

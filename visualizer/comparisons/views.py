@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from simulator import scenario_names
 from simulator.comparison import STRATEGIES
-from visualizer.comparisons.running import Source, told
+from visualizer.comparisons.running import Source, outcome_of
 from visualizer.labs.definitions import SEED_LIMIT, builtin_scenario, read_scenario, scenario_of
 from visualizer.labs.hub import current_hub
 from visualizer.live.wire import Refused
@@ -91,7 +91,9 @@ async def _answer(source: Source) -> HttpResponse:
     await hub.start()
     study = hub.comparisons.of(source)
     return json_answer(
-        await sync_to_async(lambda: json.dumps(told(study), separators=(",", ":")), thread_sensitive=False)()
+        await sync_to_async(
+            lambda: json.dumps(outcome_of(study), separators=(",", ":")), thread_sensitive=False
+        )()
     )
 
 

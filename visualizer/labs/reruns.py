@@ -48,13 +48,13 @@ class Study:
         until_us: int,
         listed: list[Variant],
         ended: Callable[[Study], None],
-        told: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
+        outcome_of: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
         compared: str = "cases",
     ) -> None:
-        """`told` computes the outcome of a run, whose entry `compared` is what the runs are compared by."""
+        """`outcome_of` computes a run's outcome, whose entry `compared` is what the runs are compared by."""
         self.lab_id = lab_id
         self._ended = ended
-        self._told = told
+        self._outcome_of = outcome_of
         self._compared = compared
         self.seed, self.until_us = seed, until_us
         self.of = len(listed)
@@ -89,7 +89,7 @@ class Study:
                 lambda: Rerun(self._left[0], self.seed, self.until_us, ROWS_MAX)
             ).until
         elif not (rerun := self._rerun).step(self._size.take()):
-            self.blocked_on = in_thread(lambda: self._told(rerun)).until
+            self.blocked_on = in_thread(lambda: self._outcome_of(rerun)).until
         return True
 
     def due_s(self, now_s: float) -> float | None:

@@ -62,7 +62,7 @@ class Runner:
         self._notice: str | None = None
         self._frame_notice: dict[str, Any] | None = None  # that the last frame could not be made
         self._notice_ticks = 0  # for as long the end of the notice is repeated to other processes
-        self._viewers_told = 0
+        self._viewers_sent = 0
         if room.failure is None:
             work = jobs.rebuild(self.session, stored, lambda: scenario_of(stored.scenario_text, stored.seed))
             self.session.submit(Job(work, self._rebuilt, self._not_rebuilt, "rebuild", stored.position_us))
@@ -320,8 +320,8 @@ class Runner:
 
     def viewers_changed(self) -> None:
         count = len(self.room.viewers) + sum(viewers for viewers, _ in self._watchers.values())
-        if count != self._viewers_told:
-            self._viewers_told = count
+        if count != self._viewers_sent:
+            self._viewers_sent = count
             self.say({"type": "viewers", "count": count})
 
     def say(self, message: dict[str, Any]) -> None:

@@ -32,16 +32,16 @@ def in_turns(view: dict[str, Any], before: dict[str, Any], level: int, number: i
     every = 1 << level
 
     def turns(after: dict[str, Any], shown: dict[str, Any]) -> dict[str, Any]:
-        fresh, told = most_at(level), {}
+        fresh, found = most_at(level), {}
         for place, (name, one) in enumerate(after.items()):
             if name in shown:
-                told[name] = shown[name] if (place + number) % every else one
+                found[name] = shown[name] if (place + number) % every else one
             elif fresh:
-                told[name] = one
+                found[name] = one
                 fresh -= 1
             else:
                 break
-        return told
+        return found
 
     thinned = {
         **view,

@@ -25,13 +25,13 @@ def why_twice(session: Session) -> Work:
     world = session.world
     stories = world.protocol.stories
 
-    def told(number: int, case: StoryCase) -> dict[str, Any]:
+    def described(number: int, case: StoryCase) -> dict[str, Any]:
         forecast_seq = stories.forecast_seq(case)
-        forecast = {} if forecast_seq is None else {"forecast": world.foretold(forecast_seq)}
+        forecast = {} if forecast_seq is None else {"forecast": world.forecast_at(forecast_seq)}
         return {"number": number, **stories.shown(case), **forecast}
 
     cases = yield in_thread(
-        lambda: [told(number, case) for number, case in enumerate(stories.cases(world.counted_whole()))]
+        lambda: [described(number, case) for number, case in enumerate(stories.cases(world.counted_whole()))]
     )
     return {
         "branch": world.branch,
@@ -79,7 +79,7 @@ def story(
         "producer": found.producer,
         "sequence_id": found.sequence_id,
         "cause": found.cause,
-        "beats": [asdict(beat) for beat in found.beats],
+        "steps": [asdict(step) for step in found.steps],
     }
 
 
@@ -145,12 +145,12 @@ def what_if(session: Session) -> Work:
     assert session.reruns is not None, "the hub gives each session its reruns"
     found = session.reruns.of(session.world)
     scenario = session.world.scenario
-    told = {**looks(scenario), "variants": beside(scenario, found.outcomes)}
+    figures = {**looks(scenario), "variants": beside(scenario, found.outcomes)}
     return {
         "state": found.state,
         "words": found.words,
         "running": found.running,
         "of": found.of,
         "until_us": found.until_us,
-        **told,
+        **figures,
     }

@@ -2,7 +2,7 @@
 
 Rules: level 0 has one cell per entry; level k one cell for 4^k entries, with counts per kind. A log only
 grows, so a tile that is full never changes on its branch and is kept; higher levels are added up from the
-four tiles below, one piece of the log per slice. Kinds are as `docs/front-door.md` says.
+four tiles below, one piece of the log per slice. Kinds are as `docs/python-api.md` says.
 """
 
 from __future__ import annotations

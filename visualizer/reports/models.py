@@ -118,7 +118,7 @@ def next_report() -> tuple[str, int] | None:
 SILENT = "The worker that made this report ended before it was done."
 
 
-def heard_from(report: Report, columns: dict[str, Any]) -> bool:
+def record_progress(report: Report, columns: dict[str, Any]) -> bool:
     """Record the worker's progress or result; False when this attempt is over.
 
     An attempt given up for not writing continues if its worker writes again: the database was away.

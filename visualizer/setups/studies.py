@@ -54,13 +54,13 @@ class Studies:
             self._askers[study.lab_id] for study in (*self._running, *(study for study, _ in self._line))
         ]
         clients.check_at_once(asked, clients.STUDIES_PER_CLIENT, "set-ups")
-        told: list[dict[str, Any]] = []
+        messages: list[dict[str, Any]] = []
 
         def tell_and_keep(message: dict[str, Any]) -> None:
-            told.append(message)
+            messages.append(message)
             tell(message)
             if message["type"] == "done":
-                self._keep(key, told)
+                self._keep(key, messages)
 
         self._number += 1
         study = Study(f"study {self._number}", text, tell_and_keep, self._ended)
@@ -79,8 +79,8 @@ class Studies:
         for study in list(self._running):
             study.cancel()
 
-    def _keep(self, key: str, told: list[dict[str, Any]]) -> None:
-        self._kept[key] = told
+    def _keep(self, key: str, messages: list[dict[str, Any]]) -> None:
+        self._kept[key] = messages
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
 

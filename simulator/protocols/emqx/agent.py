@@ -150,9 +150,9 @@ class Agent:
     def _note_state(self, borrower: Borrower, why: str, cause: int) -> int:
         """Record the borrower's state if it differs from the last recorded one."""
         session = self.session
-        if session.told.get(borrower.id) == borrower.state:
+        if session.borrower_states.get(borrower.id) == borrower.state:
             return cause
-        session.told[borrower.id] = borrower.state
+        session.borrower_states[borrower.id] = borrower.state
         leader = NULL if borrower.leader is None else borrower.leader
         self.born[borrower.id] = session.system.note(
             "borrower.changed",
@@ -166,7 +166,7 @@ class Agent:
             leader,
         )
         if borrower.state == machine.GONE:
-            del session.told[borrower.id]
+            del session.borrower_states[borrower.id]
             return self.born.pop(borrower.id)
         return self.born[borrower.id]
 

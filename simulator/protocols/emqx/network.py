@@ -170,8 +170,8 @@ class Network:
     def _note(
         self, event: str, cause: int, node: str, peer: str, number: int, message: Message, extra: Any = NULL
     ) -> int:
-        told = message.progress[0] if len(message.progress) == 1 else None
-        position = NULL if told is None or told.position == END else told.position
+        report = message.progress[0] if len(message.progress) == 1 else None
+        position = NULL if report is None or report.position == END else report.position
         return self.system.note(
             event,
             cause,

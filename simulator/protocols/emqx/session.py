@@ -65,7 +65,7 @@ class Session:
         "life",
         "processed",
         "index",
-        "told",
+        "borrower_states",
         "begun",
     )
 
@@ -76,7 +76,7 @@ class Session:
         self.subscription_count = 0
         self.begun = False
         self.agent = Agent(self)
-        self.told: dict[BorrowerId, str] = {}  # the state of each borrower as last written
+        self.borrower_states: dict[BorrowerId, str] = {}  # the state of each borrower as last written
         self.readings: dict[int, Reading] = {}
         self.lent: dict[tuple[BorrowerId, str], dict[int, Reading]] = {}
         self.reading_count = 0

@@ -88,7 +88,7 @@ def stability(system: Emqx, group: str) -> dict[str, Any]:
     leader = leaders[0].leader
     shares = [len(owned) for owned in leader.owned.values()]
     found = Counter(_trouble(system, leaders[0], name) for name in leader.streams)
-    told = {
+    figures = {
         "leaders": 1,
         "unowned": found["unowned"],
         "on_their_way": found["on_their_way"],
@@ -98,9 +98,9 @@ def stability(system: Emqx, group: str) -> dict[str, Any]:
         "spread": max(shares, default=0) - min(shares, default=0),
     }
     return {
-        "stable": not any(told[name] for name in ("unowned", "on_their_way", "starved", "unread", "held"))
-        and told["spread"] <= 1,
-        **told,
+        "stable": not any(figures[name] for name in ("unowned", "on_their_way", "starved", "unread", "held"))
+        and figures["spread"] <= 1,
+        **figures,
     }
 
 

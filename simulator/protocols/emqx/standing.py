@@ -124,10 +124,10 @@ def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Reade
         if assignment is None or assignment.owner not in by_borrower:
             continue
         one = by_borrower[assignment.owner]
-        heard = max(known, under_way.get((stream, assignment.owner), 0))
+        reported = max(known, under_way.get((stream, assignment.owner), 0))
         figures = sessions.setdefault(assignment.owner[0], {"again": 0, "acknowledged": 0})
-        figures["again"] += max(0, one["delivered"] - heard)
-        figures["acknowledged"] += max(0, one["acknowledged"] - heard)
+        figures["again"] += max(0, one["delivered"] - reported)
+        figures["acknowledged"] += max(0, one["acknowledged"] - reported)
     return {
         "leader": {"again": again, "acknowledged": acknowledged},
         "sessions": {name: sessions[name] for name in sorted(sessions)},
@@ -152,7 +152,7 @@ def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerI
             and flight.target.leader == leader.number
             and message.kind in (UPDATE_PROGRESS, DISCONNECT)
         ):
-            for told in message.progress:
-                key = told.stream, message.borrower
-                found[key] = max(found.get(key, 0), place(system, told.stream, told.position))
+            for report in message.progress:
+                key = report.stream, message.borrower
+                found[key] = max(found.get(key, 0), place(system, report.stream, report.position))
     return found

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from simulator.kernel.links import Link
     from simulator.protocols.pulsar.broker.session_roles import TopicOfSession
-    from simulator.protocols.pulsar.creation.start_check import Told
+    from simulator.protocols.pulsar.creation.start_check import CheckedStart
     from simulator.protocols.pulsar.migration.run import Run
     from simulator.protocols.pulsar.runtime_roles import (
         BlueGreenOfRuntime,
@@ -173,7 +173,7 @@ class Runtime(System):
         self.remote_admin: RequestsToPeers  # created by `system.build`
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
         # (row that asked for the start, from, to, log) -> the last result of the check
-        self.start_checks: dict[tuple[int, str, str, str], Told] = {}
+        self.start_checks: dict[tuple[int, str, str, str], CheckedStart] = {}
         # (cluster, source topic) -> the shadow topics that it feeds
         self.shadow_lists: dict[tuple[str, str], ShadowList] = {}
         self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type

@@ -106,7 +106,7 @@ class GroupCounting(Steps):
 
     def figures(self) -> dict[int, dict[str, dict[str, Any]]]:
         """By run and group, under the names of `simulate --json`, and `messages_twice`."""
-        told: dict[tuple[int, str], dict[str, Any]] = {
+        shown: dict[tuple[int, str], dict[str, Any]] = {
             key: {
                 "streams": 0,
                 **dict.fromkeys((*OF_PEOPLE, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
@@ -122,19 +122,19 @@ class GroupCounting(Steps):
             (self.reordered_figures, ("reordered",)),
         ):
             for row in rows:
-                if (row.run, row.group) in told:
-                    told[row.run, row.group].update({name: row[name] for name in names})
+                if (row.run, row.group) in shown:
+                    shown[row.run, row.group].update({name: row[name] for name in names})
         for row in self.stream_figures:
-            one = told[row.run, row.group]
+            one = shown[row.run, row.group]
             one["streams"] += 1
             for name in OF_STREAMS:
                 one[name] += row[name]
         for row in self.percentiles:
-            told[row.run, row.group]["handover_us"] = {name: row[name] for name in ("p50", "p95", "max")}
+            shown[row.run, row.group]["handover_us"] = {name: row[name] for name in ("p50", "p95", "max")}
         for row in self.cause_figures:
-            told[row.run, row.group]["by_cause"][row.cause] = row.duplicates
+            shown[row.run, row.group]["by_cause"][row.cause] = row.duplicates
         found: dict[int, dict[str, dict[str, Any]]] = {}
-        for (run, name), figures in told.items():
+        for (run, name), figures in shown.items():
             found.setdefault(run, {})[name] = figures
         return found
 

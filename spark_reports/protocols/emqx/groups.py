@@ -32,11 +32,11 @@ TOLD_MOST = 8
 """Groups described in full, as many as failovers."""
 STORY_ROWS = 24
 
-Told = list[tuple[dict[str, Any], dict[str, Any]]]
+ShownGroups = list[tuple[dict[str, Any], dict[str, Any]]]
 """(run, group) of the groups that the page describes in full."""
 
 
-def add_groups(runs: list[dict[str, Any]], counting: GroupCounting) -> Told:
+def add_groups(runs: list[dict[str, Any]], counting: GroupCounting) -> ShownGroups:
     """Give every run its groups with their figures; returns those to be described in full."""
     figures = counting.figures()
     causes: dict[tuple[int, str], list[Any]] = defaultdict(list)
@@ -70,10 +70,10 @@ def _cause(row: Any) -> dict[str, Any]:
     }
 
 
-def add_readers(spark: SparkSession, told: Told, counting: GroupCounting) -> None:
+def add_readers(spark: SparkSession, shown: ShownGroups, counting: GroupCounting) -> None:
     """The readers of each stream over time, spans with two readers, and streams per session over time."""
     chosen = {
-        (run["run"], group["name"]): _streams(counting, run["run"], group["name"]) for run, group in told
+        (run["run"], group["name"]): _streams(counting, run["run"], group["name"]) for run, group in shown
     }
     names = [(run, name, row.stream) for (run, name), rows in chosen.items() for row in rows]
     spans: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
@@ -84,16 +84,16 @@ def add_readers(spark: SparkSession, told: Told, counting: GroupCounting) -> Non
     twice: dict[tuple, list[Any]] = defaultdict(list)
     for row in counting.overlaps.collect():
         twice[row.run, row.group].append(row)
-    widths = bin_widths_us([run for run, _group in told])
+    widths = bin_widths_us([run for run, _group in shown])
     counts: dict[tuple, dict[str, dict[int, tuple[int, int]]]] = defaultdict(lambda: defaultdict(dict))
     bins = from_rows(spark, sorted(widths.items()), BINS)
     for row in flows.by_bin(
         leases.readers(counting.spans, counting.idle), ("run", "group", "client"), "came_us", "left_us", bins
     ).collect():
         counts[row.run, row.group][row.client][row.bin] = (row.came, row.left)
-    for run, group in told:
+    for run, group in shown:
         key = (run["run"], group["name"])
-        group["streams_told"] = [
+        group["streams_shown"] = [
             {**_stream(row), "readers": sorted(spans[(*key, row.stream)], key=lambda one: one["at_us"])}
             for row in chosen[key]
         ]
@@ -152,9 +152,9 @@ def _balance(counts: dict[str, dict[int, tuple[int, int]]], bin_us: int, until_u
     }
 
 
-def add_stories(spark: SparkSession, told: Told, counting: GroupCounting) -> None:
+def add_stories(spark: SparkSession, shown: ShownGroups, counting: GroupCounting) -> None:
     """For each cause's first duplicate: its rows, and what happened to its readers in between."""
-    causes = [(run, group, cause) for run, group in told for cause in group["causes"]]
+    causes = [(run, group, cause) for run, group in shown for cause in group["causes"]]
     asked = [
         (
             run["run"],

@@ -40,7 +40,7 @@ class GroupPart:
             ("drawing the leases", self._draw),
             (
                 "following single messages of the groups",
-                lambda: groups.add_stories(self.spark, self.told, self.counting),
+                lambda: groups.add_stories(self.spark, self.shown_groups, self.counting),
             ),
             ("running the groups with one change at a time", self._compare),
         ]
@@ -67,10 +67,10 @@ class GroupPart:
         self.runs = [
             run_of(entry, scenario) for entry, scenario in zip(self.inputs, self.scenarios, strict=True)
         ]
-        self.told = groups.add_groups(self.runs, self.counting)
-        groups.add_readers(self.spark, self.told, self.counting)
+        self.shown_groups = groups.add_groups(self.runs, self.counting)
+        groups.add_readers(self.spark, self.shown_groups, self.counting)
 
     def _compare(self) -> None:
         by_run = {entry.run: entry.meta for entry in self.inputs}
-        for run in {run["run"]: run for run, _group in self.told}.values():
+        for run in {run["run"]: run for run, _group in self.shown_groups}.values():
             run["what_if"], _as_it_was = what_if.compare(by_run[run["run"]], self.job.go_on)

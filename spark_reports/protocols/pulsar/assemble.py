@@ -14,7 +14,7 @@ from spark_reports.read import TraceInput
 from spark_reports.runs import run_of
 from spark_reports.transforms.places import LEDGER_STEP
 
-Told = list[tuple[dict[str, Any], dict[str, Any]]]
+ShownFailovers = list[tuple[dict[str, Any], dict[str, Any]]]
 """(run, failover) of the failovers that the page describes in full."""
 
 STORIES_MOST = 3
@@ -35,20 +35,20 @@ def runs_of(
     by_origin: dict[tuple[int, int], dict[str, dict[str, int]]] = defaultdict(lambda: defaultdict(dict))
     for row in counting.origin_figures:
         by_origin[(row.run, row.failover_seq)][row.cause][row.origin] = row.duplicates
-    told = []
+    found = []
     for entry, scenario in zip(inputs, scenarios, strict=True):
         failovers = figures.get(entry.run, [])
         for number, failover in enumerate(failovers):
             key = (entry.run, failover["failover_seq"])
             failover.update(number=number, examples=examples.get(key, {}), by_origin=by_origin.get(key, {}))
-        told.append(
+        found.append(
             {
                 **run_of(entry, scenario),
                 "failovers": failovers,
                 "subscriptions": subscriptions.get(entry.run, {}),
             }
         )
-    return told
+    return found
 
 
 def _example(row: Any) -> dict[str, Any]:
@@ -116,9 +116,9 @@ def _share(costs: list[dict[str, Any]]) -> dict[str, float]:
     return {"entries": part("entries"), "bytes": part("size_bytes")}
 
 
-def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
+def add_people(shown: ShownFailovers, consumers: list[Any], keys: list[Any]) -> None:
     """Consumers, and the worst keys, of the failovers described in full."""
-    for run, failover in told:
+    for run, failover in shown:
         key = (run["run"], failover["failover_seq"])
         failover["consumers"] = [
             {
@@ -145,10 +145,10 @@ def add_people(told: Told, consumers: list[Any], keys: list[Any]) -> None:
         ]
 
 
-def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
+def chosen_messages(shown: ShownFailovers) -> tuple[list[tuple], list[tuple]]:
     """The messages with a story, (run, producer, sequence_id), and the rows of examples, (run, seq)."""
     messages, seqs = set(), set()
-    for run, failover in told:
+    for run, failover in shown:
         for entry in failover["worst_keys"][:STORIES_MOST]:
             messages.add((run["run"], entry["producer"], entry["last"]["sequence_id"]))
             seqs.add((run["run"], entry["last"]["evidence_seq"]))
@@ -157,13 +157,13 @@ def chosen_messages(told: Told) -> tuple[list[tuple], list[tuple]]:
     return sorted(messages), sorted((run, seq) for run, seq in seqs if seq is not None)
 
 
-def add_stories(told: Told, rows: list[Any]) -> None:
+def add_stories(shown: ShownFailovers, rows: list[Any]) -> None:
     """Rows shown on the page: each example's evidence, the chosen messages up to their last delivery."""
     by_seq = {
         (row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None}
         for row in rows
     }
-    for run, failover in told:
+    for run, failover in shown:
         for example in failover["examples"].values():
             example["evidence"] = by_seq.get((run["run"], example["evidence_seq"]))
         failover["stories"] = [

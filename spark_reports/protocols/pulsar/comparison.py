@@ -43,7 +43,7 @@ def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> 
     return [TraceInput(entry.run + 1 + found.run, found.path, found.meta) for found in find_traces(made)]
 
 
-def told(runs: list[dict[str, Any]], requests: dict[int, dict[str, int]]) -> list[dict[str, Any]]:
+def compared(runs: list[dict[str, Any]], requests: dict[int, dict[str, int]]) -> list[dict[str, Any]]:
     """The section's values: one object a strategy, in their order.
 
     `runs` are the strategies' own, `requests` by run.

@@ -88,12 +88,12 @@ class Counting(Steps):
         went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
         said = sync.nothing_said(self.duplicates)
         if self.facts.synchronised:
-            forgotten, told = (
+            forgotten, found = (
                 self.local(sync.forgettings(self.control)),
                 self.local(sync.tellings(self.control, known, self.marks)),
             )
             said = sync.said(
-                self.rows, self.duplicates, told, forgotten, self.local(sync.limits(self.rows, forgotten))
+                self.rows, self.duplicates, found, forgotten, self.local(sync.limits(self.rows, forgotten))
             )
         self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, said, known))
         self.cause_figures = causes.cause_counts(self.explained).collect()
@@ -113,9 +113,9 @@ class Counting(Steps):
             parties.updates(rows, met),
             parties.snapshots(rows, met),
             parties.attempts(self.rows, rows, met, replication),
-            sync.told(rows, met, self.marks, facts.subscriptions)
+            sync.synced(rows, met, self.marks, facts.subscriptions)
             if facts.synchronised
-            else sync.nothing_told(met),
+            else sync.nothing_synced(met),
         )
         for frame in thresholds:
             met = met.join(self.local(frame), key, "left")
@@ -184,13 +184,13 @@ class Counting(Steps):
         found: dict[int, list[dict[str, Any]]] = {}
         for row in sorted(self.failovers.collect(), key=lambda row: (row.run, row.failover_seq)):
             key = (row.run, row.failover_seq)
-            told = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
+            figures = {name: value for frame in counted for name, value in frame.get(key, {}).items()}
             family = self.facts.families[row.run]
-            told["drained_us"] = self.drained.get(key)
+            figures["drained_us"] = self.drained.get(key)
             found.setdefault(row.run, []).append(
                 _figure(
                     row,
-                    told,
+                    figures,
                     causes.causes_of(family),
                     by_cause.get(key, {}),
                     ended.get((*key, row.source), row.failover_us),
@@ -218,9 +218,9 @@ def _by_failover(rows: list[Any]) -> dict[tuple[int, int], dict[str, Any]]:
 
 
 def _figure(
-    row: Any, told: dict[str, Any], names: tuple[str, ...], by_cause: dict[str, int], source_ended_us: int
+    row: Any, found: dict[str, Any], names: tuple[str, ...], by_cause: dict[str, int], source_ended_us: int
 ) -> dict[str, Any]:
-    first_us = told.get("first_delivery_us")
+    first_us = found.get("first_delivery_us")
     return {
         "failover_seq": row.failover_seq,
         "subscription": row.subscription,
@@ -230,12 +230,12 @@ def _figure(
         "at_us": row.failover_us,
         "end_us": row.end_us,
         "source_ended_us": source_ended_us,
-        **{name: told.get(name) or 0 for name in PLAIN},
-        "lost_by_cause": {name: told.get(f"lost_{name}") or 0 for name in fates.LOST_CAUSES},
+        **{name: found.get(name) or 0 for name in PLAIN},
+        "lost_by_cause": {name: found.get(f"lost_{name}") or 0 for name in fates.LOST_CAUSES},
         "by_cause": {name: by_cause.get(name, 0) for name in names},
-        "dedup_window": {"messages": told.get("dedup_messages") or 0, "us": told.get("dedup_us") or 0},
+        "dedup_window": {"messages": found.get("dedup_messages") or 0, "us": found.get("dedup_us") or 0},
         "outage_us": None if first_us is None else first_us - source_ended_us,
         "first_delivery_us": first_us,
-        "caught_up_us": told.get("caught_up_us"),
-        "drained_us": told["drained_us"],
+        "caught_up_us": found.get("caught_up_us"),
+        "drained_us": found["drained_us"],
     }

@@ -51,8 +51,8 @@ def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any
     )
     for run in runs:
         mine = [row for row in started if row.run == run["run"]]
-        told = [_words_apart(row) for row in happened if row.run == run["run"]]
-        if told or any(row.refused for row in mine):
+        found = [_words_apart(row) for row in happened if row.run == run["run"]]
+        if found or any(row.refused for row in mine):
             run["creation"] = {
                 "replicators": _replicators(
                     mine,
@@ -63,8 +63,8 @@ def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any
                     run["until_us"],
                     down,
                 ),
-                "happened": told[:HAPPENED_MOST],
-                "happened_of": len(told),
+                "happened": found[:HAPPENED_MOST],
+                "happened_of": len(found),
             }
 
 
@@ -116,7 +116,7 @@ def _replicators(
     together: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for row in started:
         together[row.cluster, row.peer, row.base].append(row)
-    told = []
+    found = []
     for (source, target, base), rows in sorted(together.items()):
         rows.sort(key=lambda row: row.topic)
         last = next(
@@ -131,7 +131,7 @@ def _replicators(
             if (rows[0].run, source) in down and last.last != "replicator.removed"
             else ENDS.get(last.last, NOT_CONNECTED)
         )
-        told.append(
+        found.append(
             {
                 "from": source,
                 "to": target,
@@ -159,4 +159,4 @@ def _replicators(
                 ],
             }
         )
-    return told
+    return found

@@ -61,12 +61,12 @@ def positions(
             where = (cluster, topic)
             if where not in starts:
                 continue
-            told = [
+            figures = [
                 (row.bin, starts[where][row.ledger] + row.last_entry + 1)
                 for row in log_rows
                 if (row.cluster, row.topic) == where
             ]
-            end = _filled(told, bins, 0)
+            end = _filled(figures, bins, 0)
             placed = [
                 (row.bin, _placed(row.mark, starts[where]))
                 for row in mark_rows
@@ -90,9 +90,9 @@ def _sum(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else one + other
 
 
-def _filled(told: list[tuple[int, int | None]], bins: int, empty: int | None) -> list:
+def _filled(found: list[tuple[int, int | None]], bins: int, empty: int | None) -> list:
     """The last value recorded up to each bin."""
-    values = dict(sorted(told, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1])))
+    values = dict(sorted(found, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1])))
     filled, last = [], empty
     for number in range(bins):
         last = values.get(number, last)
@@ -110,13 +110,13 @@ def covering_steps(
     """(low, high, bin): the places above `low` up to `high` are first covered by the mark-delete at the
     end of that bin; of bin `bins`: never.
     """
-    told = [
+    found = [
         (row.bin, row.mark)
         for row in mark_rows
         if (row.cluster, row.topic, row.subscription) == (cluster, topic, subscription)
     ]
     steps, highest = [], ABSENT
-    for number, mark in enumerate(_filled(told, bins, ABSENT)):
+    for number, mark in enumerate(_filled(found, bins, ABSENT)):
         if mark > highest:
             steps.append((highest, mark, number))
             highest = mark

@@ -1,7 +1,7 @@
 """What a scenario configured, as small frames: replication lists, latencies, each subscription's topic.
 
 Rules: the trace decides what happened; only what rows do not contain comes from here, through the simulator's
-front door.
+Python API.
 """
 
 from __future__ import annotations

@@ -39,13 +39,13 @@ def add_migrations(runs: list[dict[str, Any]], control: Any, rows: Any, subscrip
             by_move[name][row.run, row.move_seq].append(row)
     for run in runs:
         run["migrations"] = [
-            _told(move, {name: found[move.run, move.move_seq] for name, found in by_move.items()})
+            _described(move, {name: found[move.run, move.move_seq] for name, found in by_move.items()})
             for move in begun
             if move.run == run["run"]
         ]
 
 
-def _told(move: Any, found: dict[str, list[Any]]) -> dict[str, Any]:
+def _described(move: Any, found: dict[str, list[Any]]) -> dict[str, Any]:
     happened = found["happenings"]
     mapped = [row for row in happened if row.type == "tenant.mapped"]
     ended = [row for row in happened if row.type == "migration.ended"]

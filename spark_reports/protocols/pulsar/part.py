@@ -104,35 +104,37 @@ class FailoverPart:
         self.runs, self.strategies = (
             [run for run in all_runs if (run["run"] in self.own) == own] for own in (True, False)
         )
-        self._choose_told()
+        self._choose_shown()
         consumers = subscriptions.consumer_counts(
-            self.told_rows, counting.explained, self.told_failovers
+            self.shown_rows, counting.explained, self.shown_failover_rows
         ).collect()
         keys = subscriptions.worst_keys(
-            counting.explained.join(self.told_failovers, list(FAILOVER), "leftsemi"),
+            counting.explained.join(self.shown_failover_rows, list(FAILOVER), "leftsemi"),
             counting.reordered,
             assemble.KEYS_MOST,
         ).collect()
-        assemble.add_people(self.told, consumers, keys)
+        assemble.add_people(self.shown_failovers, consumers, keys)
 
-    def _choose_told(self) -> None:
+    def _choose_shown(self) -> None:
         """The failovers described in full, and the rows of their runs: what only they show is counted from
         those rows alone.
         """
-        self.told = [(run, failover) for run in self.runs for failover in run["failovers"]][
+        self.shown_failovers = [(run, failover) for run in self.runs for failover in run["failovers"]][
             : assemble.DETAILED_MOST
         ]
-        numbers = {run["run"] for run, _ in self.told}
-        of_told = [entry for entry in self.inputs if entry.run in numbers]
-        self.told_rows = (
-            latency.without_audiences(trace_rows(self.spark, of_told), self.by_run)
-            if 0 < len(of_told) < len(self.inputs)
+        numbers = {run["run"] for run, _ in self.shown_failovers}
+        of_shown = [entry for entry in self.inputs if entry.run in numbers]
+        self.shown_rows = (
+            latency.without_audiences(trace_rows(self.spark, of_shown), self.by_run)
+            if 0 < len(of_shown) < len(self.inputs)
             else self.rows
         )
         keys = from_rows(
-            self.spark, [(run["run"], failover["failover_seq"]) for run, failover in self.told], FAILOVERS
+            self.spark,
+            [(run["run"], failover["failover_seq"]) for run, failover in self.shown_failovers],
+            FAILOVERS,
         )
-        self.told_failovers = self.counting.local(
+        self.shown_failover_rows = self.counting.local(
             self.counting.failovers.join(keys, list(FAILOVER), "leftsemi")
         )
 
@@ -140,7 +142,9 @@ class FailoverPart:
         control = self.counting.control
         snapshots = protocol.snapshots(control)
         totals = protocol.snapshot_totals(snapshots, control).collect()
-        before = protocol.snapshots_before(snapshots, control, self.told_failovers, SNAPSHOTS_SHOWN).collect()
+        before = protocol.snapshots_before(
+            snapshots, control, self.shown_failover_rows, SNAPSHOTS_SHOWN
+        ).collect()
         assemble.add_protocol(
             [*self.runs, *self.strategies], totals, before, protocol.marker_costs(self.rows).collect()
         )
@@ -149,7 +153,7 @@ class FailoverPart:
                 row.run: {"entries": row.entries, "bytes": row.size_bytes}
                 for row in protocol.request_costs(control).collect()
             }
-            self.runs[0]["comparison"] = comparison.told(self.strategies, requests)
+            self.runs[0]["comparison"] = comparison.compared(self.strategies, requests)
 
         control, rows = self._of_own_runs(control), self._of_own_runs(self.rows)
         creation.add_creation(self.spark, self.runs, control, rows)
@@ -162,25 +166,25 @@ class FailoverPart:
         return frame.filter(F.col("run").isin(self.own)) if self.strategies else frame
 
     def _draw(self) -> None:
-        timelines.add_series(self.spark, self.counting, self.told_rows, self.runs, self.told)
+        timelines.add_series(self.spark, self.counting, self.shown_rows, self.runs, self.shown_failovers)
 
     def _tell_stories(self) -> None:
-        messages, seqs = assemble.chosen_messages(self.told)
+        messages, seqs = assemble.chosen_messages(self.shown_failovers)
         near = (
             F.col("sequence_id").isin([number for _, _, number in messages]),
             F.col("seq").isin([seq for _, seq in seqs]),
         )
         rows = protocol.stories(
-            self.told_rows,
+            self.shown_rows,
             from_rows(self.spark, messages, MESSAGES),
             from_rows(self.spark, seqs, ROWS),
             *near,
         ).collect()
-        assemble.add_stories(self.told, rows)
+        assemble.add_stories(self.shown_failovers, rows)
 
     def _compare(self) -> None:
         by_run = {entry.run: entry.meta for entry in self.inputs}
-        for number in dict.fromkeys(run["run"] for run, _ in self.told):
+        for number in dict.fromkeys(run["run"] for run, _ in self.shown_failovers):
             run = next(run for run in self.runs if run["run"] == number)
             run["what_if"], as_it_was = what_if.compare(by_run[number], self.job.go_on)
             for failover, counted in zip(run["failovers"], as_it_was, strict=False):

@@ -37,12 +37,12 @@ def add_shadows(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any)
             key=lambda row: (row.source_base, row.cluster, row.base, row.topic),
         )
         if mine:
-            told = [
+            found = [
                 _shadow(row, flows[row.run, row.cluster, row.topic], widths[row.run], run["until_us"])
                 for row in mine
             ]
             run["shadows"] = {
-                "topics": told,
+                "topics": found,
                 "lost": [_lost(row) for row in sorted(lost, key=_by_name) if row.run == run["run"]],
             }
 
@@ -61,7 +61,7 @@ def _shadow(row: Any, flow: dict[int, tuple[int, int]], bin_us: int, until_us: i
         "unseen": row.unseen or 0,
         "median_us": row.median_us,
         "slowest_us": row.slowest_us,
-        "told": row.told or 0,
+        "announced": row.announced or 0,
         "saved_bytes": row.saved_bytes or 0,
         "curve": {"at_us": instants, "entries": unseen},
     }

@@ -26,14 +26,14 @@ def add_series(
     counting: Counting,
     rows: DataFrame,
     runs: list[dict[str, Any]],
-    told: list[tuple[dict[str, Any], dict[str, Any]]],
+    found: list[tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
-    """Give each failover of `told` (run, failover) its `series`. `rows` are those of the runs in `told`."""
-    if not told:
+    """Give each failover of `found` (run, failover) its `series`. `rows` are those of the runs in `found`."""
+    if not found:
         return
-    zooms = {(run["run"], failover["failover_seq"]): _zoom(run, failover) for run, failover in told}
-    deliveries = series.delivery_bins(counting.judged, _zoom_frame(spark, told, zooms)).collect()
-    numbers = sorted({run["run"] for run, _ in told})
+    zooms = {(run["run"], failover["failover_seq"]): _zoom(run, failover) for run, failover in found}
+    deliveries = series.delivery_bins(counting.judged, _zoom_frame(spark, found, zooms)).collect()
+    numbers = sorted({run["run"] for run, _ in found})
     widths = {run["run"]: curves.bin_width_us(run["until_us"]) for run in runs}
     clock = spark.createDataFrame(
         pa.table(
@@ -49,12 +49,12 @@ def add_series(
     for row in series.mark_bins(counting.marks, clock).collect():
         mark_rows[row.run].append(row)
     covered = defaultdict(list)
-    targets, steps = _targets(told, mark_rows, widths), _steps(told, mark_rows)
+    targets, steps = _targets(found, mark_rows, widths), _steps(found, mark_rows)
     for row in series.coverage(
         rows, from_rows(spark, targets, TARGETS), from_rows(spark, steps, STEPS)
     ).collect():
         covered[(row.run, row.failover_seq)].append(row)
-    for run, failover in told:
+    for run, failover in found:
         key, width = (run["run"], failover["failover_seq"]), widths[run["run"]]
         topics = _topics(mark_rows[run["run"]], failover["subscription"])
         mine = [row for row in deliveries if (row.run, row.failover_seq) == key]
@@ -94,7 +94,7 @@ def _zoom(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, int]:
     return {"from_us": begin, "to_us": begin + width * series.SAMPLES, "bin_us": width}
 
 
-def _zoom_frame(spark: SparkSession, told: list, zooms: dict[tuple[int, int], dict[str, int]]) -> Any:
+def _zoom_frame(spark: SparkSession, found: list, zooms: dict[tuple[int, int], dict[str, int]]) -> Any:
     rows = [
         (
             run["run"],
@@ -102,7 +102,7 @@ def _zoom_frame(spark: SparkSession, told: list, zooms: dict[tuple[int, int], di
             failover["subscription"],
             *zooms[(run["run"], failover["failover_seq"])].values(),
         )
-        for run, failover in told
+        for run, failover in found
     ]
     columns = list(zip(*rows, strict=True))
     names = ("run", "of_failover", "subscription", "from_us", "to_us", "bin_us")
@@ -120,7 +120,7 @@ def _topics(mark_rows: list[Any], subscription: str) -> set[str]:
     return {row.topic for row in mark_rows if row.subscription == subscription}
 
 
-def _targets(told: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]) -> list[tuple]:
+def _targets(found: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]) -> list[tuple]:
     """Rows of schemas.TARGETS."""
     return [
         (
@@ -131,15 +131,15 @@ def _targets(told: list, mark_rows: dict[int, list[Any]], widths: dict[int, int]
             failover["to"],
             widths[run["run"]],
         )
-        for run, failover in told
+        for run, failover in found
         for topic in sorted(_topics(mark_rows[run["run"]], failover["subscription"]))
     ]
 
 
-def _steps(told: list, mark_rows: dict[int, list[Any]]) -> list[tuple]:
+def _steps(figures: list, mark_rows: dict[int, list[Any]]) -> list[tuple]:
     """Rows of schemas.STEPS."""
     found = []
-    for run, failover in told:
+    for run, failover in figures:
         for topic in sorted(_topics(mark_rows[run["run"]], failover["subscription"])):
             steps = curves.covering_steps(
                 mark_rows[run["run"]], failover["to"], topic, failover["subscription"], series.SAMPLES

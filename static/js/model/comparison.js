@@ -14,13 +14,13 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {string} [text] the scenario with this strategy, as YAML
  * @property {any} followed the server's data about the failover
  * @property {number} total messages
- * @property {Object<string, number[]>} sorted instants in order: stored, acknowledged, untold, told, twice, redelivered
+ * @property {Object<string, number[]>} sorted instants in order: stored, acknowledged, unreplicated, replicated, twice, redelivered
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, in order
  */
 
 /** @returns {Column[]} columns of the failover at a place, of the strategies under which it came about */
-export function columnsOf(told, place) {
-  return told.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place]));
+export function columnsOf(answer, place) {
+  return answer.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place]));
 }
 
 /** Why a strategy has no such failover: what was refused. */
@@ -33,16 +33,16 @@ function columnOf(column, followed) {
   const messages = followed.messages ?? nothing();
   const { acknowledged_us, known_us, stored_us, delivered_us, delivery, cause } = messages;
   const causes = new Map(Object.keys(column.failovers[0]?.by_cause ?? {}).map((name) => [name, []]));
-  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), told: [], twice: [], redelivered: [] };
+  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), replicated: [], twice: [], redelivered: [] };
   for (let at = 0; at < acknowledged_us.length; at++) {
-    if (acknowledged_us[at] >= 0 && known_us[at] >= 0) sorted.told.push(Math.max(acknowledged_us[at], known_us[at]));
+    if (acknowledged_us[at] >= 0 && known_us[at] >= 0) sorted.replicated.push(Math.max(acknowledged_us[at], known_us[at]));
     if (delivery[at] === "twice") {
       sorted.twice.push(delivered_us[at]);
       causes.get(cause[at])?.push(delivered_us[at]);
     }
     if (delivery[at] === "redelivered") sorted.redelivered.push(delivered_us[at]);
   }
-  for (const list of [sorted.told, sorted.twice, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
+  for (const list of [sorted.replicated, sorted.twice, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
   return { strategy: column.strategy, title: column.title, says: column.says, text: column.text, costs: column.costs, followed, total: stored_us.length, sorted, causes };
 }
 
@@ -67,13 +67,13 @@ export function standing(column, at_us) {
   const { sorted } = column;
   const acknowledged = reached(sorted.acknowledged, at_us);
   const move_us = column.followed.at_us;
-  const told = reached(sorted.told, Math.min(at_us, move_us)); // later it is the target's own consumers who acknowledge
+  const replicated = reached(sorted.replicated, Math.min(at_us, move_us)); // later it is the target's own consumers who acknowledge
   return {
     moved: at_us >= move_us,
     stored: reached(sorted.stored, at_us),
     acknowledged,
-    told,
-    untold: acknowledged - told,
+    replicated,
+    unreplicated: acknowledged - replicated,
     twice: reached(sorted.twice, at_us),
     redelivered: reached(sorted.redelivered, at_us),
     causes: new Map([...column.causes].map(([name, instants]) => [name, reached(instants, at_us)])),
@@ -81,7 +81,7 @@ export function standing(column, at_us) {
 }
 
 /** The number in large type: what a move would bring twice, then what it has brought. */
-export const figureOf = (now) => (now.moved ? now.twice : now.untold);
+export const figureOf = (now) => (now.moved ? now.twice : now.unreplicated);
 
 /** Causes that any column counts in the end, in the order of decision. */
 export function causesOf(columns) {
@@ -93,7 +93,7 @@ export function causesOf(columns) {
 export function highestFigure(columns) {
   let most = 1;
   for (const column of columns) for (const at_us of [column.followed.at_us - 1, Number.MAX_SAFE_INTEGER]) most = Math.max(most, figureOf(standing(column, at_us)));
-  for (const column of columns) for (const at_us of column.sorted.acknowledged) if (at_us < column.followed.at_us) most = Math.max(most, standing(column, at_us).untold);
+  for (const column of columns) for (const at_us of column.sorted.acknowledged) if (at_us < column.followed.at_us) most = Math.max(most, standing(column, at_us).unreplicated);
   return most;
 }
 

@@ -1,4 +1,4 @@
-/** A story's place in the address's fragment: failover, kind, message and beat, so that a link leads to the very sentence. */
+/** A story's place in the address's fragment: failover, kind, message and step, so that a link leads to the very sentence. */
 
 /**
  * @typedef {object} StoryPlace
@@ -6,21 +6,21 @@
  * @property {string} kind duplicates, redeliveries, stranded or lost
  * @property {string} producer
  * @property {number} number the message's sequence id
- * @property {number} beat from 1
+ * @property {number} step from 1
  */
 
 const WHOLE = /^\d{1,15}$/;
 
-/** @param {StoryPlace} place @returns {string} "#failover=0&kind=duplicates&producer=shop&number=53&beat=4" */
-export const fragmentOf = ({ failover, kind, producer, number, beat }) => `#${new URLSearchParams({ failover: String(failover), kind, producer, number: String(number), beat: String(beat) })}`;
+/** @param {StoryPlace} place @returns {string} "#failover=0&kind=duplicates&producer=shop&number=53&step=4" */
+export const fragmentOf = ({ failover, kind, producer, number, step }) => `#${new URLSearchParams({ failover: String(failover), kind, producer, number: String(number), step: String(step) })}`;
 
 /** @returns {StoryPlace | null} null when the fragment names no story */
 export function placeOf(fragment) {
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
-  const [failover, number, beat] = ["failover", "number", "beat"].map((name) => given.get(name) ?? (name === "beat" ? "1" : ""));
+  const [failover, number, step] = ["failover", "number", "step"].map((name) => given.get(name) ?? (name === "step" ? given.get("beat") ?? "1" : ""));
   const [kind, producer] = ["kind", "producer"].map((name) => given.get(name) ?? "");
-  if (![failover, number, beat].every((text) => WHOLE.test(text)) || !kind || !producer) return null;
-  return { failover: Number(failover), kind, producer, number: Number(number), beat: Math.max(1, Number(beat)) };
+  if (![failover, number, step].every((text) => WHOLE.test(text)) || !kind || !producer) return null;
+  return { failover: Number(failover), kind, producer, number: Number(number), step: Math.max(1, Number(step)) };
 }
 
 /** @returns {string} path that answers the story of a message @param {{place?: number, producer?: string, number?: number}} which */
@@ -29,5 +29,5 @@ export function storyPath(base, failover, kind, which) {
   return `${base}failovers/${failover}/${encodeURIComponent(kind)}/story.json?${query}`;
 }
 
-/** How long a beat stays while a story plays by itself, ms: as long as it takes to read, never shorter than two seconds. */
+/** How long a step stays while a story plays by itself, ms: as long as it takes to read, never shorter than two seconds. */
 export const readingTime = (words) => Math.max(2000, 900 + 62 * words.length);

@@ -58,7 +58,7 @@ export function writeMissing({ root }, column, why) {
 export function wordsOf(column, at_us) {
   const { from, to } = column.followed;
   const now = standing(column, at_us);
-  const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.told)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
-  if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.untold, "duplicate")}.`;
+  const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.replicated)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
+  if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.unreplicated, "duplicate")}.`;
   return `${known} Since the failover: ${counted(now.twice, "duplicate")}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
 }

@@ -13,8 +13,8 @@ export function makeNumbers({ document, root }, columns) {
   const { subscription, from, to, at_us: move_us } = columns[0].followed;
   const rows = [
     row("acknowledged", "", (now) => now.acknowledged),
-    row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.told),
-    row("forecast duplicates of a move now", "", (now) => (now.moved ? null : now.untold)),
+    row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.replicated),
+    row("forecast duplicates of a move now", "", (now) => (now.moved ? null : now.unreplicated)),
     row("duplicates", "harm", (now) => (now.moved ? now.twice : null)),
     ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
     row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),

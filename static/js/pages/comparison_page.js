@@ -98,6 +98,6 @@ async function openRun({ root, window, requests }, yaml, at_us) {
 
 /** When the last picture stops changing, or the window closes, so that no one has to watch an hour without events. */
 function endOf(columns, until_us) {
-  const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.told, sorted.twice].map((list) => list.at(-1) ?? 0)]));
+  const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.replicated, sorted.twice].map((list) => list.at(-1) ?? 0)]));
   return Math.min(until_us, last * AFTER);
 }

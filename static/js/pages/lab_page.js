@@ -115,7 +115,7 @@ function makeTaking(held, { view, link, played, wake, now, send, resynchronise }
   return function take(message) {
     if (message.type === "welcome") requireProtocol(message.protocol);
     if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is a lasting state
-    view.heard(message);
+    view.receive(message);
     const before = held.state;
     held.state = reduce(held.state, message);
     if (message.type === "welcome") link.ownerKnown();

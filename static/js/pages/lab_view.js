@@ -40,8 +40,8 @@ export function makeView(parts) {
   listen(parts, picture, around);
 
   let welcomed = false;
-  function heard(message) {
-    states.heard(message);
+  function receive(message) {
+    states.receive(message);
     if (message.type !== "welcome") return;
     if (!welcomed) around.story.openFromAddress();
     welcomed = true;
@@ -49,7 +49,7 @@ export function makeView(parts) {
 
   return {
     draw: makeDraw(parts, picture, around, states),
-    heard,
+    receive,
     say,
     redraw: picture.redraw,
     older: picture.protocol_view.older,
@@ -102,13 +102,13 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
   /** A step of a story: its row in the list; in the lanes the message that it is about, else what the row caused and rests on. */
-  function lightBeat(told) {
-    events.show(told?.row.seq ?? null);
-    if (told === null) lights.clear();
-    else if (told.message === null) lights.row(told.row.seq);
-    else lights.message(told.message.producer, told.message.number);
+  function lightStep(shown) {
+    events.show(shown?.row.seq ?? null);
+    if (shown === null) lights.clear();
+    else if (shown.message === null) lights.row(shown.row.seq);
+    else lights.message(shown.message.producer, shown.message.number);
   }
-  const story = makeStoryPlayer({ ...parts, light: lightBeat, onRoom: redraw });
+  const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
   return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, panels, asks: makeAsks(root, panels) };
 }
@@ -118,7 +118,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   /** A panel with a time axis of its own takes the keys of the time diagram while it is shown. */
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
   const { earlier, later } = timed; // while a story plays, the two keys go through its steps
-  const steps = { earlier: () => story.acts.previousBeat() || earlier(), later: () => story.acts.nextBeat() || later() };
+  const steps = { earlier: () => story.acts.previousStep() || earlier(), later: () => story.acts.nextStep() || later() };
   /** Esc takes back one thing at a time: the panel at the side, a story, then the light. */
   function clear() {
     if (inspector.isOpen()) inspector.close();

@@ -18,7 +18,7 @@ import { makeNumberTable, makeRuns } from "./answer_runs.js";
  * @param {(run: {seed: number, set: [path: string, value: string][], at_us: number, yaml: string}) => void} parts.onOpen
  */
 export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen }) {
-  const [sentence, about, told] = ["sentence", "about", "told"].map((name) => required(root, `[data-part=${name}]`));
+  const [sentence, about, announced] = ["sentence", "about", "announced"].map((name) => required(root, `[data-part=${name}]`));
   let answer = noAnswer();
   let reading = { failure: null, problems: [] };
   let asked_yaml = null;
@@ -34,15 +34,15 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     answer = { ...noAnswer(), state: "running" };
     asked_yaml = getYaml();
     runs.forget();
-    setText(told, "The runs have started.");
+    setText(announced, "The runs have started.");
     leave = askAbout({ makeSocket, yaml: asked_yaml, onMessage: take });
     draw();
   }
 
   function take(message) {
     answer = foldAnswer(answer, message);
-    if (message.type === "done") setText(told, plainSentence(answer, reading.failure));
-    if (message.type === "error") setText(told, `${message.error} ${message.hint ?? ""}`);
+    if (message.type === "done") setText(announced, plainSentence(answer, reading.failure));
+    if (message.type === "error") setText(announced, `${message.error} ${message.hint ?? ""}`);
     draw();
   }
 
@@ -50,7 +50,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
     leave?.();
     if (isBusy(answer)) {
       answer = { ...answer, state: "cancelled" };
-      setText(told, "Cancelled.");
+      setText(announced, "Cancelled.");
       progress.focusAsk();
     }
     draw();

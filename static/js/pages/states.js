@@ -29,7 +29,7 @@ export function makeStates({ document, root, window, notices, getState }) {
       if (state.missed > missed) passing("missed", `This page was too slow for ${state.missed - missed} frames and shows the current state instead.`);
       missed = state.missed;
     },
-    heard(message) {
+    receive(message) {
       if (message.type === "frame" || message.type === "busy") {
         const busy = message.type === "busy" ? message : message.busy;
         notices.banner("busy", busy ? `${BUSY[busy.doing] ?? "Working"}: at ${((busy.at_us ?? message.at_us) / 1e6).toFixed(2)} s${busy.to_us ? ` of ${(busy.to_us / 1e6).toFixed(2)} s` : ""}…` : null, "plain");

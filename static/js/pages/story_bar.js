@@ -17,16 +17,16 @@ export function makeStoryBar(document, bar, onStep) {
   return {
     /** A step's button for each sentence of a story. */
     begin(story) {
-      const buttonOf = (beat, at) => element(document, "button", { type: "button", "aria-label": `Step ${at + 1}, ${seconds(beat.at_us)} s: ${beat.words}`, title: beat.words, onclick: () => onStep(at) });
-      pips.replaceChildren(...story.beats.map((beat, at) => element(document, `li.${beat.kind}`, {}, [buttonOf(beat, at)])));
+      const buttonOf = (step, at) => element(document, "button", { type: "button", "aria-label": `Step ${at + 1}, ${seconds(step.at_us)} s: ${step.words}`, title: step.words, onclick: () => onStep(at) });
+      pips.replaceChildren(...story.steps.map((step, at) => element(document, `li.${step.kind}`, {}, [buttonOf(step, at)])));
     },
     show(story, at) {
-      const beat = story.beats[at];
+      const step = story.steps[at];
       setText(name, `${story.producer}/${story.sequence_id}, ${NOUNS[story.kind]}`);
-      setText(count, `${at + 1} of ${story.beats.length}`);
-      setText(time, `${seconds(beat.at_us)} s`);
-      setText(words, beat.words);
-      bar.dataset.beat = beat.kind;
+      setText(count, `${at + 1} of ${story.steps.length}`);
+      setText(time, `${seconds(step.at_us)} s`);
+      setText(words, step.words);
+      bar.dataset.step = step.kind;
       [...pips.children].forEach((pip, number) => {
         pip.classList.toggle("past", number < at);
         const button = required(pip, "button");

@@ -19,7 +19,7 @@ import { makeStoryBar } from "./story_bar.js";
  * @property {string} base path of the lab, ending in "/"
  * @property {() => import("../model/state.js").LabState} getState
  * @property {(notice: object) => void} say
- * @property {(told: {row: any, message: {producer: string, number: number} | null} | null) => void} light lights a beat's row, or the message that it is about; null puts the light out
+ * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light lights a step's row, or the message that it is about; null puts the light out
  * @property {() => void} onRoom the bar came or went: heights have changed
  */
 export function makeStoryPlayer(parts) {
@@ -29,16 +29,16 @@ export function makeStoryPlayer(parts) {
   const steps = makeSteps(parts, view);
   const timer = makeTimer(window, view.showPlaying);
   const fetchStory = newestOf(parts);
-  const acts = { nextBeat: () => goBy(1), previousBeat: () => goBy(-1), closeStory: close };
-  const buttons = { next: acts.nextBeat, previous: acts.previousBeat, close, play: togglePlay, share: () => shareAddress(parts, steps.address()) };
+  const acts = { nextStep: () => goBy(1), previousStep: () => goBy(-1), closeStory: close };
+  const buttons = { next: acts.nextStep, previous: acts.previousStep, close, play: togglePlay, share: () => shareAddress(parts, steps.address()) };
   for (const [act, run] of Object.entries(buttons)) required(bar, `[data-act=story-${act}]`).addEventListener("click", run);
 
   /** @param {{failover: number, kind: string, place?: number, producer?: string, number?: number}} which */
-  async function open(which, beat = 1, playing = true) {
+  async function open(which, step = 1, playing = true) {
     const story = await fetchStory(which);
     if (!story) return;
     showBar(parts, bar);
-    steps.begin(story, beat - 1);
+    steps.begin(story, step - 1);
     if (playing) togglePlay();
   }
 
@@ -67,23 +67,23 @@ export function makeStoryPlayer(parts) {
   /** The address names a story: it is opened once the lab is there. */
   function openFromAddress() {
     const place = placeOf(window.location.hash);
-    if (place) open(place, place.beat, false);
+    if (place) open(place, place.step, false);
   }
 
   return { acts, open, close, isOpen: steps.isOpen, update: steps.lightWhenThere, openFromAddress };
 }
 
-/** The story that is open, and at which of its beats it is: the lab goes there, and the address names it. @param {StoryParts} parts */
+/** The story that is open, and at which of its steps it is: the lab goes there, and the address names it. @param {StoryParts} parts */
 function makeSteps(parts, view) {
   let story = null;
   let at = 0;
-  let unlit = null; // the beat to light once the lab has come to it
-  const isLast = () => at === story.beats.length - 1;
-  const address = () => fragmentOf({ failover: story.failover, kind: story.kind, producer: story.producer, number: story.sequence_id, beat: at + 1 });
+  let unlit = null; // the step to light once the lab has come to it
+  const isLast = () => at === story.steps.length - 1;
+  const address = () => fragmentOf({ failover: story.failover, kind: story.kind, producer: story.producer, number: story.sequence_id, step: at + 1 });
 
   function show(next) {
-    at = Math.max(0, Math.min(story.beats.length - 1, next));
-    unlit = story.beats[at];
+    at = Math.max(0, Math.min(story.steps.length - 1, next));
+    unlit = story.steps[at];
     view.show(story, at);
     seekTo(parts, unlit);
     writeAddress(parts.window, address());
@@ -103,8 +103,8 @@ function makeSteps(parts, view) {
     at: () => at,
     isLast,
     address,
-    readingTime: () => readingTime(story.beats[at].words),
-    /** @returns {boolean} whether there was a beat to go to */
+    readingTime: () => readingTime(story.steps[at].words),
+    /** @returns {boolean} whether there was a step to go to */
     advance() {
       if (isLast()) return false;
       show(at + 1);
@@ -136,19 +136,19 @@ function hideBar({ root, window, light, onRoom }, bar) {
   onRoom();
 }
 
-/** The owner's lab goes to a beat, and stands still there. @param {StoryParts} parts */
-function seekTo({ link, getState }, beat) {
+/** The owner's lab goes to a step, and stands still there. @param {StoryParts} parts */
+function seekTo({ link, getState }, step) {
   const state = getState();
   if (!state.welcome?.owner) return;
   if (state.playing) link.pause();
-  link.seekSeq(beat.seq);
+  link.seekSeq(step.seq);
 }
 
 const writeAddress = (window, fragment) => window.history.replaceState(null, "", window.location.pathname + window.location.search + fragment);
 
-/** Whether a beat is best seen at the message itself: not before it was there, nor while it is about something else. */
+/** Whether a step is best seen at the message itself: not before it was there, nor while it is about something else. */
 function isAboutMessage(story, { row, seq }) {
-  const there = story.beats.some((beat) => beat.kind === "published" && beat.seq <= seq);
+  const there = story.steps.some((step) => step.kind === "published" && step.seq <= seq);
   const other = row.marker !== undefined || row.snapshot !== undefined || (row.producer !== undefined && (row.producer !== story.producer || row.sequence_id !== story.sequence_id));
   return there && !other;
 }

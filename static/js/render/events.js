@@ -68,8 +68,8 @@ export function makeEvents(document, root, on) {
     },
     /** Marks the row of a story, and brings it into view when the list has it. @param {number | null} seq */
     show(seq) {
-      for (const line of allOf(list, "button.event")) line.classList.toggle("told", line.dataset.seq === String(seq));
-      scroll.place(null, list.querySelector("button.event.told")?.parentElement);
+      for (const line of allOf(list, "button.event")) line.classList.toggle("in-story", line.dataset.seq === String(seq));
+      scroll.place(null, list.querySelector("button.event.in-story")?.parentElement);
     },
     /** Marks the lines of a lit cone. @param {Set<number> | null} seqs */
     light: lines.light,
@@ -105,7 +105,7 @@ function makeScroll(list) {
       placed_in = epoch;
       if (left_to_reader || !newest_line) return;
       list.classList.add("follows");
-      const line = found(list, "button.event.told")?.parentElement ?? newest_line;
+      const line = found(list, "button.event.in-story")?.parentElement ?? newest_line;
       list.scrollTop = Math.max(0, line.offsetTop - list.offsetTop - list.clientHeight * AHEAD_PART); // the list alone, never the page
     },
     /** Another list is shown: the next one is scrolled to the instant. */

@@ -13,7 +13,7 @@ const TOLD_EVERY_MS = 1000;
 export function makeSentence(document, root, onTarget) {
   const heading = required(root, "[data-part=sentence]");
   const second = required(root, "[data-part=second]");
-  const told = required(root, "[data-part=told]");
+  const announced = required(root, "[data-part=announced]");
   let shown = "";
   let told_ms = -Infinity;
 
@@ -53,7 +53,7 @@ export function makeSentence(document, root, onTarget) {
       root.classList.toggle("moved", more !== null); // the scenario's hint then gives its place to the next forecast
       if (wall_ms - told_ms >= TOLD_EVERY_MS) {
         told_ms = wall_ms;
-        setText(told, plainSentence(parts));
+        setText(announced, plainSentence(parts));
       }
     },
   };

@@ -14,7 +14,7 @@ from simulator.protocols.emqx.stories.shared import (
     shared_place_of,
     shared_story,
 )
-from simulator.story.asked import Stories, StoryCase, Told
+from simulator.story.asked import Stories, Story, StoryCase
 from simulator.trace.trace import Trace
 
 FIGURES = ("duplicates", "redeliveries", "lost")
@@ -45,10 +45,10 @@ def _place_of(case: StoryCase, kind: str, producer: str, sequence_id: int) -> in
     return shared_place_of(case.counted, producer, sequence_id)
 
 
-def _story(trace: Trace, case: StoryCase, kind: str, place: int, upto_seq: int) -> Told:
+def _story(trace: Trace, case: StoryCase, kind: str, place: int, upto_seq: int) -> Story:
     duplicate = case.counted.duplicates_list[place]
-    beats = shared_story(trace, case.name or "", duplicate)
-    return Told(duplicate.producer, duplicate.sequence_id, duplicate.cause, beats)
+    steps = shared_story(trace, case.name or "", duplicate)
+    return Story(duplicate.producer, duplicate.sequence_id, duplicate.cause, steps)
 
 
 STORIES = Stories(

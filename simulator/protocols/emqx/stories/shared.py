@@ -12,7 +12,7 @@ from typing import Any
 from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES, GROUP_EVENTS, Row
 from simulator.protocols.emqx.verdicts.groups import CountedGroup, GroupDuplicate
 from simulator.story.rows import rows_where
-from simulator.story.step import Beat
+from simulator.story.step import StoryStep
 from simulator.trace.trace import Trace
 
 KIND = "duplicates"
@@ -79,7 +79,7 @@ def shared_place_of(counted: CountedGroup, producer: str, sequence_id: int) -> i
     )
 
 
-def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Beat]:
+def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[StoryStep]:
     """What led to a second delivery, in the order of the rows."""
     again_seq = duplicate.evidence["delivered"]
     own = [
@@ -106,13 +106,13 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Be
         if _concerns(row, group, clients)
     ]
     between += _first_lost(trace, acknowledged, again_seq)
-    told = {
-        row["seq"]: Beat(
+    steps = {
+        row["seq"]: StoryStep(
             _kind_of(row, again_seq), row["at_us"], row["seq"], GROUP_EVENTS[row["type"]](row), row
         )
         for row in (*own, *rested, *between)
     }
-    told[again_seq] = Beat(
+    steps[again_seq] = StoryStep(
         "again",
         again["at_us"],
         again_seq,
@@ -124,8 +124,8 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[Be
         again,
     )
     settled = max((row for row in (acknowledged, *rested)), key=lambda row: row["seq"])
-    why = Beat("why", settled["at_us"], settled["seq"], GROUP_CAUSES[duplicate.cause][1], settled)
-    return sorted([*told.values(), why], key=lambda beat: (beat.seq, beat.kind == "why"))
+    why = StoryStep("why", settled["at_us"], settled["seq"], GROUP_CAUSES[duplicate.cause][1], settled)
+    return sorted([*steps.values(), why], key=lambda step: (step.seq, step.kind == "why"))
 
 
 def _first_lost(trace: Trace, acknowledged: Row, again_seq: int) -> list[Row]:

@@ -33,8 +33,8 @@ class Known:
         def before(steps: list[Step]) -> list[Step]:
             return steps[: bisect_left(steps, lease.granted_seq, key=_seq)]
 
-        self._told, self._saved, persisted = (
-            before(stream.told),
+        self._reported, self._saved, persisted = (
+            before(stream.reports),
             before(stream.saved),
             before(stream.persisted),
         )
@@ -45,10 +45,10 @@ class Known:
         self._rewinds = _rewinds(self._saved, persisted)
         self._furthest: dict[int | None, tuple[list[int], list[int]]] = {None: _furthest_after(self._saved)}
 
-    def told_after(self, seq: int, client: int) -> int:
+    def reported_after(self, seq: int, client: int) -> int:
         """The furthest position that a session reported after a row."""
         if client not in self._furthest:
-            self._furthest[client] = _furthest_after([step for step in self._told if step.who == client])
+            self._furthest[client] = _furthest_after([step for step in self._reported if step.who == client])
         return _at(self._furthest[client], seq)
 
     def saved_after(self, seq: int) -> int:
@@ -100,13 +100,13 @@ class Case(NamedTuple):
     known: Known
 
 
-def _told(case: Case) -> bool:
+def _was_reported(case: Case) -> bool:
     """Whether the acknowledgement's chunk was wholly acknowledged before the decision."""
-    return case.known.told_after(case.acknowledged.seq, case.acknowledged.client) > case.offset
+    return case.known.reported_after(case.acknowledged.seq, case.acknowledged.client) > case.offset
 
 
 def _unreported(case: Case) -> bool:
-    return _told(case) and case.known.saved_after(case.acknowledged.seq) <= case.offset
+    return _was_reported(case) and case.known.saved_after(case.acknowledged.seq) <= case.offset
 
 
 def _unpersisted(case: Case) -> bool:
@@ -122,7 +122,7 @@ def _rewound(case: Case) -> bool:
 
 
 def _chunk_repeated(case: Case) -> bool:
-    return not _told(case)
+    return not _was_reported(case)
 
 
 def _outdated(case: Case) -> bool:

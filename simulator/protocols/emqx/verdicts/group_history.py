@@ -88,7 +88,7 @@ class StreamHistory:
     found_us: int | None = None
     done_us: int | None = None
     leases: list[Lease] = field(default_factory=list)
-    told: list[Step] = field(default_factory=list)
+    reports: list[Step] = field(default_factory=list)
     saved: list[Step] = field(default_factory=list)
     persisted: list[Step] = field(default_factory=list)
     position: int = 0  # in the latest leader's memory
@@ -212,11 +212,11 @@ class Histories:
     def _opened(self, row: Row) -> None:
         self.stored[row.topic] = Stored(self.names[row.topic].split("/", 2)[2])
 
-    def _told(
+    def _progress_reported(
         self, seqs: list[int], groups: list[int], topics: list[int], entries: list[int], clients: list[int]
     ) -> None:
         for seq, group, topic, entry, client in zip(seqs, groups, topics, entries, clients):
-            self.groups[group].stream(topic).told.append(Step(seq, _position(entry), client))
+            self.groups[group].stream(topic).reports.append(Step(seq, _position(entry), client))
 
     def _declared(self, row: Row) -> None:
         name, asked = self.names[row.subscription], self.names[row.detail]
@@ -313,7 +313,7 @@ _TAKES_COLUMNS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
         ("subscription", "topic", "entry", "at_us", "client", "cause_seq"),
     ),
     "message.acknowledged": (Histories._acknowledged, ("subscription", "topic", "entry", "client")),
-    "progress.told": (Histories._told, ("subscription", "topic", "entry", "client")),
+    "progress.told": (Histories._progress_reported, ("subscription", "topic", "entry", "client")),
 }
 """The handlers of a block's rows about messages and sessions' reports, and the columns that they read."""
 

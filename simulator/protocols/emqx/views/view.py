@@ -3,7 +3,7 @@
 Rules: it reads, never writes. A borrower is named `session/incarnation`, a leader by its number. A position
 is the offset of the next message, and the end of a closed stream its length. What changes often is in objects
 by name, not in lists, so that a frame has only what changed. Nodes are under `clusters` too, without logs, so
-that the page's code for sites and links serves both protocols. Shapes: docs/front-door.md, "view() of a group
+that the page's code for sites and links serves both protocols. Shapes: docs/python-api.md, "view() of a group
 lab".
 """
 

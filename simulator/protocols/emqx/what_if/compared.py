@@ -19,7 +19,7 @@ FIGURES = (
 
 def _cases(world: Any) -> list[Case]:
     """The groups as in the summary, each compared from the first command on."""
-    at_us = min((told["at_us"] for told in world.command_results), default=0)
+    at_us = min((result["at_us"] for result in world.command_results), default=0)
     return [
         {"name": name, "label": f"group {name}", "at_us": at_us, **counted.summary()}
         for name, counted in sorted(world.counted().groups.items())

@@ -21,7 +21,7 @@ _REGISTERED = CODE["message.registered"]
 class AcknowledgementFilter:
     """The filter of one subscription.
 
-    `said` is by peer the state that it reported. `heard_us` is when the last report arrived. `filtered`
+    `said` is by peer the state that it reported. `received_us` is when the last report arrived. `filtered`
     counts messages.
     """
 
@@ -30,14 +30,14 @@ class AcknowledgementFilter:
         self.topic = subscription.topic
         self.runtime = subscription.runtime
         self.said: dict[str, AcknowledgedState] = {}
-        self.heard_us: int | None = None
+        self.received_us: int | None = None
         self.filtered = 0
 
-    def hear(self, peer: str, state: AcknowledgedState) -> None:
+    def receive(self, peer: str, state: AcknowledgedState) -> None:
         """Add the state that a peer reports to its earlier ones."""
         before = self.said.get(peer)
         self.said[peer] = state if before is None else before.followed_by(state)
-        self.heard_us = self.runtime.now_us
+        self.received_us = self.runtime.now_us
 
     def remaining(self, index: int, record: int) -> int:
         """Bit set of the entry's messages that no peer reports as acknowledged."""

@@ -87,7 +87,7 @@ class Line:
     def __init__(self, number: int, connection: tuple[int, int]) -> None:
         self.number = number
         self.connection = connection  # the topic's load, the replicator's connection
-        self.told: Known | None = None
+        self.sent: Known | None = None
         self.waiting = 0
         self.due_us = 0
 
@@ -136,7 +136,7 @@ class AcknowledgementSender:
             and subscription.sender is self
         )
 
-    def told(self, peer: str) -> bool:
+    def is_current(self, peer: str) -> bool:
         """Whether the peer has the present state."""
         cursor = self.subscription.cursor
         return self.arrived.get(peer) == Known(
@@ -163,7 +163,7 @@ class AcknowledgementSender:
             return False
         line = self._line(peer, (topic.epoch, replicator.connection))
         known = Known(self.history, cursor.mark_delete, cursor.acknowledged(), cursor.partly_acknowledged())
-        if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.told or self.arrived.get(peer), known):
+        if line.waiting >= MOST_ON_THE_WIRE or not self._is_news(line.sent or self.arrived.get(peer), known):
             return False
         size_bytes = REQUEST_BYTES + RANGE_BYTES * (cursor.ranges_total + len(known.parts))
         seq = runtime.note(
@@ -179,7 +179,7 @@ class AcknowledgementSender:
         )
         self.requests += 1
         due_us = replicator.link.transmit(runtime.now_us, size_bytes, self._draws + self.requests)
-        line.told, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
+        line.sent, line.waiting, line.due_us = known, line.waiting + 1, max(due_us, line.due_us)
         runtime.schedule(line.due_us, topic.rank, self.arrive, (peer, line.number, self._state(), known, seq))
         return True
 
@@ -193,9 +193,9 @@ class AcknowledgementSender:
             line = self.lines[peer] = Line(self.connections, connection)
         return line
 
-    def _is_news(self, told: Known | None, known: Known) -> bool:
-        if told is not None:
-            return told != known
+    def _is_news(self, sent: Known | None, known: Known) -> bool:
+        if sent is not None:
+            return sent != known
         return (
             known.mark_delete >= 0 or bool(known.deleted) or bool(known.parts) or self.history != self.opened
         )
@@ -303,4 +303,4 @@ def apply(
         len(known.deleted),
         cause,
     )
-    subscription.filter.hear(peer.name, state._replace(seq=seq))
+    subscription.filter.receive(peer.name, state._replace(seq=seq))

@@ -52,7 +52,7 @@ class HotSettings:
     def of(cls, topic: TopicOfSettings) -> HotSettings:
         """Read a topic's settings."""
 
-        def setting(name: str):
+        def setting(name: str) -> Any:
             return topic.cluster.setting(name, topic)
 
         rate = setting("managedLedgerDefaultMarkDeleteRateLimit")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         DispatchOfSession,
         SubscriptionOfSession,
     )
-    from simulator.protocols.pulsar.client.deliveries import About
+    from simulator.protocols.pulsar.client.message_keys import About
 
 _DISPATCHED = CODE["message.dispatched"]
 

@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.storage.roles import RuntimeOfLog, TopicInCluste
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
     from simulator.log.cursors import Cursor
-    from simulator.protocols.pulsar.client.deliveries import Ack
+    from simulator.protocols.pulsar.client.message_keys import Ack
     from simulator.protocols.pulsar.client.waiting_acks import AckColumns
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
 

@@ -28,7 +28,7 @@ from simulator.trace.row_columns import RowColumns
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription_roles import TopicOfSubscription
-    from simulator.protocols.pulsar.client.deliveries import Ack
+    from simulator.protocols.pulsar.client.message_keys import Ack
     from simulator.protocols.pulsar.client.waiting_acks import AckColumns
 
 _REGISTERED = CODE["message.registered"]

@@ -19,16 +19,16 @@ Cursor = tuple[int, int, int]
 """(cluster, topic, subscription)"""
 
 
-class DealtWith:
+class AckedExpiredOrSkipped:
     """Grows with the trace; `read` and `finish` enclose the questions about a stretch."""
 
     def __init__(self) -> None:
         self._seen = Sightings()  # (cluster, subscription, producer)
         self._covered: dict[Cursor, int] = {}  # highest place that counts as acked, expired or skipped
 
-    def copy(self) -> DealtWith:
+    def copy(self) -> AckedExpiredOrSkipped:
         """An independent copy; to be taken between stretches."""
-        copy = DealtWith()
+        copy = AckedExpiredOrSkipped()
         copy._seen, copy._covered = self._seen.copy(), dict(self._covered)
         return copy
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch, position
-from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
+from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
@@ -36,16 +36,16 @@ class FilteredRightly(Check):
         self.synchronised = bool(scenario.tenants) or any(
             spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
         )
-        self.dealt_with = DealtWith()
+        self.gone = AckedExpiredOrSkipped()
 
     def copy_into(self, copy: Self) -> None:
-        copy.synchronised, copy.dealt_with = self.synchronised, self.dealt_with.copy()
+        copy.synchronised, copy.gone = self.synchronised, self.gone.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Filtered messages that were not acked, expired or skipped."""
         if not self.synchronised:
             return []
-        self.dealt_with.read(stretch)
+        self.gone.read(stretch)
         filtered, begun = stretch.of("message.filtered"), 0
         broken: list[tuple[int, str]] = []
         for row in stretch.of(*COVERING).records(
@@ -56,9 +56,9 @@ class FilteredRightly(Check):
             broken += self._judge(stretch, filtered.take(np.arange(begun, upto)))
             begun = upto
             place = position(ledger, entry) if kind == _CREATED else position(to_ledger, to_entry)
-            self.dealt_with.cover(known, seq, (cluster, topic, subscription), place)
+            self.gone.cover(known, seq, (cluster, topic, subscription), place)
         broken += self._judge(stretch, filtered.take(np.arange(begun, len(filtered))))
-        self.dealt_with.finish()
+        self.gone.finish()
         return broken
 
     def _judge(self, stretch: Stretch, filtered: Rows) -> list[tuple[int, str]]:
@@ -67,7 +67,7 @@ class FilteredRightly(Check):
             "cluster", "peer", "subscription", "producer"
         ):
             ids = rows["sequence_id"]
-            bad = np.flatnonzero(self.dealt_with.unseen(peer, subscription, producer, ids, rows.seqs))
+            bad = np.flatnonzero(self.gone.unseen(peer, subscription, producer, ids, rows.seqs))
 
             def say(number: int) -> str:
                 message, at = stretch.message(producer, int(ids[bad[number]])), stretch.name(peer)

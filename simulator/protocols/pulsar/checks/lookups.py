@@ -48,11 +48,11 @@ class AnsweredWhenAble(Check):
         self.present = {
             (cluster, base): None for base, topic in scenario.topics.items() for cluster in topic.shapes
         }
-        self.heard: dict[tuple[str, str], None] = {}  # (client, kind of request answered)
+        self.answered: dict[tuple[str, str], None] = {}  # (client, kind of request answered)
 
     def copy_into(self, copy: Self) -> None:
         copy.watching, copy.with_schema, copy.serves = self.watching, self.with_schema, self.serves
-        copy.down, copy.present, copy.heard = dict(self.down), dict(self.present), dict(self.heard)
+        copy.down, copy.present, copy.answered = dict(self.down), dict(self.present), dict(self.answered)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Lookup answers that no broker could give, or that are sent before their turn."""
@@ -63,10 +63,10 @@ class AnsweredWhenAble(Check):
             cluster, topic, client, reason = (stretch.name(number) for number in row)
             if kind == _ANSWERED:
                 broken += [
-                    (seq, f"{client} was told of {topic}'s {reason} in {cluster}, {why}")
+                    (seq, f"{client} received {topic}'s {reason} in {cluster}, {why}")
                     for why in self._wrong(cluster, topic, client, reason)
                 ]
-                self.heard[client, reason] = None
+                self.answered[client, reason] = None
             elif kind in (_STOPPED, _STARTED):
                 self.serves = kind == _STARTED
             elif kind in (_CRASHED, _LOST):
@@ -92,7 +92,7 @@ class AnsweredWhenAble(Check):
             LOOKUP: (METADATA, SCHEMA) if client in self.with_schema else (METADATA,),
         }[asked]
         yield from (
-            f"before it was told of {missing}" for missing in before if (client, missing) not in self.heard
+            f"before it received {missing}" for missing in before if (client, missing) not in self.answered
         )
 
 

@@ -31,7 +31,7 @@ _CREATED, _APPLIED, _LOST = (
 )
 
 
-class SentWhereTold(Check):
+class SentWhereLookedUp(Check):
     """Keeps the map, the last answer to each client, and where brokers redirected it."""
 
     claim = (
@@ -48,11 +48,11 @@ class SentWhereTold(Check):
             for name, spec in clients.items()
             if spec.cluster is None
         }
-        self.told: dict[str, str] = {}
+        self.answered: dict[str, str] = {}
         self.sent_on: dict[tuple[str, str], str] = {}  # (client, topic) -> cluster
 
     def copy_into(self, copy: Self) -> None:
-        copy.map, copy.told, copy.sent_on = dict(self.map), dict(self.told), dict(self.sent_on)
+        copy.map, copy.answered, copy.sent_on = dict(self.map), dict(self.answered), dict(self.sent_on)
         copy.tenants, copy.followers = self.tenants, self.followers
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
@@ -74,14 +74,14 @@ class SentWhereTold(Check):
             if kind == _MAPPED:
                 self.map[name(tenant)] = name(cluster)
             elif kind == _ANSWERED:
-                self.told[name(client)] = name(cluster)
+                self.answered[name(client)] = name(cluster)
                 mapped = self.map[self.tenants[name(topic)]]
                 if mapped != name(cluster):
                     broken.append(
                         (
                             seq,
                             (
-                                f"{name(client)} was told {name(cluster)} for {name(topic)} while the map "
+                                f"{name(client)} got {name(cluster)} for {name(topic)} while the map "
                                 f"said {mapped}"
                             ),
                         )
@@ -89,15 +89,15 @@ class SentWhereTold(Check):
             elif kind == _REDIRECTED:
                 self.sent_on[name(client), name(topic)] = name(peer)
             elif name(client) in self.followers and name(cluster) not in (
-                self.told.get(name(client)),
+                self.answered.get(name(client)),
                 self.sent_on.get((name(client), name(topic))),
             ):
                 broken.append(
                     (
                         seq,
                         (
-                            f"{name(client)} connected in {name(cluster)}, told "
-                            f"{self.told.get(name(client), 'nothing')}"
+                            f"{name(client)} connected in {name(cluster)}; the last answer was "
+                            f"{self.answered.get(name(client), 'nothing')}"
                         ),
                     )
                 )
@@ -224,7 +224,7 @@ class CopiedBeforeDeleted(_BroughtOver):
                     )
 
 
-class ToldBeforeDeleted(_BroughtOver):
+class ReceivedBeforeDeleted(_BroughtOver):
     """Keeps the last acknowledgement that each cursor took from a client, and the last state that arrived."""
 
     claim = (
@@ -236,14 +236,14 @@ class ToldBeforeDeleted(_BroughtOver):
         super().begin(scenario)
         self.taken: dict[tuple[int, int, int], int] = {}  # (cluster, topic, subscription) -> seq
         # (receiving cluster, sending cluster, topic, subscription) -> seq of the sending
-        self.told: dict[tuple[int, int, int, int], int] = {}
+        self.received: dict[tuple[int, int, int, int], int] = {}
 
     def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
-        copy.taken, copy.told = dict(self.taken), dict(self.told)
+        copy.taken, copy.received = dict(self.taken), dict(self.received)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Acknowledgements that go with a topic unheard."""
+        """Acknowledgements that are deleted with a topic before the target has them."""
         if not self.watching:
             return []
         deletions = list(self.deletions(stretch))
@@ -262,23 +262,23 @@ class ToldBeforeDeleted(_BroughtOver):
             if len(event) == 3:
                 self.taken[event] = seq
             elif isinstance(event[4], str):
-                broken += self._untold(stretch, *event)
+                broken += self._not_received(stretch, *event)
             else:
-                self.told[event[1:5]] = event[5]
+                self.received[event[1:5]] = event[5]
         return broken
 
-    def _untold(
+    def _not_received(
         self, stretch: Stretch, seq: int, cluster: int, other: int, base: int, strategy: str
     ) -> Iterator[tuple[int, str]]:
         if strategy != "acknowledgement-sync":
             return
         for topic in self.parts(stretch, [key[1] for key in self.taken if key[0] == cluster], base):
             for key in [key for key in self.taken if key[:2] == (cluster, topic)]:
-                if self.taken[key] > self.told.get((other, cluster, topic, key[2]), -1):
+                if self.taken[key] > self.received.get((other, cluster, topic, key[2]), -1):
                     yield (
                         seq,
                         (
-                            f"{stretch.name(other)} was not told what {stretch.name(key[2])} "
+                            f"{stretch.name(other)} has not received what {stretch.name(key[2])} "
                             f"acknowledged last "
                             f"of {stretch.name(topic)} in {stretch.name(cluster)} (row {self.taken[key]})"
                         ),

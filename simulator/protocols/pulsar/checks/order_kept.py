@@ -73,7 +73,7 @@ class OrderKept(Check):
         return broken
 
     def _first_and_late(
-        self, stretch: Stretch, key, group: Rows, late: np.ndarray, before: np.ndarray
+        self, stretch: Stretch, key: tuple[int, ...], group: Rows, late: np.ndarray, before: np.ndarray
     ) -> list[tuple[int, str]]:
         """Of the ids below the highest before them, those that the stream had not held."""
         ids = group["sequence_id"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulator.checks.check import Check
+from simulator.protocols.pulsar.checks.announced_to_shadow import AnnouncedToShadow
 from simulator.protocols.pulsar.checks.asked_again import AskedAgain
 from simulator.protocols.pulsar.checks.audiences_served import AudiencesServed
 from simulator.protocols.pulsar.checks.back_in_time import BackInTime
@@ -15,7 +16,11 @@ from simulator.protocols.pulsar.checks.lists_agreed import ListsAgreed
 from simulator.protocols.pulsar.checks.lookups import AnsweredWhenAble, StateAsSent
 from simulator.protocols.pulsar.checks.mark_delete import MarkDelete
 from simulator.protocols.pulsar.checks.markers_hidden import MarkersHidden
-from simulator.protocols.pulsar.checks.migrations import CopiedBeforeDeleted, SentWhereTold, ToldBeforeDeleted
+from simulator.protocols.pulsar.checks.migrations import (
+    CopiedBeforeDeleted,
+    ReceivedBeforeDeleted,
+    SentWhereLookedUp,
+)
 from simulator.protocols.pulsar.checks.moved_whole import BroughtWhole
 from simulator.protocols.pulsar.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.protocols.pulsar.checks.nothing_gone import NothingGone
@@ -33,7 +38,6 @@ from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule
 from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
 from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowHears
 from simulator.protocols.pulsar.checks.shadow_shape import ShadowShape
-from simulator.protocols.pulsar.checks.shadow_told import ShadowToldAll
 from simulator.protocols.pulsar.checks.shadows import (
     ShadowDeliversSource,
     ShadowLosesAloud,
@@ -41,12 +45,12 @@ from simulator.protocols.pulsar.checks.shadows import (
     ShadowWritesNothing,
 )
 from simulator.protocols.pulsar.checks.states_in_time import StatesInTime
-from simulator.protocols.pulsar.checks.synced_acks_kept import ToldKept
+from simulator.protocols.pulsar.checks.synced_acks_kept import SyncedAcksKept
 from simulator.protocols.pulsar.checks.topics_created import AutoCreated, CreatedWhereItMay
 
-MIGRATION_CHECKS = (SentWhereTold, CopiedBeforeDeleted, ToldBeforeDeleted)
+MIGRATION_CHECKS = (SentWhereLookedUp, CopiedBeforeDeleted, ReceivedBeforeDeleted)
 SHADOW_CHECKS = (ShadowWritesNothing, ShadowDeliversSource, ShadowWithinSource, ShadowLosesAloud)
-FEEDING_CHECKS = (ShadowFed, ShadowToldAll, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
+FEEDING_CHECKS = (ShadowFed, AnnouncedToShadow, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
 ADMINISTRATION_CHECKS = (
     DeletedUnused,
     Terminated,
@@ -82,7 +86,7 @@ ROW_CHECKS: tuple[type[Check], ...] = (
     *MIGRATION_CHECKS,
     StepsInOrder,
     DrainedBeforeSentOn,
-    ToldKept,
+    SyncedAcksKept,
     *FEEDING_CHECKS,
     *ADMINISTRATION_CHECKS,
     *CREATION_CHECKS,

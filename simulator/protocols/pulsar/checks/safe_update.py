@@ -16,7 +16,7 @@ from typing import Self
 
 from simulator.checks.check import Check
 from simulator.checks.stretch import Rows, Stretch, position, position_words
-from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
+from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.safe_by_configuration import SafeByConfiguration
 from simulator.protocols.pulsar.checks.sightings import Sightings
@@ -51,7 +51,7 @@ class SafeUpdate(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.safe = SafeByConfiguration(scenario)
-        self.dealt_with = DealtWith()
+        self.gone = AckedExpiredOrSkipped()
         self.never_sent = Sightings()  # (cluster that never got it, producer)
         # (cluster, topic) -> place up to which ledgers were deleted
         self.removed: dict[tuple[int, int], int] = {}
@@ -60,9 +60,9 @@ class SafeUpdate(Check):
         self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
 
     def copy_into(self, copy: Self) -> None:
-        copy.safe, copy.dealt_with, copy.never_sent = (
+        copy.safe, copy.gone, copy.never_sent = (
             self.safe.copy(),
-            self.dealt_with.copy(),
+            self.gone.copy(),
             self.never_sent.copy(),
         )
         copy.removed, copy.looked_at, copy.partial = (
@@ -73,7 +73,7 @@ class SafeUpdate(Check):
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
         """Updates that name a position above a message not acked, expired or skipped."""
-        self.dealt_with.read(stretch)
+        self.gone.read(stretch)
         self.never_sent.read(_never_sent(stretch), "peer")
         broken: list[tuple[int, str]] = []
         columns = (
@@ -111,14 +111,12 @@ class SafeUpdate(Check):
                         stretch, known, seq, link, place, judged=snapshot not in self.partial
                     )
             elif kind == _APPLIED:
-                self.dealt_with.cover(
-                    known, seq, (cluster, topic, subscription), position(to_ledger, to_entry)
-                )
+                self.gone.cover(known, seq, (cluster, topic, subscription), position(to_ledger, to_entry))
             elif kind == _CREATED:
                 place = position(ledger, entry)
                 if stretch.name(reason) == "update":
                     place = min(place, self.removed.get((cluster, topic), -1))
-                self.dealt_with.cover(known, seq, (cluster, topic, subscription), place)
+                self.gone.cover(known, seq, (cluster, topic, subscription), place)
             elif kind == _TRIMMED:
                 self.removed[cluster, topic] = position(ledger + 1, -1)
             elif kind == _COMPLETED:
@@ -126,7 +124,7 @@ class SafeUpdate(Check):
                     self.partial[snapshot] = None
             else:
                 self.safe.follow(known, (seq, kind, cluster, peer, topic, ledger, entry))
-        self.dealt_with.finish()
+        self.gone.finish()
         self.never_sent.finish()
         return broken
 
@@ -148,7 +146,7 @@ class SafeUpdate(Check):
         chosen = log.between(self.looked_at.get(link, -1), place, seq)
         self.looked_at[link] = max(place, self.looked_at.get(link, -1))
         for producer, ids in log.messages(chosen) if judged else ():
-            open_ = ids[self.dealt_with.unseen(cluster, subscription, producer, ids, seq)]
+            open_ = ids[self.gone.unseen(cluster, subscription, producer, ids, seq)]
             open_ = open_[self.never_sent.unseen((cluster, producer), open_, seq)]
             if len(open_):
                 at, name = stretch.name(cluster), stretch.name(subscription)

@@ -15,7 +15,7 @@ import numpy as np
 
 from simulator.checks.check import Check, all_broken, first_broken
 from simulator.checks.stretch import ENTRY_BITS, PAST_EVERY_LEDGER, Rows, Stretch, position, position_words
-from simulator.protocols.pulsar.checks.acked_expired_or_skipped import DealtWith
+from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.sightings import Sightings
 from simulator.protocols.pulsar.events import CODE
@@ -202,21 +202,21 @@ class ShadowLosesAloud(ShadowCheck):
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
-        self.dealt_with = DealtWith()
+        self.gone = AckedExpiredOrSkipped()
         self.lost = Sightings()  # (cluster, subscription, producer)
         self.deleted: dict[tuple[int, int, int], int] = {}  # (cluster, topic, ledger) -> seq of its deletion
 
     def copy_into(self, copy: Self) -> None:
         super().copy_into(copy)
-        copy.dealt_with, copy.lost, copy.deleted = (
-            self.dealt_with.copy(),
+        copy.gone, copy.lost, copy.deleted = (
+            self.gone.copy(),
             self.lost.copy(),
             dict(self.deleted),
         )
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         """Losses without a deleted ledger, and cursors moved over messages without a row about it."""
-        self.dealt_with.read(stretch)
+        self.gone.read(stretch)
         self.lost.read(stretch.of("message.lost"), "cluster", "subscription")
         for seq, *ledger in stretch.of("ledger.trimmed").records("cluster", "topic", "ledger"):
             self.deleted.setdefault(tuple(ledger), seq)
@@ -227,7 +227,7 @@ class ShadowLosesAloud(ShadowCheck):
                 "subscription", "ledger", "entry", "to_ledger", "to_entry"
             ):
                 yield from self._silent(stretch, known, place, *row)
-        self.dealt_with.finish()
+        self.gone.finish()
         self.lost.finish()
 
     def _groundless(self, stretch: Stretch) -> Iterator[tuple[int, str]]:
@@ -250,7 +250,7 @@ class ShadowLosesAloud(ShadowCheck):
         log = known.logs.of(cluster, self.source_of[place])
         passed = log.between(position(*positions[:2]), position(*positions[2:]), seq)
         for producer, ids in log.messages(passed):
-            silent = self.dealt_with.unseen(cluster, subscription, producer, ids, seq) & self.lost.unseen(
+            silent = self.gone.unseen(cluster, subscription, producer, ids, seq) & self.lost.unseen(
                 (cluster, subscription, producer), ids, seq
             )
             for sequence_id in ids[silent][:1].tolist():

@@ -10,7 +10,7 @@ the step is complete it also sends outside the periods, and so does a roll-back,
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Self
 
 import numpy as np
@@ -157,7 +157,7 @@ class StatesInTime(Check):
             if stretch.name(reason) == "acknowledgement":
                 self._news(stretch, cursor, at_us)
         elif kind == _SENT:
-            self._forget(lambda told, to: (told, to) == (cursor, peer))
+            self._forget(lambda synced, to: (synced, to) == (cursor, peer))
             yield from self._out_of_turn(stretch, cursor, at_us)
         elif kind == _OPENED:
             self.began[cursor] = at_us
@@ -165,7 +165,7 @@ class StatesInTime(Check):
             self.began |= {one: at_us for one in self.began if one[:2] == (cluster, topic)}
         elif kind == _DELETED:
             self.began.pop(cursor, None)
-            self._forget(lambda told, _to: told == cursor)
+            self._forget(lambda synced, _to: synced == cursor)
         elif kind == _STARTED:
             self.connected[cluster, peer, topic] = None
         elif kind == _COMMANDED:
@@ -197,7 +197,7 @@ class StatesInTime(Check):
             self.telling.pop(tenant, None)
         elif (reason == WAY_BACK and kind == _CHANGED) or (reason == CLEAN_UP and kind == _STEP_BEGAN):
             self.on[tenant] = False
-            self._forget(lambda told, _to: self._follows(stretch, told, tenant))
+            self._forget(lambda synced, _to: self._follows(stretch, synced, tenant))
             if kind == _CHANGED:
                 self.telling[tenant] = None
 
@@ -213,21 +213,21 @@ class StatesInTime(Check):
         """A pair that is disconnected, or not in time, is due no request until the next change."""
         if kind in (_CRASHED, _LOST):
             self.connected = {link: None for link in self.connected if cluster not in link[:2]}
-            self._forget(lambda told, to: cluster in (told[0], to))
+            self._forget(lambda synced, to: cluster in (synced[0], to))
         elif kind in (_CUT, _SLOWED):
             self.quick = self.quick and kind == _CUT
             self.connected = {link: None for link in self.connected if link[:2] != (cluster, peer)}
-            self._forget(lambda told, to: (told[0], to) == (cluster, peer))
+            self._forget(lambda synced, to: (synced[0], to) == (cluster, peer))
         elif kind == _UNLOADED:
             self.connected = {
                 link: None for link in self.connected if link[2] != topic or cluster not in link[:2]
             }
-            self._forget(lambda told, to: told[1] == topic and cluster in (told[0], to))
+            self._forget(lambda synced, to: synced[1] == topic and cluster in (synced[0], to))
         else:
             self.connected.pop((cluster, peer, topic), None)
-            self._forget(lambda told, to: (told[0], to, told[1]) == (cluster, peer, topic))
+            self._forget(lambda synced, to: (synced[0], to, synced[1]) == (cluster, peer, topic))
 
-    def _forget(self, chosen) -> None:
+    def _forget(self, chosen: Callable[[Cursor, int], bool]) -> None:
         self.due = {pair: due_us for pair, due_us in self.due.items() if not chosen(*pair)}
 
     # --- judging
@@ -243,7 +243,7 @@ class StatesInTime(Check):
             or (tenant is not None and self.done_us.get(tenant) == at_us)
         ):
             return
-        who = f"{name} in {stretch.name(cursor[0])} told its state at {at_us / 1e6:g} s"
+        who = f"{name} in {stretch.name(cursor[0])} sent its state at {at_us / 1e6:g} s"
         if not period_us or not self._synchronised(name):
             yield f"{who} without command"
         elif at_us == began_us or (at_us - began_us) % period_us:

@@ -49,7 +49,7 @@ Messages = dict[int, BitMap]
 """Sequence ids by producer; the sets are never changed, so that copies share them."""
 
 
-class ToldKept(Check):
+class SyncedAcksKept(Check):
     """Keeps what each peer reported to each subscription, and what was held when its consumers connected."""
 
     claim = (
@@ -62,16 +62,16 @@ class ToldKept(Check):
             spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
         )
         # (cluster, topic, subscription) -> peer -> (place, messages)
-        self.told: dict[tuple[int, int, int], dict[int, tuple[int, Messages]]] = {}
+        self.synced: dict[tuple[int, int, int], dict[int, tuple[int, Messages]]] = {}
         # the same and client -> peer -> messages
         self.at_connect: dict[tuple[int, int, int, int], dict[int, Messages]] = {}
         self.resent = Sightings()
 
     def copy_into(self, copy: Self) -> None:
         copy.synchronised, copy.resent = self.synchronised, self.resent.copy()
-        copy.told = {
+        copy.synced = {
             key: {peer: (place, dict(said)) for peer, (place, said) in by_peer.items()}
-            for key, by_peer in self.told.items()
+            for key, by_peer in self.synced.items()
         }
         copy.at_connect = {key: dict(by_peer) for key, by_peer in self.at_connect.items()}
 
@@ -101,7 +101,7 @@ class ToldKept(Check):
                 self._take_in(known, cursor, peer, position(to_ledger, to_entry), sent_seq)
             elif kind == _CONNECTED:
                 self.at_connect[*cursor, client] = {
-                    peer: dict(said) for peer, (_place, said) in self.told.get(cursor, {}).items()
+                    peer: dict(said) for peer, (_place, said) in self.synced.get(cursor, {}).items()
                 }
             else:
                 self._forget(stretch, *cursor)
@@ -112,7 +112,7 @@ class ToldKept(Check):
     def _take_in(
         self, known: Knowledge, cursor: tuple[int, int, int], peer: int, place: int, sent_seq: int
     ) -> None:
-        of_cursor = self.told.setdefault(cursor, {})
+        of_cursor = self.synced.setdefault(cursor, {})
         before, said = of_cursor.get(peer, (-1, {}))
         if place < before:
             before, said = -1, {}
@@ -134,7 +134,7 @@ class ToldKept(Check):
             same = PARTITION_SUFFIX.sub("", stretch.name(log)) == base
             return at == cluster and same and subscription in (NULL, name)
 
-        self.told = {key: value for key, value in self.told.items() if not gone(*key[:3])}
+        self.synced = {key: value for key, value in self.synced.items() if not gone(*key[:3])}
         self.at_connect = {key: value for key, value in self.at_connect.items() if not gone(*key[:3])}
 
     def _judge(self, stretch: Stretch, delivered: Rows) -> list[tuple[int, str]]:

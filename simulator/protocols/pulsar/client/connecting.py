@@ -17,6 +17,7 @@ from simulator.protocols.pulsar.migration.blue_green import sent_on
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
 
 
 def connect(consumer: Consumer, cause: int) -> None:
@@ -46,12 +47,12 @@ def connect_there(consumer: Consumer, cause: int) -> None:
             complete = _ask(consumer, topic, spec, cause) and complete
     if complete:
         consumer.retries = 0
-        consumer.flush_acks()
+        consumer.acks.send()
     else:
         retry(consumer)
 
 
-def _ask(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
+def _ask(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: int) -> bool:
     """Subscribe at once, or wait for the broker's turn, which ends in `admitted`; False when the broker
     cannot take it now.
     """
@@ -72,7 +73,7 @@ def admitted(consumer: Consumer, topic: Topic) -> None:
         retry(consumer)
     elif not consumer.asking:
         consumer.retries = 0
-        consumer.flush_acks()
+        consumer.acks.send()
 
 
 def sent_away(consumer: Consumer, topic: Topic) -> None:
@@ -81,7 +82,7 @@ def sent_away(consumer: Consumer, topic: Topic) -> None:
     retry(consumer)
 
 
-def _subscribe(consumer: Consumer, topic: Topic, spec, cause: int) -> bool:
+def _subscribe(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: int) -> bool:
     """One partition; False when the broker cannot take it now."""
     if topic.migrated_to is not None:
         there, cause = sent_on(consumer.runtime, consumer, topic, cause)

@@ -8,6 +8,7 @@ aside and acknowledged later. `epoch` counts lives: an event meant for an earlie
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pyroaring import BitMap
@@ -16,8 +17,12 @@ from simulator.kernel.distributions import Sampler
 from simulator.kernel.random import stream_key
 from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.client import connecting
-from simulator.protocols.pulsar.client.acknowledging import Acknowledger, Delivery
-from simulator.protocols.pulsar.client.deliveries import MessageKey
+from simulator.protocols.pulsar.client.ack_group import AckGroup
+from simulator.protocols.pulsar.client.delivery import Delivery
+from simulator.protocols.pulsar.client.held_messages import HeldMessages
+from simulator.protocols.pulsar.client.message_keys import MessageKey, Place
+from simulator.protocols.pulsar.client.redelivery import RedeliveryRequests
+from simulator.protocols.pulsar.client.selections import ACKNOWLEDGED, HELD, NEGATIVE, Selections
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.lookup.resolving import first_cluster, resolver_for
 from simulator.protocols.pulsar.ranks import CONSUMER, rank
@@ -42,7 +47,7 @@ WAITING, RUNNING, PAUSED, CLOSING, CLOSED, KILLED, DOWN = (
 ALIVE = (RUNNING, PAUSED, CLOSING)
 
 
-class Consumer(Acknowledger):
+class Consumer:
     """One consumer of a subscription; on a partitioned topic it has a session per partition and one
     application.
     """
@@ -75,9 +80,18 @@ class Consumer(Acknowledger):
         self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
         self.refusal: str | None = None  # why its topic could not be created at its last request
-        self.on_closed = None  # the failover that waits for the close
+        self.on_closed: Callable[[Consumer], None] | None = None  # of the failover that waits for the close
         self.leaves_held = False  # while closing: without waiting for what it holds
-        self.init_acknowledging()
+        self.individual, self.cumulative = runtime.name("individual"), runtime.name("cumulative")
+        self.unacked: dict[MessageKey, Delivery] = {}  # what the application has, by key
+        self.acks = AckGroup(self)
+        self.redelivery = RedeliveryRequests(self)
+        self.held = HeldMessages(self)
+        self.selections = Selections(runtime, spec, self.redelivery.negatively_acknowledged)
+
+    def connected_to(self, topic: str) -> bool:
+        """Whether it has a session on this topic or partition, in whichever cluster."""
+        return any(place[1] == topic for place in self.sessions)
 
     # --- life
 
@@ -116,35 +130,35 @@ class Consumer(Acknowledger):
         self.state = DOWN if reason == "crash" else KILLED
         if was_alive:
             connecting.leave(self, reason, self._note(cause, reason))
-        self._tell_failover()
+        self._notify_failover()
 
     def close(self, cause: int) -> None:
         """A clean close: pending acks are sent, sessions end, unprocessed messages are redelivered."""
-        self.flush_acks()
+        self.acks.send()
         self._drop_client_state()
         was_alive = self.state in ALIVE
         self.state = CLOSED
         if was_alive:
             connecting.leave(self, "closed", self._note(cause, "closed"))
-        self._tell_failover()
+        self._notify_failover()
 
-    def _tell_failover(self) -> None:
+    def _notify_failover(self) -> None:
         """A failover that waits for this client continues: the client has closed, or stopped with nothing
         left.
         """
         if self.on_closed is not None:
-            failover, self.on_closed = self.on_closed, None
-            failover.consumer_closed(self)
+            then, self.on_closed = self.on_closed, None
+            then(self)
 
-    def close_when_done(self, failover) -> None:
-        """Finish what the application holds, then close, and notify `failover`."""
-        self.on_closed = failover
+    def close_when_done(self, then: Callable[[Consumer], None] | None) -> None:
+        """Finish what the application holds, then close, and call `then`."""
+        self.on_closed = then
         self.state = CLOSING
         self.close_if_done()
 
     def close_if_done(self) -> None:
         """Close once the application holds no message, or none that the close waits for."""
-        if self.state == CLOSING and self.current is None and (self.leaves_held or not self.in_hand):
+        if self.state == CLOSING and self.current is None and (self.leaves_held or not self.unacked):
             self.close(self.last_seq)
 
     def _drop_client_state(self) -> None:
@@ -155,7 +169,10 @@ class Consumer(Acknowledger):
             broker.admissions.forget_client(self)
         self.asking.clear()
         self.current = None
-        self.drop_acks()
+        self.unacked.clear()
+        self.held.serials.clear()
+        self.acks.clear()
+        self.redelivery.clear()
         if self.resolver is not None:
             self.resolver.forget()
 
@@ -177,14 +194,15 @@ class Consumer(Acknowledger):
 
     def receive(self, received: ReceivedMessage) -> None:
         """A message arrived in the receiver queue."""
-        if (self.ack_pending or self.acknowledged_to) and self.drops(received):
+        acks = self.acks
+        if (acks.waiting or acks.acknowledged_to) and acks.drops(received):
             received.session.take(1, received.cause)
             return
         if received.batch_index != NULL and received.session.size == 0:
             self._refuse_batch(received.cause)
             return
         if received.batch_index == 0:
-            self.forget_whole_entry(received)
+            acks.forget_incomplete(received)
         self.queue.append(received)
         if self.current is None and not self.taking:
             self.work(received.cause)
@@ -208,12 +226,16 @@ class Consumer(Acknowledger):
         later ack still counts.
         """
         session.recall()
-        self.forget_dropped(session.topic.place)
+        self.acks.forget_dropped(session.topic.place)
         kept = deque(received for received in self.queue if received.session is not session)
         dropped = len(self.queue) - len(kept)
         self.queue = kept
         session.queued -= dropped
         session.permits += dropped
+
+    def forget_cumulative(self, place: Place) -> None:
+        """The subscription was reset: messages acknowledged cumulatively are delivered again."""
+        self.acks.forget_cumulative(place)
 
     def disconnected(self, session: Session, reason: str, cause: int) -> None:
         """The broker disconnected the session; the client, if it runs, retries."""
@@ -286,11 +308,11 @@ class Consumer(Acknowledger):
                 window.delivered(message, topic.name, index)
         runtime.delivered[subscription.name].add(message)
         key = MessageKey(topic.place, index, batch_index)
-        delivery = self.in_hand[key] = Delivery(received, seq, key, about)
-        if self.given_back:
-            self.given_back.pop(key, None)
+        delivery = self.unacked[key] = Delivery(received, seq, key, about)
+        if self.redelivery.requested:
+            self.redelivery.requested.pop(key, None)
         if self.spec.ack_timeout_us:
-            self.expect_ack(key, seq)
+            self.redelivery.expect_ack(key, seq)
         return delivery
 
     def processed(self, epoch: int) -> None:
@@ -303,6 +325,54 @@ class Consumer(Acknowledger):
             self.close_if_done()
         elif self.queue or self.spec.receiver_queue_size == 0:
             self.work(self.last_seq)
+
+    def settle(self, delivery: Delivery) -> None:
+        """Hold, negatively acknowledge or acknowledge a processed message."""
+        if self.spec.acknowledge == "never":
+            return
+        message, candidates = delivery.received.message, self.selections.candidates
+        if candidates is None or message not in candidates:
+            self.acknowledge(delivery)
+            return
+        kind, held_us = self.selections.choice(message)
+        if kind == NEGATIVE:
+            self.redelivery.negatively_acknowledge(delivery, delivery.seq)
+        elif kind == HELD:
+            self.held.hold(delivery, held_us)
+        else:
+            self.acknowledge(delivery)
+
+    def acknowledge(self, delivery: Delivery) -> None:
+        """The application calls ack: individually, or cumulatively for all it received up to here.
+
+        A cumulative ack is one row per message that it covers, negatively acked messages included.
+        """
+        if self.spec.acknowledge == "cumulative":
+            upto, requested = delivery.key, self.redelivery.requested
+            deliveries = {**self.unacked, **requested} if requested else self.unacked
+            for key in sorted(key for key in deliveries if key.place == upto.place and key <= upto):
+                self._acknowledge_one(deliveries[key], self.cumulative)
+            self.acks.acknowledged_up_to(delivery, self.last_seq)
+        else:
+            self._acknowledge_one(delivery, self.individual)
+        self.acks.send_or_wait()
+
+    def _acknowledge_one(self, delivery: Delivery, kind: int) -> None:
+        runtime, ((session, index, message, batch_index, _redelivery, _cause), delivered_seq, key, about) = (
+            self.runtime,
+            delivery,
+        )
+        self.unacked.pop(key, None)
+        if self.redelivery.requested:
+            self.redelivery.requested.pop(key, None)
+        if self.held.serials:
+            self.held.serials.pop(key, None)
+        seq = self.last_seq = runtime.emit((ACKNOWLEDGED, runtime.now_us, delivered_seq, *about, kind))
+        name = session.subscription.name
+        runtime.acknowledged[name].add(message)
+        if runtime.windows and name in runtime.windows:
+            runtime.windows[name].settled(message)
+        self.acks.add(key, session, (index, batch_index, seq, message, about))
 
 
 def new_delivered_sets(runtime: BrokerRuntime) -> None:

@@ -14,7 +14,7 @@ from simulator.kernel.distributions import interval_sampler
 from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.creation import clients
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.fast_path.running import Quiet, run_quietly
+from simulator.protocols.pulsar.fast_path.running import StretchAttempts, run_stretch
 from simulator.protocols.pulsar.lookup.producing import Brokers
 from simulator.protocols.pulsar.lookup.resolving import first_cluster
 from simulator.protocols.pulsar.ranks import PRODUCER, rank
@@ -52,7 +52,7 @@ class Producer:
         self.next_sequence_id = 0
         self.scheduled = 0  # messages of the plan so far; `producer.publish` adds others
         self.epoch = 0
-        self.quiet = Quiet()
+        self.attempts = StretchAttempts()
         self.open_batches: dict[str, tuple[int, int]] = {}  # topic -> first message, messages
         # (first message, messages, topic, times sent)
         self.pending: deque[tuple[int, int, str, int]] = deque()
@@ -109,8 +109,8 @@ class Producer:
             or (planned is not None and self.scheduled >= planned)
         ):
             return None
-        if self.quiet.due(self.scheduled, self.runtime.now_us):
-            events = run_quietly(self)
+        if self.attempts.due(self.scheduled, self.runtime.now_us):
+            events = run_stretch(self)
             if events is not None:
                 return events
         self.scheduled += 1

@@ -8,137 +8,141 @@ it, because everything is redelivered (UnAckedMessageTracker.clear).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyroaring import BitMap
 
-from simulator.protocols.pulsar.events import CODE
+from simulator.protocols.pulsar.client.selections import NEGATIVE
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
-    from simulator.protocols.pulsar.broker.session import Session
-    from simulator.protocols.pulsar.client.acknowledging import Delivery
-    from simulator.protocols.pulsar.client.deliveries import MessageKey, Place
-    from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
+    from simulator.protocols.pulsar.client.consumer import Consumer
+    from simulator.protocols.pulsar.client.delivery import Delivery
+    from simulator.protocols.pulsar.client.message_keys import MessageKey, Place
 
-_NEGATIVE = CODE["message.negatively-acknowledged"]
 _ROUNDS_IN_A_DELAY = 3
 _ONE_BY_ONE = ("Shared", "Key_Shared")
 
 
-class GivesBack:
-    """The part of a Consumer that requests redelivery."""
+class Rounds(NamedTuple):
+    """The rounds of one topic since the first negative ack that waits.
 
-    runtime: BrokerRuntime
-    spec: ConsumerSpec
-    rank: int
-    epoch: int
-    last_seq: int
-    sessions: dict[Place, Session]
-    in_hand: dict[MessageKey, Delivery]
-    held: dict[MessageKey, int]
+    `number`: of the last one; `waiting`: by entry when its redelivery is due, what was delivered, and the row
+    of the negative ack.
+    """
 
-    def close_if_done(self) -> None:
-        """Close once the application holds no message, or none that the close waits for."""
+    begun_us: int
+    number: int
+    waiting: dict[int, tuple[int, Delivery, int]]
 
-    def init_giving_back(self) -> None:
-        """Empty state; called once by the consumer."""
-        # redelivery requested, not yet received: what a cumulative ack covers, or the end of a hold, all the
-        # same
-        self.given_back: dict[MessageKey, Delivery] = {}
+
+class RedeliveryRequests:
+    """What one consumer wants redelivered.
+
+    `requested`: redelivery requested, not yet received (a cumulative ack or the end of a hold covers it all
+    the same). `negatively_acknowledged`: numbers of messages.
+    """
+
+    __slots__ = ("_consumer", "_rounds", "_untimed", "negatively_acknowledged", "requested")
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.requested: dict[MessageKey, Delivery] = {}
         self.negatively_acknowledged = BitMap()
-        self.untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
-        # (begun_us, how many, entry -> due_us, message, row)
-        self.rounds: dict[Place, tuple[int, int, dict[int, tuple[int, Delivery, int]]]] = {}
+        self._untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
+        self._rounds: dict[Place, Rounds] = {}
 
-    def drop_given_back(self) -> None:
+    def clear(self) -> None:
         """The process died."""
-        self.given_back.clear()
-        self.rounds.clear()
+        self.requested.clear()
+        self._rounds.clear()
 
     def expect_ack(self, key: MessageKey, seq: int) -> None:
         """The application received the message by row `seq`: check whether it acknowledges in time."""
-        due_us = self.runtime.now_us + self.spec.ack_timeout_us
-        self.runtime.schedule(due_us, self.rank, self.ack_timed_out, (self.epoch, key, seq))
+        consumer = self._consumer
+        due_us = consumer.runtime.now_us + consumer.spec.ack_timeout_us
+        consumer.runtime.schedule(due_us, consumer.rank, self.ack_timed_out, (consumer.epoch, key, seq))
 
     def ack_timed_out(self, argument: tuple[int, MessageKey, int]) -> None:
         """ackTimeout passed: request redelivery, if it is still unacknowledged."""
         epoch, key, seq = argument
-        held = self.in_hand.get(key)
+        delivery = self._consumer.unacked.get(key)
         if (
-            epoch == self.epoch
-            and held is not None
-            and held.seq == seq
-            and seq >= self.untimed.get(key.place, 0)
+            epoch == self._consumer.epoch
+            and delivery is not None
+            and delivery.seq == seq
+            and seq >= self._untimed.get(key.place, 0)
         ):
-            self._ask_again(held, seq)
-            self.close_if_done()
+            self._request(delivery, seq)
+            self._consumer.close_if_done()
 
     def negatively_acknowledge(self, delivery: Delivery, cause: int) -> None:
         """The application negatively acks it; the client requests it after negativeAckRedeliveryDelay."""
-        runtime, (received, _delivered_seq, key, about) = self.runtime, delivery
-        seq = self.last_seq = runtime.emit((_NEGATIVE, runtime.now_us, cause, *about))
+        consumer, (received, _delivered_seq, key, about) = self._consumer, delivery
+        runtime = consumer.runtime
+        seq = consumer.last_seq = runtime.emit((NEGATIVE, runtime.now_us, cause, *about))
         self.negatively_acknowledged.add(received.message)
-        self._give_back(key)
-        due_us = runtime.now_us + self.spec.redelivery_delay_us
+        self._note_requested(key)
+        due_us = runtime.now_us + consumer.spec.redelivery_delay_us
         if received.session.subscription.type in _ONE_BY_ONE:
-            runtime.schedule(due_us, self.rank, self.nack_over, (self.epoch, delivery, seq))
+            runtime.schedule(due_us, consumer.rank, self.delay_over, (consumer.epoch, delivery, seq))
         else:
-            self._ask_with_others(delivery, seq, due_us)
+            self._request_in_round(delivery, seq, due_us)
 
-    def nack_over(self, argument: tuple[int, Delivery, int]) -> None:
+    def delay_over(self, argument: tuple[int, Delivery, int]) -> None:
         """Request redelivery of a negatively acknowledged message."""
         epoch, delivery, seq = argument
-        if epoch == self.epoch:
-            self._ask_again(delivery, seq)
+        if epoch == self._consumer.epoch:
+            self._request(delivery, seq)
 
-    def _ask_with_others(self, delivery: Delivery, seq: int, due_us: int) -> None:
+    def _request_in_round(self, delivery: Delivery, seq: int, due_us: int) -> None:
         """It waits for the first round in which it is due; rounds go on from the first negative ack until
         none waits.
         """
         place, index, _batch_index = delivery.key
-        begun_us, rounds, waiting = self.rounds.get(place) or (self.runtime.now_us, 0, {})
-        self.rounds[place] = (begun_us, rounds, waiting)
-        waiting[index] = (due_us, delivery, seq)
-        if len(waiting) == 1 and not rounds:
+        rounds = self._rounds.setdefault(place, Rounds(self._consumer.runtime.now_us, 0, {}))
+        rounds.waiting[index] = (due_us, delivery, seq)
+        if len(rounds.waiting) == 1 and not rounds.number:
             self._next_round(place)
 
     def _next_round(self, place: Place) -> None:
-        begun_us, rounds, waiting = self.rounds[place]
-        self.rounds[place] = (begun_us, rounds + 1, waiting)
-        self.runtime.schedule(
-            begun_us - (-self.spec.redelivery_delay_us * (rounds + 1) // _ROUNDS_IN_A_DELAY),
-            self.rank,
-            self.nack_round,
-            (self.epoch, place),
+        consumer, (begun_us, number, waiting) = self._consumer, self._rounds[place]
+        self._rounds[place] = Rounds(begun_us, number + 1, waiting)
+        consumer.runtime.schedule(
+            begun_us - (-consumer.spec.redelivery_delay_us * (number + 1) // _ROUNDS_IN_A_DELAY),
+            consumer.rank,
+            self.round_due,
+            (consumer.epoch, place),
         )
 
-    def nack_round(self, argument: tuple[int, Place]) -> None:
+    def round_due(self, argument: tuple[int, Place]) -> None:
         """One request for all that is due by now."""
         epoch, place = argument
-        if epoch != self.epoch:
+        if epoch != self._consumer.epoch:
             return
-        waiting = self.rounds[place][2]
-        due = [index for index, (due_us, _handed, _seq) in waiting.items() if due_us <= self.runtime.now_us]
-        asked = [waiting.pop(index) for index in due]
+        waiting, now_us = self._rounds[place].waiting, self._consumer.runtime.now_us
+        due = [index for index, (due_us, _delivery, _seq) in waiting.items() if due_us <= now_us]
+        requests = [waiting.pop(index) for index in due]
         if waiting:
             self._next_round(place)
         else:
-            del self.rounds[place]
-        if asked:
-            _due_us, delivery, seq = asked[-1]
-            self._ask_again(delivery, seq)
+            del self._rounds[place]
+        if requests:
+            _due_us, delivery, seq = requests[-1]
+            self._request(delivery, seq)
 
-    def _give_back(self, key: MessageKey) -> None:
-        delivery = self.in_hand.pop(key, None)
-        if delivery is not None and (self.spec.acknowledge == "cumulative" or key in self.held):
-            self.given_back[key] = delivery
+    def _note_requested(self, key: MessageKey) -> None:
+        consumer = self._consumer
+        delivery = consumer.unacked.pop(key, None)
+        if delivery is not None and (
+            consumer.spec.acknowledge == "cumulative" or key in consumer.held.serials
+        ):
+            self.requested[key] = delivery
 
-    def _ask_again(self, delivery: Delivery, cause: int) -> None:
+    def _request(self, delivery: Delivery, cause: int) -> None:
         key = delivery.key
-        session = self.sessions.get(key.place)
+        session = self._consumer.sessions.get(key.place)
         if session is not None:
-            self._give_back(key)
+            self._note_requested(key)
             if session.subscription.type not in _ONE_BY_ONE:
-                self.untimed[key.place] = self.runtime.seq
+                self._untimed[key.place] = self._consumer.runtime.seq
             session.subscription.dispatcher.redeliver(session, [key.index], cause)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from simulator.protocols.pulsar.client.deliveries import MessageKey
+from simulator.protocols.pulsar.client.message_keys import MessageKey
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import Column, Which, chosen, joined
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.deliveries import About, Ack, Place
+    from simulator.protocols.pulsar.client.message_keys import About, Ack, Place
 
 TOGETHER_MIN = 32
 """Fewer acks take less time one by one."""

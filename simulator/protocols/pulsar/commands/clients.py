@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
 from simulator.scenarios.model import Distribution
 from simulator.scenarios.names import parse_message, parse_position
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 PORTION_MESSAGES = 50
 """Messages that a command publishes in one event: about 3 ms with their consumers and replicators."""
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def publish(runtime, arguments, begin) -> None:
+def publish(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.publish: so many at once, beside the producer's plan."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "publish")
     runtime.in_portions(_published(producer, arguments["count"], begin()))
@@ -42,7 +42,7 @@ def _published(producer: Producer, count: int, cause: int) -> Iterator[int]:
     producer.flush_batches(cause)
 
 
-def send(runtime, arguments, begin) -> None:
+def send(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.send: the broker's answer is the command's."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "send")
     topic, position = _sent_to(runtime, producer, arguments), arguments.get("position")
@@ -71,7 +71,7 @@ def send(runtime, arguments, begin) -> None:
         producer.flush_batches(cause)
 
 
-def _sent_to(runtime: Pulsar, producer, arguments: dict) -> Topic:
+def _sent_to(runtime: Pulsar, producer: Producer, arguments: dict) -> Topic:
     cluster = cluster_up(runtime, producer.cluster_name)
     parts = cluster.parts(producer.spec.topic)
     found = [
@@ -89,7 +89,7 @@ def _sent_to(runtime: Pulsar, producer, arguments: dict) -> Topic:
     return found[0]
 
 
-def use_schema(runtime, arguments, begin) -> None:
+def use_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.use-schema."""
     producer = runtime.producers[arguments["producer"]]
     if runtime.schemas is None:
@@ -101,62 +101,62 @@ def use_schema(runtime, arguments, begin) -> None:
     clients.use_schema(producer, runtime.clusters[producer.cluster_name], arguments.get("schema"), begin())
 
 
-def start_producer(runtime, arguments, begin) -> None:
+def start_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.start."""
     producer = producer_in(runtime, arguments, ("stopped", "killed"), "start")
     producer.set_state("running", begin())
 
 
-def stop_producer(runtime, arguments, begin) -> None:
+def stop_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.stop: an orderly close."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "stop")
     producer.set_state("stopped", begin())
 
 
-def pause_producer(runtime, arguments, begin) -> None:
+def pause_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.pause."""
     producer_in(runtime, arguments, ("running",), "pause").set_state("paused", begin())
 
 
-def resume_producer(runtime, arguments, begin) -> None:
+def resume_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.resume."""
     producer_in(runtime, arguments, ("paused",), "resume").set_state("running", begin())
 
 
-def slow_producer(runtime, arguments, begin) -> None:
+def slow_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """producer.slow: another interval."""
     producer = runtime.producers[arguments["producer"]]
     begin()
     producer.slow(arguments["every_us"])
 
 
-def start_consumer(runtime, arguments, begin) -> None:
+def start_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.start."""
     consumer = consumer_in(runtime, arguments, ("waiting", "closed", "killed"), "start")
     consumer.last_seq = max(consumer.last_seq, begin())
     consumer.start()
 
 
-def stop_consumer(runtime, arguments, begin) -> None:
+def stop_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.stop: finish, then close."""
     consumer = consumer_in(runtime, arguments, (RUNNING, PAUSED), "stop")
     begin()
     consumer.close_when_done(None)
 
 
-def pause_consumer(runtime, arguments, begin) -> None:
+def pause_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.pause."""
     consumer = consumer_in(runtime, arguments, (RUNNING,), "pause")
     consumer.pause(begin())
 
 
-def resume_consumer(runtime, arguments, begin) -> None:
+def resume_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.resume."""
     consumer = consumer_in(runtime, arguments, (PAUSED,), "resume")
     consumer.resume(begin())
 
 
-def slow_consumer(runtime, arguments, begin) -> None:
+def slow_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.slow: another processing time, for messages taken from now on."""
     consumer = runtime.consumers[arguments["consumer"]]
     begin()
@@ -165,7 +165,7 @@ def slow_consumer(runtime, arguments, begin) -> None:
     )
 
 
-def kill(runtime, arguments, begin) -> None:
+def kill(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """client.kill."""
     name = arguments["client"]
     if name in runtime.consumers:
@@ -175,7 +175,7 @@ def kill(runtime, arguments, begin) -> None:
         producer_in(runtime, {"producer": name}, ("running", "paused"), "kill").set_state("killed", begin())
 
 
-def close(runtime, arguments, begin) -> None:
+def close(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """client.close: at once and cleanly."""
     name = arguments["client"]
     if name in runtime.consumers:
@@ -185,15 +185,15 @@ def close(runtime, arguments, begin) -> None:
         stop_producer(runtime, {"producer": name}, begin)
 
 
-def hold(runtime, arguments, begin) -> None:
+def hold(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.hold: from now on."""
     consumer = runtime.consumers[arguments["consumer"]]
     begin()
     messages = frozenset(parse_message(text) for text in arguments.get("messages", ()))
-    consumer.add_hold(messages, arguments.get("share_millionths", 0), arguments.get("for_us"))
+    consumer.selections.hold(messages, arguments.get("share_millionths", 0), arguments.get("for_us"))
 
 
-def release(runtime, arguments, begin) -> None:
+def release(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.release: acknowledge held messages, and hold these (or any) no more."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = (
@@ -203,7 +203,7 @@ def release(runtime, arguments, begin) -> None:
     )
     keys = [
         key
-        for key, message in consumer.held_messages().items()
+        for key, message in consumer.held.messages().items()
         if wanted is None or identity(runtime, message) in wanted
     ]
     if wanted is not None and not keys:
@@ -212,19 +212,19 @@ def release(runtime, arguments, begin) -> None:
         )
     begin()
     if wanted is None:
-        consumer.drop_holds()
+        consumer.selections.hold_no_more()
     for key in keys:
-        consumer.release_held(key)
+        consumer.held.release(key)
     consumer.close_if_done()
 
 
-def negatively_acknowledge(runtime, arguments, begin) -> None:
+def negatively_acknowledge(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """consumer.negative-acknowledge: of messages that are delivered, not acked."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = frozenset(parse_message(text) for text in arguments["messages"])
     chosen = [
         delivery
-        for delivery in consumer.in_hand.values()
+        for delivery in consumer.unacked.values()
         if identity(runtime, delivery.received.message) in wanted and delivery is not consumer.current
     ]
     if not chosen:
@@ -235,8 +235,8 @@ def negatively_acknowledge(runtime, arguments, begin) -> None:
         )
     cause = begin()
     for delivery in chosen:
-        consumer.held.pop(delivery.key, None)
-        consumer.negatively_acknowledge(delivery, cause)
+        consumer.held.serials.pop(delivery.key, None)
+        consumer.redelivery.negatively_acknowledge(delivery, cause)
     consumer.close_if_done()
 
 

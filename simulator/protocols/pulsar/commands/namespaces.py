@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.commands.named import cluster_up
 from simulator.protocols.pulsar.creation import enforcement, policies, set_clusters
 from simulator.scenarios.commands import CommandError
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
@@ -29,7 +29,7 @@ def _present(runtime: Pulsar, arguments: dict) -> Cluster:
     return cluster
 
 
-def create(runtime, arguments, begin) -> None:
+def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.create: with default policies."""
     cluster, namespace = cluster_up(runtime, arguments["cluster"]), arguments["namespace"]
     if policies.of_namespace(runtime, cluster.name, namespace) is not None:
@@ -41,7 +41,7 @@ def create(runtime, arguments, begin) -> None:
     enforcement.apply(runtime, runtime.note("namespace.created", cause, cluster.number, namespace))
 
 
-def set_namespace_clusters(runtime, arguments, begin) -> None:
+def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-clusters: checked as in PIP-433, then replicators follow."""
     cluster = _present(runtime, arguments)
     set_clusters.validate(
@@ -61,7 +61,7 @@ def set_namespace_clusters(runtime, arguments, begin) -> None:
     enforcement.apply(runtime, cause)
 
 
-def set_auto_creation(runtime, arguments, begin) -> None:
+def set_auto_creation(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-auto-topic-creation: the override as a whole."""
     cluster = _present(runtime, arguments)
     kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
@@ -92,7 +92,7 @@ def set_auto_creation(runtime, arguments, begin) -> None:
     )
 
 
-def remove_auto_creation(runtime, arguments, begin) -> None:
+def remove_auto_creation(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.remove-auto-topic-creation."""
     cluster = _present(runtime, arguments)
     policies.change(
@@ -106,7 +106,7 @@ def remove_auto_creation(runtime, arguments, begin) -> None:
     )
 
 
-def set_strategy(runtime, arguments, begin) -> None:
+def set_strategy(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-schema-compatibility-strategy."""
     cluster = _present(runtime, arguments)
     policies.change(
@@ -118,7 +118,7 @@ def set_strategy(runtime, arguments, begin) -> None:
     )
 
 
-def set_auto_update(runtime, arguments, begin) -> None:
+def set_auto_update(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """namespace.set-is-allow-auto-update-schema: a switch for clients, and PIP-433's own for replicators."""
     cluster, enabled = _present(runtime, arguments), arguments["enabled"]
     known = policies.existing(runtime, cluster.name, arguments["namespace"])[

@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.creation.policies import GLOBAL, LOCAL
 from simulator.protocols.pulsar.creation.set_clusters import known_clusters, no_peers_together
 from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def remove_cluster(runtime, arguments, begin) -> None:
+def remove_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """replication.remove-cluster: cursors towards it are deleted; snapshots no longer wait for it."""
     base, name = arguments["topic"], arguments["cluster"]
     if not any(name in pair for pair in runtime.replication[base]):
@@ -67,7 +67,7 @@ def _drop_replicators(topic: Topic, removed: str, cause: int) -> None:
     topic.evaluate_controller(cause)
 
 
-def add_cluster(runtime, arguments, begin) -> None:
+def add_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """replication.add-cluster: replication both ways with every cluster on the list."""
     base, name = arguments["topic"], arguments["cluster"]
     if not any(topic.base == base for topic in runtime.clusters[name].topics.values()):
@@ -95,7 +95,7 @@ def add_cluster(runtime, arguments, begin) -> None:
                 topic.evaluate_controller(cause)
 
 
-def set_list(runtime, arguments, begin) -> None:
+def set_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.set-replication-clusters: counts of both sides must agree; what a remote lacks is created
     first, not in the proposal.
     """
@@ -193,7 +193,7 @@ def _lacking(runtime: Pulsar, cluster: Cluster, base: str, shape: int, remotes: 
     return missing
 
 
-def remove_list(runtime, arguments, begin) -> None:
+def remove_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.remove-replication-clusters."""
     cluster, base = topic_here(runtime, arguments), arguments["topic"]
     scope = GLOBAL if arguments["global"] else LOCAL

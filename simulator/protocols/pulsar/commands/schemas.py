@@ -11,20 +11,25 @@ from simulator.protocols.pulsar.commands.named import cluster_up, topic_here
 from simulator.protocols.pulsar.creation import schema_registry
 from simulator.protocols.pulsar.creation.schema_compatibility import same
 from simulator.scenarios.commands import CommandError
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.scenario.model import SchemaSpec
 
 
-def upload_schema(runtime, arguments, begin) -> None:
+def _declared(runtime: Pulsar, name: str) -> SchemaSpec:
+    """The scenario's schema of this name; the command's schema admits only names of schemas."""
+    assert runtime.schemas is not None, "an argument names a declared schema"
+    return runtime.schemas.declared[name]
+
+
+def upload_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.upload: an operator may always register; it must still be compatible."""
     cluster, base, schema = topic_here(runtime, arguments), arguments["topic"], arguments["schema"]
     _has_schemas_of_its_own(cluster, base)
-    refused = schema_registry.why_refused(
-        cluster, base, runtime.schemas.declared[schema], schema_registry.PERSON
-    )
+    refused = schema_registry.why_refused(cluster, base, _declared(runtime, schema), schema_registry.PERSON)
     if refused is not None:
         raise CommandError(
             "409", refused[1], "make it compatible with the versions before, or change the strategy"
@@ -32,7 +37,7 @@ def upload_schema(runtime, arguments, begin) -> None:
     schema_registry.offer(cluster, base, schema, schema_registry.PERSON, begin(code="200"))
 
 
-def delete_schema(runtime, arguments, begin) -> None:
+def delete_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.delete."""
     cluster, base = topic_here(runtime, arguments), arguments["topic"]
     _has_schemas_of_its_own(cluster, base)
@@ -55,7 +60,7 @@ def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:
         )
 
 
-def get_schema(runtime, arguments, begin) -> None:
+def get_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.get: getSchema, the newest or one version; a shadow topic answers with its source's."""
     found = _schemas(runtime, arguments)
     version = arguments.get("version", len(found) - 1)
@@ -66,7 +71,7 @@ def get_schema(runtime, arguments, begin) -> None:
     begin(code="200", answer={"version": version, "schema": found[version].name, "type": found[version].type})
 
 
-def list_schemas(runtime, arguments, begin) -> None:
+def list_schemas(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.list: getAllSchemas."""
     found = _schemas(runtime, arguments)
     begin(
@@ -77,9 +82,9 @@ def list_schemas(runtime, arguments, begin) -> None:
     )
 
 
-def schema_version(runtime, arguments, begin) -> None:
+def schema_version(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """schema.version: getVersionBySchema."""
-    found, wanted = _schemas(runtime, arguments), runtime.schemas.declared[arguments["schema"]]
+    found, wanted = _schemas(runtime, arguments), _declared(runtime, arguments["schema"])
     version = next((version for version, one in enumerate(found) if same(wanted, one)), None)
     if version is None:
         raise CommandError(

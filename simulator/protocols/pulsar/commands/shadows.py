@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.shadow import addresses
 from simulator.protocols.pulsar.shadow.authorisation import SHADOW_TOPIC, refusal
 from simulator.protocols.pulsar.shadow.shadow_list import NO_SHADOWS, ShadowList
 from simulator.scenarios.commands import CommandError
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
@@ -72,16 +72,18 @@ def _permitted(runtime: Pulsar, arguments: dict, source: str) -> None:
     why = refusal(runtime.scenario, arguments["role"], SHADOW_TOPIC, source)
     if why is not None:
         raise CommandError(
-            "403", why, "give the role shadowTopicPolicy for this topic: produce and consume do not bring it"
+            "403",
+            why,
+            "grant the role shadowTopicPolicy on this topic: produce and consume do not include it",
         )
 
 
-def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, ...], begin) -> None:
+def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, ...], begin: Begin) -> None:
     """Change the policy; the brokers of the source's partitions act on it at once."""
     before = runtime.shadow_lists.get((cluster.name, base), NO_SHADOWS)
     if before.busy_until_us > runtime.now_us:
         raise CommandError(
-            "409", f"the policies of {base} are being changed", "ask again when that is written"
+            "409", f"the policies of {base} are being changed", "repeat the command once they are written"
         )
     cause = begin(code="204")
     runtime.shadow_lists[cluster.name, base] = ShadowList(
@@ -94,7 +96,7 @@ def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, 
             topic.shadows.begin_policy_check()
 
 
-def set_list(runtime, arguments, begin) -> None:
+def set_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.set: PUT …/shadowTopics.
 
     Whether a topic on the list is a shadow of this source is not checked, as in Pulsar.
@@ -117,19 +119,19 @@ def set_list(runtime, arguments, begin) -> None:
             )
         if not shadow.names_in(cluster):
             raise CommandError(
-                "412", f"Shadow topic [{text}] not exists.", "create it first: that is a step of its own"
+                "412", f"Shadow topic [{text}] not exists.", "create it first, in a separate command"
             )
         names.append(shadow.name)
     _write_list(runtime, cluster, base, tuple(dict.fromkeys(names)), begin)
 
 
-def remove_list(runtime, arguments, begin) -> None:
+def remove_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.remove: DELETE …/shadowTopics."""
     cluster, base = _source(runtime, arguments)
     _write_list(runtime, cluster, base, (), begin)
 
 
-def get_list(runtime, arguments, begin) -> None:
+def get_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.list: GET …/shadowTopics."""
     cluster, base = _source(runtime, arguments)
     begin(code="200", answer=list(runtime.shadow_lists.get((cluster.name, base), NO_SHADOWS).names))
@@ -138,7 +140,7 @@ def get_list(runtime, arguments, begin) -> None:
 # --- the shadow topics themselves
 
 
-def create(runtime, arguments, begin) -> None:
+def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.create: a topic with the property PULSAR.SHADOW_SOURCE, not fed yet.
 
     It has as many partitions as the source has now.
@@ -166,7 +168,7 @@ def create(runtime, arguments, begin) -> None:
     catalogue.create(cluster, shadow.name, cluster.shape(source.name) or 0, "command", begin(code="204"))
 
 
-def delete(runtime, arguments, begin) -> None:
+def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.delete: the topic with its subscriptions; the ledgers are the source's.
 
     It is refused while the topic is in use, unless forced.
@@ -174,7 +176,7 @@ def delete(runtime, arguments, begin) -> None:
     cluster = cluster_up(runtime, arguments["cluster"])
     shadow = _named(arguments["topic"])
     spec = runtime.scenario.topics.get(shadow.name)
-    if not shadow.names_in(cluster) or spec.shadow_of is None:
+    if not shadow.names_in(cluster) or spec is None or spec.shadow_of is None:
         raise CommandError(
             "404",
             f"{cluster.name} has no shadow topic {arguments['topic']}",
@@ -186,7 +188,7 @@ def delete(runtime, arguments, begin) -> None:
     catalogue.delete(cluster, shadow.name, "forced" if arguments["force"] else "command", begin(code="204"))
 
 
-def get_source(runtime, arguments, begin) -> None:
+def get_source(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.source: which topic a shadow reads (get-shadow-source)."""
     cluster = cluster_up(runtime, arguments["cluster"])
     topic = _named(arguments["topic"])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 
-def reset(runtime, arguments, begin) -> None:
+def reset(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.reset: to a position, an end of the log, or an instant of publishing."""
     subscriptions = subscriptions_of(runtime, arguments)
     targets = [_reset_target(subscription, arguments) for subscription in subscriptions]
@@ -47,7 +47,7 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
     return min(max(log.index_of(ledger, max(entry - 1, -1)), log.first_kept - 1), log.length - 1)
 
 
-def skip(runtime, arguments, begin) -> None:
+def skip(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.skip: over the next entries that are not acknowledged, markers counted as the broker
     does.
     """
@@ -66,7 +66,7 @@ def _skip(subscriptions: list[Subscription], count: int, cause: int) -> Iterator
         yield from _move_over(subscription, index, "skip", cause)
 
 
-def clear(runtime, arguments, begin) -> None:
+def clear(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.clear: to the end of the log."""
     subscriptions = subscriptions_of(runtime, arguments)
     runtime.in_portions(_clear(subscriptions, begin()))
@@ -83,7 +83,7 @@ def _move_over(subscription: Subscription, index: int, reason: str, cause: int) 
         subscription.pass_over_to(index, reason, cause)
 
 
-def create(runtime, arguments, begin) -> None:
+def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.create: like a consumer that subscribes and leaves, which starts a snapshot controller
     where one is wanted.
     """
@@ -103,7 +103,7 @@ def create(runtime, arguments, begin) -> None:
         topic.evaluate_controller(cause)
 
 
-def delete(runtime, arguments, begin) -> None:
+def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.delete: only without consumers, as in Pulsar.
 
     A snapshot controller that runs continues (#6464).
@@ -121,7 +121,7 @@ def delete(runtime, arguments, begin) -> None:
         retention.cursor_deleted(topic, topic.delete_subscription(subscription.name, cause))
 
 
-def replicate(runtime, arguments, begin) -> None:
+def replicate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.replicate: set-replicated-subscription-status, this cluster only; of one partition when
     it is named.
     """
@@ -149,7 +149,7 @@ def replicate(runtime, arguments, begin) -> None:
         subscription.switch_replication(arguments["enabled"], cause)
 
 
-def sync_acknowledgements(runtime, arguments, begin) -> None:
+def sync_acknowledgements(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.sync-acknowledgements: the article's step 3, by hand."""
     name, source, target = arguments["subscription"], arguments["from"], arguments["to"]
     subscriptions = subscriptions_of(runtime, {**arguments, "cluster": source})

@@ -8,12 +8,14 @@ from simulator.protocols.pulsar.broker import inbound
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.commands.named import cluster_up, full_name, not_found, topic_here
 from simulator.protocols.pulsar.creation import catalogue, enforcement, policies, remote_admin
-from simulator.protocols.pulsar.shadow.replicator import STARTED
+from simulator.protocols.pulsar.shadow.connecting import STARTED
+from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from simulator.scenarios.commands import CommandError
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.cluster import Cluster
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 
@@ -22,7 +24,7 @@ def _copies(cluster: Cluster, base: str) -> list[str]:
     return policies.remotes(cluster.runtime, cluster.name, base)
 
 
-def create(runtime, arguments, begin) -> None:
+def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.create: here, and (not in the proposal) a partitioned one in the background where it
     replicates to.
     """
@@ -71,7 +73,7 @@ def copies_requests(runtime: Pulsar, cluster: Cluster) -> bool:
     return runtime.option("replicationTopicCreation") != "proposal" and cluster.creates_remotely
 
 
-def delete(runtime, arguments, begin) -> None:
+def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.delete: 422 with outgoing replicators, 412 with incoming ones or clients; forced none of them."""
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     parts = cluster.parts(base)
@@ -126,9 +128,9 @@ def refuse_in_use(runtime: Pulsar, cluster: Cluster, base: str) -> None:
             )
 
 
-def _inbound(runtime: Pulsar, topic) -> int:
+def _inbound(runtime: Pulsar, topic: Topic) -> int:
     """Replicator producers of other clusters that are connected to a log here."""
-    if topic.source is not None:
+    if isinstance(topic, ShadowTopic):
         return int(topic.fed_now)
     fed = sum(replicator.state == STARTED for replicator in inbound.shadow_replicators(topic))
     sources = [
@@ -142,7 +144,7 @@ def _inbound(runtime: Pulsar, topic) -> int:
     )
 
 
-def update_partitions(runtime, arguments, begin) -> None:
+def update_partitions(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.update-partitions: more here, and in the clusters that it replicates to; the present count is
     not more, and goes to them all the same.
     """
@@ -175,7 +177,7 @@ def update_partitions(runtime, arguments, begin) -> None:
         runtime.remote_admin.send(runtime.remote_admin.grow, cluster.name, peer, base, wanted, seq)
 
 
-def grow(runtime, arguments, begin) -> None:
+def grow(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.grow: new partitions in every cluster; producers and consumers use them at once."""
     base, wanted = arguments["topic"], arguments["partitions"]
     present = max((cluster.partitioned.get(base, 0) for cluster in runtime.clusters.values()), default=0)

@@ -9,15 +9,16 @@ from simulator.protocols.pulsar.commands.named import broker_of, topics_of
 from simulator.protocols.pulsar.shadow.storage import NO_DRIVER, driver_of
 from simulator.protocols.pulsar.storage import retention
 from simulator.scenarios.commands import CommandError
-from simulator.system.commanding import Handler
+from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.pulsar import Pulsar
 
 NOT_ALLOWED = "NotAllowed"
 
 
-def unload(runtime, arguments, begin) -> None:
+def unload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.unload: closed cleanly, loaded again at once, at another broker if one is named; clients
     reconnect.
     """
@@ -31,7 +32,7 @@ def unload(runtime, arguments, begin) -> None:
         topic.load(cause)
 
 
-def crash(runtime, arguments, begin) -> None:
+def crash(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.crash: not closed cleanly; loaded again after the downtime."""
     topics = [topic for topic in topics_of(runtime, arguments["cluster"], arguments["topic"]) if topic.loaded]
     if not topics:
@@ -54,7 +55,7 @@ def crash(runtime, arguments, begin) -> None:
             topic.load(cause)
 
 
-def terminate(runtime, arguments, begin) -> None:
+def terminate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.terminate: it takes no more messages."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     if topics[0].source is not None:
@@ -77,7 +78,7 @@ def terminate(runtime, arguments, begin) -> None:
         topic.terminate(cause)
 
 
-def truncate(runtime, arguments, begin) -> None:
+def truncate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.truncate: every cursor to the end, then all ledgers but the open one go."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "truncated")
@@ -99,7 +100,7 @@ def _truncate(topics: list[Topic], cause: int) -> Iterator[int]:
         retention.delete_ledgers(topic, topic.log.ledgers[:-1], cause)
 
 
-def offload(runtime, arguments, begin) -> None:
+def offload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """topic.offload: its closed ledgers, all at once."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "offloaded")
@@ -135,7 +136,7 @@ def _writes_ledgers(topics: list[Topic], what: str) -> None:
         )
 
 
-def finish_partial(runtime, arguments, begin) -> None:
+def finish_partial(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """snapshot.finish-partial: UNSAFE, PIP-33's "tool to manually re-enable the snapshots"."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     pending = [

@@ -98,7 +98,7 @@ def strategy(cluster: ClusterOfSchemas, base: str) -> str:
     return _in_force(cluster, base, "schema_compatibility_strategy", "schemaCompatibilityStrategy")
 
 
-def _in_force(cluster: ClusterOfSchemas, base: str, policy: str, setting: str):
+def _in_force(cluster: ClusterOfSchemas, base: str, policy: str, setting: str) -> Any:
     found = policies.of_topic(cluster.runtime, cluster.name, base)
     return cluster.setting(setting) if found is None else policies.in_force(cluster, found, policy, setting)
 

@@ -39,7 +39,7 @@ class Outcome:
     remote: int | None
 
 
-Told = tuple[Outcome, str | None]
+CheckedStart = tuple[Outcome, str | None]
 """What a start check came to, and in words why a replicator does not start."""
 
 

@@ -133,7 +133,7 @@ class Failover:
         ]
         moves = self.course.closing(consumer.name for consumer in consumers)
         for consumer in consumers:
-            consumer.close_when_done(self)
+            consumer.close_when_done(self.consumer_closed)
         self._perform(moves, self.seq)
 
     def consumer_closed(self, consumer: Consumer) -> None:

@@ -17,9 +17,10 @@ from pyroaring import BitMap
 
 from simulator.protocols.pulsar.ack_sync.sync import origin_of
 from simulator.protocols.pulsar.verdicts.forecast import Flags, Places, RemoteCursor
-from simulator.protocols.pulsar.verdicts.forecast import forecast as foretell
+from simulator.protocols.pulsar.verdicts.forecast import forecast as count_forecast
 
 if TYPE_CHECKING:
+    from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.pulsar import Pulsar
@@ -192,7 +193,7 @@ def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
     return lost
 
 
-def _without(topic: Topic, cursor, messages: BitMap) -> BitMap:
+def _without(topic: Topic, cursor: Cursor, messages: BitMap) -> BitMap:
     """Messages without those of individually deleted entries."""
     deleted = cursor.acknowledged()
     if not deleted:
@@ -237,7 +238,7 @@ def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int
         runtime.delivered[name],
         runtime.settled[name] | _not_owed(name, copies, receipted),
     )
-    found = foretell(
+    found = count_forecast(
         log,
         _cursor(runtime, subscription, first),
         flags,
@@ -322,11 +323,11 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
         to_send = _to_send(origin, there.cluster.name) & native
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
-            coming |= _not_said(origin, subscription, to_send)
+            coming |= _not_synced(origin, subscription, to_send)
     again = BitMap.union(
         BitMap(),
         *(
-            _not_said(origin, subscription, _sent_again(origin, there))
+            _not_synced(origin, subscription, _sent_again(origin, there))
             for origin in copies
             if origin is not here
         ),
@@ -334,7 +335,7 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
     return Places(_had(runtime, here), there.present, passed_over, coming, again)
 
 
-def _not_said(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
+def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
     """Those of the origin's own messages that no peer reported as acknowledged.
 
     The target's filter skips the others.

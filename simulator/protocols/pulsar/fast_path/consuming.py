@@ -38,7 +38,7 @@ def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
             *(int(seqs[mine].max(initial=NULL)) for seqs in (consumed.delivered, consumed.settled)),
             *acted,
         )
-        _keep_in_hand(consumer, stretch, consumed, turn, asked)
+        _keep_unacked(consumer, stretch, consumed, turn, asked)
         _keep_acks(consumer, stretch, consumed, turn, asked)
     return [event for _seq, event in sorted(asked, key=lambda one: one[0])] + lane.groups.settle()
 
@@ -71,8 +71,8 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
         if stretch.own[act.event].method == PROCESSED:
             consumer.current = None
         if act.kind != HELD:
-            del consumer.in_hand[key]
-            consumer.held.pop(key, None)
+            del consumer.unacked[key]
+            consumer.held.serials.pop(key, None)
     for seq, act in consumed.acts:
         consumer, key, until_us = (
             lane.consumers[act.turn],
@@ -80,8 +80,8 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
             work.until_us(act.turn, act.at_us, act.kind, act.held_us),
         )
         if act.kind == HELD:
-            consumer.hold_count += 1
-            consumer.held[key] = consumer.hold_count
+            consumer.held.count += 1
+            consumer.held.serials[key] = consumer.held.count
             if act.held_us != NULL:
                 asked.append(
                     (
@@ -89,19 +89,27 @@ def _put_aside(stretch: Stretch, consumed: Consumed, asked: Asked) -> None:
                         (
                             until_us,
                             consumer.rank,
-                            consumer.hold_over,
-                            (consumer.epoch, key, consumer.hold_count),
+                            consumer.held.hold_over,
+                            (consumer.epoch, key, consumer.held.count),
                         ),
                     )
                 )
         elif act.kind == NEGATIVE:
-            consumer.negatively_acknowledged.add(act.delivery.received.message)
+            consumer.redelivery.negatively_acknowledged.add(act.delivery.received.message)
             asked.append(
-                (seq, (until_us, consumer.rank, consumer.nack_over, (consumer.epoch, act.delivery, seq)))
+                (
+                    seq,
+                    (
+                        until_us,
+                        consumer.rank,
+                        consumer.redelivery.delay_over,
+                        (consumer.epoch, act.delivery, seq),
+                    ),
+                )
             )
 
 
-def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
+def _keep_unacked(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, asked: Asked) -> None:
     """What came and is held, worked on or still in the receiver queue."""
     work, turns = stretch.lane.work, len(stretch.lane.sessions)
     waits = consumed.settled[turn::turns] == NULL
@@ -112,7 +120,7 @@ def _keep_in_hand(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn
             consumer.queue.append(consumed.received(place))
             continue
         delivery = consumed.delivery(place)
-        consumer.in_hand[delivery.key] = delivery
+        consumer.unacked[delivery.key] = delivery
         if consumed.settled[place] == NULL:
             consumer.current = delivery
             asked.append(
@@ -124,21 +132,21 @@ def _keep_acks(consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: i
     """The acks that wait for their group, and its timer, if it begins."""
     groups, timed, sent = (
         stretch.lane.groups,
-        consumer.flush_due,
+        consumer.acks.timed,
         any(group.turn == turn for group in stretch.lane.groups.sent),
     )
     if sent:
-        consumer.ack_pending.clear()
+        consumer.acks.waiting.clear()
     left, left_us = groups.left(turn, stretch.horizon_us)
     if len(left):
         acks = consumed.acks(left)
         if stretch.acts:
             acks = acks.chosen(acks.seqs.argsort())
-        consumer.ack_pending.add(stretch.lane.topic.place, acks)
+        consumer.acks.waiting.add(stretch.lane.topic.place, acks)
         if sent or not timed:
-            end_us, seq = consumer.group_ends_us(int(left_us[0])), int(acks.seqs[0])
-            asked.append((seq, (end_us, consumer.rank, consumer.flush_timer, consumer.epoch)))
-    consumer.flush_due = bool(consumer.ack_pending)
+            end_us, seq = consumer.acks.ends_us(int(left_us[0])), int(acks.seqs[0])
+            asked.append((seq, (end_us, consumer.rank, consumer.acks.time_over, consumer.epoch)))
+    consumer.acks.timed = bool(consumer.acks.waiting)
 
 
 def _add(messages: BitMap, numbers: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from simulator.protocols.pulsar.client.acknowledging import ACK_GROUP_SIZE_MAX
+from simulator.protocols.pulsar.client.ack_group import ACK_GROUP_SIZE_MAX
 from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, NEVER
 from simulator.protocols.pulsar.storage.retention import switches_ledger
 
@@ -73,7 +73,7 @@ class Groups:
     def __init__(self, work: Work) -> None:
         self.work = work
         subscription = work.lane.subscription
-        self.counts = [len(consumer.ack_pending) for consumer in work.lane.consumers]
+        self.counts = [len(consumer.acks.waiting) for consumer in work.lane.consumers]
         self.waiting: list[AckColumns] = []
         self.made: list[np.ndarray] = []
         self.made_us: list[np.ndarray] = []
@@ -96,7 +96,7 @@ class Groups:
         if groups and not self._plain():
             return groups[0].at_us
         if groups:
-            self.waiting = [consumer.ack_pending.columns() for consumer in self.work.lane.consumers]
+            self.waiting = [consumer.acks.waiting.columns() for consumer in self.work.lane.consumers]
             acted = np.array([act.delivery.key.index for act in self.work.acts], dtype=np.int64)
             self._indices = np.concatenate(
                 (*(acks.indices for acks in self.waiting), acted, self.work.indices)
@@ -134,7 +134,7 @@ class Groups:
             np.arange(self.arrivals_from + turn, self.arrivals_from + len(work), len(work.lane.sessions)),
             done_us,
         )
-        if consumer.special is not None:
+        if consumer.selections.candidates is not None:
             acknowledged = work.kinds[work.places(turn)] == ACKNOWLEDGED
             acks, acks_us = acks[acknowledged], acks_us[acknowledged]
         acts = [
@@ -143,7 +143,7 @@ class Groups:
             if act.turn == turn and act.kind == ACKNOWLEDGED
         ]
         for _place, at_us in acts:
-            if at_us == timer_us or consumer.group_ends_us(at_us - 1) == at_us:
+            if at_us == timer_us or consumer.acks.ends_us(at_us - 1) == at_us:
                 horizon_us = min(horizon_us, at_us)
         if acts:
             made, made_us = (
@@ -157,11 +157,11 @@ class Groups:
         waiting, first = self.counts[turn], sum(self.counts[:turn])
         count = waiting + len(acks)
         if not count or (
-            (consumer.group_ends_us(int(acks_us[0])) if timer_us is None else timer_us) >= horizon_us
+            (consumer.acks.ends_us(int(acks_us[0])) if timer_us is None else timer_us) >= horizon_us
             and count < ACK_GROUP_SIZE_MAX
         ):
             return horizon_us
-        ends_us = consumer.group_ends_us(acks_us)
+        ends_us = consumer.acks.ends_us(acks_us)
         if timer_us is not None:
             ends_us = np.concatenate(
                 (np.full(waiting, timer_us), np.where(acks_us < timer_us, timer_us, ends_us))
@@ -193,7 +193,7 @@ class Groups:
         has a ledger to be written to.
         """
         lane = self.work.lane
-        alike = all(consumer.ack_pending.all_of(lane.topic.place) for consumer in lane.consumers)
+        alike = all(consumer.acks.waiting.all_of(lane.topic.place) for consumer in lane.consumers)
         counted = lane.dispatcher.unacked >= self.arrivals_from
         return (
             alike

@@ -129,9 +129,9 @@ class Lane:
         if len(self.sessions) != 1 or not self.subscription.snapshots.kept:
             return NEVER
         consumer, timer_us = self.consumers[0], survey.timer_us[0]
-        if consumer.special is not None or self.subscription.cursor.deleted_count > DELETED_MAX:
+        if consumer.selections.candidates is not None or self.subscription.cursor.deleted_count > DELETED_MAX:
             return NEVER
-        return consumer.group_ends_us(self.producer.runtime.now_us) if timer_us is None else timer_us
+        return consumer.acks.ends_us(self.producer.runtime.now_us) if timer_us is None else timer_us
 
     def _room(self, now_us: int, horizon_us: int, own: int) -> tuple[int, int]:
         """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may
@@ -218,7 +218,7 @@ def _publishes_evenly(producer: ProducerOfFastPath) -> bool:
         and not producer.pending
         and not producer.forbidden
         and brokers.resolver is None
-        and not brokers.told
+        and not brokers.located
     )
 
 
@@ -279,8 +279,9 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
     It must acknowledge, hold or negatively ack each by its own draw when it has worked on it.
     """
     spec, current = consumer.spec, consumer.current
-    by_draw = consumer.special is None or (
-        isinstance(consumer.special, Shares) and (subscription.dispatcher.postpones or not consumer.negatives)
+    by_draw = consumer.selections.candidates is None or (
+        isinstance(consumer.selections.candidates, Shares)
+        and (subscription.dispatcher.postpones or not consumer.selections.negatives)
     )
     acks_each = (
         spec.acknowledge == "individual"
@@ -291,9 +292,9 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
     single = current is None or (
         current.key.place == subscription.topic.place
         and current.key.batch_index == NULL
-        and current.key not in consumer.ack_pending
+        and current.key not in consumer.acks.waiting
     )
-    fresh = current is None or current.key not in consumer.held
+    fresh = current is None or current.key not in consumer.held.serials
     idle = (
         consumer.state == TAKING
         and not consumer.queue
@@ -301,4 +302,4 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
         and len(consumer.sessions) == 1
         and spec.receiver_queue_size > 0
     )
-    return acks_each and single and fresh and idle and consumer.flush_due == bool(consumer.ack_pending)
+    return acks_each and single and fresh and idle and consumer.acks.timed == bool(consumer.acks.waiting)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from simulator.protocols.pulsar.fast_path.agenda import Agenda
-from simulator.protocols.pulsar.fast_path.survey import FLUSHED, PROCESSED, RETURNED
+from simulator.protocols.pulsar.fast_path.survey import ACKS_SENT, PROCESSED, REDELIVERY_REQUESTED
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.passing import Passing
@@ -82,7 +82,9 @@ class Order:
         timed = {(group.at_us, group.turn): group.rows for group in groups if group.timed}
         asked = [group for group in groups if not group.timed]
         written = [
-            timed[event.at_us, event.turn] if event.method == FLUSHED else int(event.method != RETURNED)
+            timed[event.at_us, event.turn]
+            if event.method == ACKS_SENT
+            else int(event.method != REDELIVERY_REQUESTED)
             for event in stretch.own
         ]
         self._own = agenda.add(
@@ -196,7 +198,7 @@ class Order:
         timers = {
             (event.at_us, event.turn): number
             for number, event in zip(self._own.tolist(), stretch.own)
-            if event.method == FLUSHED
+            if event.method == ACKS_SENT
         }
         return tuple(
             int(self._first_seqs[timers[group.at_us, group.turn] if group.timed else next(sending)])

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.scenario.client_model import ProducerSpec
 
 
-class LooksForStretch(Protocol):
-    """When a producer next tries a batched stretch (`fast_path.running.Quiet`)."""
+class AttemptsOfProducer(Protocol):
+    """When a producer next tries a batched stretch (`fast_path.running.StretchAttempts`)."""
 
     misses: int
 
@@ -44,7 +44,7 @@ class ProducerOfFastPath(Protocol):
     forbidden: str | None
 
     @property
-    def quiet(self) -> LooksForStretch:
+    def attempts(self) -> AttemptsOfProducer:
         """When to try next."""
 
     def tick(self, epoch: int) -> int | None:

@@ -7,8 +7,8 @@ from itertools import repeat
 import numpy as np
 
 from simulator.protocols.pulsar.broker.session import ReceivedMessage
-from simulator.protocols.pulsar.client.acknowledging import Delivery
-from simulator.protocols.pulsar.client.deliveries import MessageKey
+from simulator.protocols.pulsar.client.delivery import Delivery
+from simulator.protocols.pulsar.client.message_keys import MessageKey
 from simulator.protocols.pulsar.client.waiting_acks import AboutColumns, AckColumns
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.groups import REASON
@@ -190,7 +190,7 @@ class Consumed:
         work, done, individual = (
             self.work,
             self.acknowledged,
-            self.work.lane.consumers[0].kinds["individual"],
+            self.work.lane.consumers[0].individual,
         )
         single = []
         for seq, act in self.acts:

@@ -30,7 +30,7 @@ ROWS_PER_EVENT = 16
 """Number of rows in columns that take about the time of one event of the queue."""
 
 
-class Quiet:
+class StretchAttempts:
     """When a producer next tries a batched stretch.
 
     A try takes the time of a message or two, so a producer that finds none several times tries less often.
@@ -54,14 +54,14 @@ class Quiet:
         )
 
 
-def run_quietly(producer: ProducerOfFastPath) -> int | None:
+def run_stretch(producer: ProducerOfFastPath) -> int | None:
     """Run from the publish that is due now to the next other event, if that is far enough away.
 
     Returns how many queue events that replaces, None when nothing was done.
     """
     runtime, lane = producer.runtime, lane_of(producer)
     if lane is None:
-        producer.quiet.missed(producer.scheduled, runtime.now_us)
+        producer.attempts.missed(producer.scheduled, runtime.now_us)
         return None
     worth = MESSAGES_MIN + MESSAGES_MIN_PER_CONSUMER * len(lane.sessions)
     near_us, far_us = runtime.now_us, runtime.limit_us + 1
@@ -73,9 +73,9 @@ def run_quietly(producer: ProducerOfFastPath) -> int | None:
     survey = Survey(lane, near_us, far_us)
     horizon_us = survey.horizon_us if survey.horizon_us <= near_us else lane.foresee(survey)
     if len(lane.published_us) <= worth or lane.published_us[worth - 1] >= horizon_us:
-        producer.quiet.missed(producer.scheduled, horizon_us)
+        producer.attempts.missed(producer.scheduled, horizon_us)
         return None
-    producer.quiet.misses = 0
+    producer.attempts.misses = 0
     stretch = Stretch(lane, survey, _wires(lane, survey, horizon_us), horizon_us)
     order = Order(stretch)
     if (

@@ -9,7 +9,7 @@ import numpy as np
 
 from simulator.protocols.pulsar.fast_path.groups import Group, Groups
 from simulator.protocols.pulsar.fast_path.lane import Lane
-from simulator.protocols.pulsar.fast_path.survey import RETURNED, Survey
+from simulator.protocols.pulsar.fast_path.survey import REDELIVERY_REQUESTED, Survey
 from simulator.protocols.pulsar.fast_path.wire import Wire
 from simulator.trace.registry import NULL
 
@@ -35,7 +35,9 @@ class Stretch:
         self.own = [event for event in survey.own if event.at_us < horizon_us]
         self.groups: list[Group] = lane.groups.sent if lane.sessions else []
         self.acts = [act for act in lane.work.acts if act.at_us < horizon_us] if lane.sessions else []
-        self.returned = [place for place, event in enumerate(self.own) if event.method == RETURNED]
+        self.returned = [
+            place for place, event in enumerate(self.own) if event.method == REDELIVERY_REQUESTED
+        ]
         self.begun = self.done = self.again = _NOBODY
         self.fresh: np.ndarray | slice = _NOBODY
         if lane.sessions:

@@ -10,19 +10,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simulator.protocols.pulsar.broker.dispatch_shared import SharedDispatcher
+from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.protocols.pulsar.client.consumer import Consumer
+from simulator.protocols.pulsar.client.held_messages import HeldMessages
+from simulator.protocols.pulsar.client.redelivery import RedeliveryRequests
 from simulator.protocols.pulsar.fast_path.passing import Passings
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.deliveries import MessageKey
+    from simulator.protocols.pulsar.client.message_keys import MessageKey
     from simulator.protocols.pulsar.fast_path.lane import Lane
 
-PROCESSED, FLUSHED = Consumer.processed, Consumer.flush_timer
-HELD_ENOUGH, RETURNED = Consumer.hold_over, Consumer.nack_over
-_OWN = (PROCESSED, FLUSHED, HELD_ENOUGH, RETURNED)
-_STANDING = (PROCESSED, FLUSHED, Replicator.arrive)  # what the lane must include, however late it is due
+PROCESSED, ACKS_SENT = Consumer.processed, AckGroup.time_over
+HOLD_OVER, REDELIVERY_REQUESTED = HeldMessages.hold_over, RedeliveryRequests.delay_over
+_OWN = (PROCESSED, ACKS_SENT, HOLD_OVER, REDELIVERY_REQUESTED)  # a consumer's rank is its own
+_STANDING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # what the lane must include, however late it is due
 
 
 class Own(NamedTuple):
@@ -73,7 +76,7 @@ class Survey:
                     continue
             elif passings.take_tick(event):
                 continue
-            if rank in turns and method in _OWN and target is lane.consumers[turns[rank]]:
+            if rank in turns and method in _OWN:
                 turn = turns[rank]
                 owned = _owned(lane, turn, method, argument)
                 if owned:
@@ -91,13 +94,13 @@ class Survey:
         for event in own:
             if event.method == PROCESSED:
                 self.busy_us[event.turn] = event.at_us
-            elif event.method == FLUSHED:
+            elif event.method == ACKS_SENT:
                 self.timer_us[event.turn] = event.at_us
         own = sorted(event for event in own if event.at_us < self.horizon_us)
         back: dict[int, int] = {}  # an entry is redelivered once: the dispatcher ignores the second request
         for event in own:
             if (
-                event.method == RETURNED
+                event.method == REDELIVERY_REQUESTED
                 and back.setdefault(event.argument[1].key.index, event.order) != event.order
             ):
                 self.horizon_us = event.at_us
@@ -113,21 +116,21 @@ def _owned(lane: Lane, turn: int, method: Callable[..., int | None], argument: A
     consumer = lane.consumers[turn]
     if method == PROCESSED:
         return argument == consumer.epoch and consumer.current is not None
-    if method == FLUSHED:
-        return True if argument == consumer.epoch and consumer.flush_due else None
+    if method == ACKS_SENT:
+        return True if argument == consumer.epoch and consumer.acks.timed else None
     epoch, what, serial = argument
-    if epoch != consumer.epoch or (method == HELD_ENOUGH and consumer.held.get(what) != serial):
+    if epoch != consumer.epoch or (method == HOLD_OVER and consumer.held.serials.get(what) != serial):
         return False
-    key = what if method == HELD_ENOUGH else what.key
+    key = what if method == HOLD_OVER else what.key
     known = key.place == lane.topic.place and key.batch_index == NULL
     if not known:
         return None
-    return (_held_only(consumer, key) if method == HELD_ENOUGH else _given_back(lane, turn, key)) or None
+    return (_held_only(consumer, key) if method == HOLD_OVER else _given_back(lane, turn, key)) or None
 
 
 def _held_only(consumer: Consumer, key: MessageKey) -> bool:
     """Whether the application has the message, and does not work on it once more."""
-    return key in consumer.in_hand and (consumer.current is None or consumer.current.key != key)
+    return key in consumer.unacked and (consumer.current is None or consumer.current.key != key)
 
 
 def _given_back(lane: Lane, turn: int, key: MessageKey) -> bool:
@@ -139,5 +142,5 @@ def _given_back(lane: Lane, turn: int, key: MessageKey) -> bool:
     return (
         awaited
         and not lane.subscription.cursor.is_acknowledged(index)
-        and not any(key in one.in_hand or key in one.ack_pending for one in lane.consumers)
+        and not any(key in one.unacked or key in one.acks.waiting for one in lane.consumers)
     )

@@ -14,11 +14,11 @@ import numpy as np
 
 from simulator.kernel.random import Shares
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.fast_path.survey import HELD_ENOUGH, PROCESSED, RETURNED
+from simulator.protocols.pulsar.fast_path.survey import HOLD_OVER, PROCESSED, REDELIVERY_REQUESTED
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.client.acknowledging import Delivery
+    from simulator.protocols.pulsar.client.delivery import Delivery
     from simulator.protocols.pulsar.fast_path.lane import Lane
     from simulator.protocols.pulsar.fast_path.survey import Survey
 
@@ -99,7 +99,7 @@ class Work:
             topic.log.length + ordinals,
         )
         self.redeliveries = np.zeros_like(ordinals)
-        returned = [event for event in self.survey.own if event.method == RETURNED]
+        returned = [event for event in self.survey.own if event.method == REDELIVERY_REQUESTED]
         if returned:
             back = [event.argument[1] for event in returned]
             # consumers go before producers
@@ -153,9 +153,9 @@ class Work:
         """What becomes of each message that the application has worked on."""
         consumers = self.lane.consumers
         chosen = [
-            (turn, consumer, consumer.special)
+            (turn, consumer, consumer.selections.candidates)
             for turn, consumer in enumerate(consumers)
-            if isinstance(consumer.special, Shares)
+            if isinstance(consumer.selections.candidates, Shares)
         ]
         self.aside, self.kinds, self.held_us = [], _NONE, _NONE
         if chosen:
@@ -163,16 +163,18 @@ class Work:
             for turn, consumer, shares in chosen:
                 among = shares.among(self.messages[self.places(turn)])
                 for place in (turn + among * len(consumers)).tolist():
-                    self.kinds[place], self.held_us[place] = consumer.choice(int(self.messages[place]))
+                    self.kinds[place], self.held_us[place] = consumer.selections.choice(
+                        int(self.messages[place])
+                    )
             self.aside = (self.kinds != ACKNOWLEDGED).nonzero()[0].tolist()
         self.acts: list[Act] = []
         for place, (at_us, _rank, _order, turn, method, argument) in enumerate(self.survey.own):
             consumer = consumers[turn]
             if method == PROCESSED and (current := consumer.current) is not None:
-                choice = consumer.choice(current.received.message)
+                choice = consumer.selections.choice(current.received.message)
                 self.acts.append(Act(at_us, place, turn, current, *choice))
-            elif method == HELD_ENOUGH:
-                self.acts.append(Act(at_us, place, turn, consumer.in_hand[argument[1]], ACKNOWLEDGED, NULL))
+            elif method == HOLD_OVER:
+                self.acts.append(Act(at_us, place, turn, consumer.unacked[argument[1]], ACKNOWLEDGED, NULL))
 
     def _later_us(self) -> list[int]:
         """When held messages are acknowledged, and redelivery of negatively acked ones is requested."""

@@ -52,8 +52,8 @@ def followers(runtime: Pulsar, bases: Collection[str]) -> list[str]:
     return sorted(producers + consumers)
 
 
-def asked_in_vain(runtime: Pulsar, client: str) -> int:
+def failed_requests(runtime: Pulsar, client: str) -> int:
     """Failed requests of a client without a cluster of its own since its last answer."""
     producer = runtime.producers.get(client)
     resolver = producer.brokers.resolver if producer is not None else runtime.consumers[client].resolver
-    return 0 if resolver is None else resolver.in_vain
+    return 0 if resolver is None else resolver.failed_requests

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Brokers:
     """The connections of one producer.
 
-    `told` is by partition the cluster that a lookup or a redirect named.
+    `located` is by partition the cluster that a lookup or a redirect named.
     """
 
     def __init__(self, producer: ProducerOfConnections) -> None:
@@ -32,7 +32,7 @@ class Brokers:
         self.runtime = producer.runtime
         self.base = producer.spec.topic
         self.resolver = resolver_for(self, producer.spec.cluster, self.base, producer.spec.schema)
-        self.told: dict[str, str] = {}
+        self.located: dict[str, str] = {}
         self.retries = 0
         self.due = False
         self.known = 0  # partitions, as of the last answer
@@ -80,7 +80,7 @@ class Brokers:
         complete = True
         self.producer.cluster_name = cluster
         for topic in self.runtime.clusters[cluster].client_parts(self.base):
-            if topic.name not in self.told:
+            if topic.name not in self.located:
                 complete = self._connect(topic, cause) and complete
         if complete and self._complete():
             self.retries = 0
@@ -117,7 +117,7 @@ class Brokers:
             self.resolver.ask(cause)
 
     def _complete(self) -> bool:
-        return len(self.told) >= max(1, self.shape() or 0)
+        return len(self.located) >= max(1, self.shape() or 0)
 
     def _connect(self, topic: Topic, cause: int) -> bool:
         if not topic.cluster.up or not topic.loaded:
@@ -128,7 +128,7 @@ class Brokers:
         return True
 
     def _connected(self, topic: Topic, cause: int) -> None:
-        self.told[topic.name] = topic.cluster.name
+        self.located[topic.name] = topic.cluster.name
         self.runtime.note("producer.connected", cause, topic.cluster.number, topic.number, self.number)
 
     def beyond(self, topic: Topic) -> Topic | None:
@@ -152,8 +152,8 @@ class Brokers:
 
     def cluster_of(self, name: str) -> Cluster | None:
         """The cluster that messages for this topic or partition go to, None before a lookup answer."""
-        if self.told and name in self.told:
-            return self.runtime.clusters[self.told[name]]
+        if self.located and name in self.located:
+            return self.runtime.clusters[self.located[name]]
         if self.resolver is None:
             return self.runtime.clusters[self.producer.cluster_name]
         self.look_up(NULL)
@@ -161,24 +161,24 @@ class Brokers:
 
     def connected_in(self, cluster: str) -> bool:
         """Whether any of its connections ends there."""
-        if self.resolver is None and not self.told:
+        if self.resolver is None and not self.located:
             return self.producer.alive and self.producer.cluster_name == cluster
-        return cluster in self.told.values()
+        return cluster in self.located.values()
 
     def connected_to(self, topic: Topic) -> bool:
         """Whether it sends what is for this topic to this cluster."""
         if self.resolver is None:
-            return self.told.get(topic.name, self.producer.cluster_name) == topic.cluster.name
-        return self.told.get(topic.name) == topic.cluster.name
+            return self.located.get(topic.name, self.producer.cluster_name) == topic.cluster.name
+        return self.located.get(topic.name) == topic.cluster.name
 
     def left(self, topic: Topic, reason: str, cause: int) -> None:
         """A topic left its broker: a producer that looked it up does so again.
 
         A redirected producer finds it where it is.
         """
-        if self.resolver is None or self.told.get(topic.name) != topic.cluster.name:
+        if self.resolver is None or self.located.get(topic.name) != topic.cluster.name:
             return
-        del self.told[topic.name]
+        del self.located[topic.name]
         self.runtime.note(
             "producer.disconnected", cause, topic.cluster.number, topic.number, self.number, reason
         )
@@ -187,9 +187,9 @@ class Brokers:
 
     def leave(self, reason: str, cause: int) -> None:
         """The client is gone."""
-        told, self.told = self.told, {}
+        located, self.located = self.located, {}
         self.retries = 0
         if self.resolver is not None:
             self.resolver.forget()
-            for name, cluster in told.items():
+            for name, cluster in located.items():
                 self.runtime.note("producer.disconnected", cause, cluster, name, self.number, reason)

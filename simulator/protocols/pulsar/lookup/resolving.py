@@ -48,7 +48,7 @@ class Resolver:
         self.number = 0
         self.asking = False
         self.knows_partitions = False
-        self.in_vain = 0  # requests that failed since the last answer
+        self.failed_requests = 0  # requests that failed since the last answer
 
     @property
     def mapped(self) -> str:
@@ -59,7 +59,7 @@ class Resolver:
         """The client has ended: answers that are on their way are ignored."""
         self.number += 1
         self.asking = self.knows_partitions = False
-        self.in_vain = 0
+        self.failed_requests = 0
 
     def ask(self, cause: int) -> None:
         """Begin the requests, unless one is in progress."""
@@ -96,9 +96,9 @@ class Resolver:
         seq = runtime.note(
             "lookup.answered", cause, service.cluster_of(self.base), self.base, client.number, requests[0]
         )
-        self._later(back_us, self.told, (number, requests[1:], service.cluster_of(self.base), seq))
+        self._later(back_us, self.answered, (number, requests[1:], service.cluster_of(self.base), seq))
 
-    def told(self, argument: tuple) -> None:
+    def answered(self, argument: tuple) -> None:
         """The answer is back."""
         number, requests, cluster, seq = argument
         if number != self.number:
@@ -107,14 +107,14 @@ class Resolver:
             self._send(requests, seq)
         else:
             self.asking, self.knows_partitions = False, True
-            self.in_vain = 0
+            self.failed_requests = 0
             self.client.found(cluster, seq)
 
     def told_nothing(self, argument: tuple) -> None:
         """The failure is back."""
         if argument[0] == self.number:
             self.asking = False
-            self.in_vain += 1
+            self.failed_requests += 1
             self.client.not_found()
 
 

@@ -46,7 +46,7 @@ class CleanUp(Work):
         ]
         if run.strategy == BLUE_GREEN:
             return found
-        return [*found, self._copied(), self._told()]
+        return [*found, self._copied(), self._synced()]
 
     def _copied(self) -> Condition:
         left = sum(len(forecasting.unsent(topic, self.run.target)) for topic in self.topics_in(self.source))
@@ -54,13 +54,13 @@ class CleanUp(Work):
             not left, f"{left:,} messages of {self.run.source} are not confirmed by {self.run.target}"
         )
 
-    def _told(self) -> Condition:
-        untold = self.migration.works.progress.untold()
+    def _synced(self) -> Condition:
+        unsynced = self.migration.works.progress.unsynced()
         return Condition(
-            not untold,
-            f"{self.run.target} was not told all of {', '.join(untold)}"
-            if untold
-            else "all acknowledgements were told",
+            not unsynced,
+            f"{self.run.target} has not received all acknowledgements of {', '.join(unsynced)}"
+            if unsynced
+            else "all acknowledgements were received",
         )
 
     def _needed(self) -> Condition:

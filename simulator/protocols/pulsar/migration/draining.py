@@ -16,6 +16,7 @@ from simulator.protocols.pulsar.migration.switching import BLUE_GREEN_MODE, Move
 from simulator.protocols.pulsar.migration.work import Condition, Progress, Work
 
 if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.topic import Topic
     from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 
@@ -80,7 +81,7 @@ class Draining(Work):
         return Progress(total - left, total, "subscriptions")
 
     @staticmethod
-    def _left(topic) -> int:
+    def _left(topic: Topic) -> int:
         if topic.migrated_to is None:
             return max(1, len(topic.subscriptions))
         return sum(bool(one.backlog or one.dispatcher.sessions) for one in topic.subscriptions.values())

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.clock import Handler
-from simulator.protocols.pulsar.lookup import client_locations as whereabouts
+from simulator.protocols.pulsar.lookup import client_locations
 from simulator.protocols.pulsar.migration import run as machine
-from simulator.protocols.pulsar.migration import step_registry as work_of
+from simulator.protocols.pulsar.migration import step_registry
 from simulator.protocols.pulsar.migration.draining import Draining
 from simulator.protocols.pulsar.migration.run import (
     CLEAN_UP,
@@ -52,10 +52,10 @@ class Migration:
         self.rank = rank(MIGRATION, sorted(runtime.lookup.tenants).index(tenant))
         self.bases = [
             name
-            for name in whereabouts.bases_of(runtime, tenant)
+            for name in client_locations.bases_of(runtime, tenant)
             if runtime.scenario.topics[name].shadow_of is None
         ]
-        self.works = work_of.works(self)
+        self.works = step_registry.works(self)
         self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
         self.forced = False
         self.seq = -1
@@ -73,11 +73,11 @@ class Migration:
 
     def clients_in(self, cluster: str) -> list[str]:
         """Its producers and consumers that are connected there, sorted."""
-        return whereabouts.clients_in(self.runtime, self.bases, cluster)
+        return client_locations.clients_in(self.runtime, self.bases, cluster)
 
     def followers(self) -> list[str]:
         """Its running clients that follow the LookupService, sorted."""
-        return whereabouts.followers(self.runtime, self.bases)
+        return client_locations.followers(self.runtime, self.bases)
 
     # --- requests of an operator
 

@@ -28,11 +28,11 @@ class Nothing(Work):
         """Subscriptions of which the target received no state lately, each with the reason in words."""
         return []
 
-    def untold_back(self) -> list[str]:
+    def unsynced_back(self) -> list[str]:
         """Subscriptions whose acknowledgements in the target have not reached the source."""
         return []
 
-    def untold(self) -> list[str]:
+    def unsynced(self) -> list[str]:
         """Subscriptions whose acknowledgements in the source have not reached the target."""
         return []
 
@@ -57,9 +57,9 @@ class _Telling(Nothing):
         )
         return cursor.mark_delete < first and not cursor.acknowledged() and not cursor.partly_acknowledged()
 
-    def heard(self, subscription: Subscription) -> bool:
+    def is_synced(self, subscription: Subscription) -> bool:
         """Whether the target has received its state since the step began, or there is none to send."""
-        raise TypeError(f"{type(self).__name__} does not say what was heard")
+        raise TypeError(f"{type(self).__name__} does not say what was synced")
 
     def failure(self) -> str | None:
         broken = self.broken()
@@ -67,26 +67,27 @@ class _Telling(Nothing):
         return (
             None
             if broken is None
-            else f"{broken}: {self.target.name} has heard of {done} of {total} subscriptions"
+            else f"{broken}: {self.target.name} has received acknowledgements of {done} of {total} "
+            "subscriptions"
         )
 
     def progress(self) -> Progress:
         found = self.in_source()
-        return Progress(sum(self.heard(one) for one in found), len(found), "subscriptions")
+        return Progress(sum(self.is_synced(one) for one in found), len(found), "subscriptions")
 
     def complete(self) -> bool:
         done, total, _unit = self.progress()
         return done == total
 
     def undo_conditions(self) -> list[Condition]:
-        untold = self.untold_back()
+        unsynced = self.unsynced_back()
         source, target = self.run.source, self.run.target
         return [
             Condition(
-                not untold,
-                f"{source} was not told all that {', '.join(untold)} acknowledged in {target}"
-                if untold
-                else f"{source} was told all that is acknowledged in {target}",
+                not unsynced,
+                f"{source} has not received all that {', '.join(unsynced)} acknowledged in {target}"
+                if unsynced
+                else f"{source} has received all that is acknowledged in {target}",
             )
         ]
 
@@ -113,10 +114,10 @@ class AcknowledgementSync(_Telling):
                         sender.start()
                     sender.send(peer, cause)
 
-    def heard(self, subscription: Subscription) -> bool:
+    def is_synced(self, subscription: Subscription) -> bool:
         sender = subscription.sender
         return sender is not None and (
-            sender.told(self.run.target)
+            sender.is_current(self.run.target)
             or self.nothing_to_say(subscription)
             or self._knows_something(subscription)
         )
@@ -132,41 +133,41 @@ class AcknowledgementSync(_Telling):
     def tick(self) -> None:
         """What was lost on the way is sent again at once; after that the period does it."""
         for subscription in self.in_source():
-            if not self.heard(subscription) and subscription.sender is not None:
+            if not self.is_synced(subscription) and subscription.sender is not None:
                 subscription.sender.send(self.run.target, self.seq)
 
     def _not_fresh(self, subscription: Subscription) -> str | None:
         sender, there, now_us = subscription.sender, self.there(subscription), self.runtime.now_us
         if there is None:
             return f"{subscription.name} is not in {self.run.target}"
-        if sender is None or sender.told(self.run.target) or self.nothing_to_say(subscription):
-            return None if sender is not None else f"{subscription.name} is not told at all"
+        if sender is None or sender.is_current(self.run.target) or self.nothing_to_say(subscription):
+            return None if sender is not None else f"{subscription.name} is not synchronised"
         if not self._knows_something(subscription):
-            return f"{self.run.target} has heard nothing of {subscription.name}"
-        assert there.filter.heard_us is not None, "it knows something"
-        age_us = now_us - there.filter.heard_us
+            return f"{self.run.target} has received nothing about {subscription.name}"
+        assert there.filter.received_us is not None, "it knows something"
+        age_us = now_us - there.filter.received_us
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
         if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:
             return None
         return (
-            f"{self.run.target} heard of {subscription.name} {age_us / 1e6:.1f} s ago, its period is "
-            f"{sender.period_us / 1e6:g} s"
+            f"{self.run.target} last received acknowledgements of {subscription.name} "
+            f"{age_us / 1e6:.1f} s ago, its period is {sender.period_us / 1e6:g} s"
         )
 
     def stale(self) -> list[str]:
         return [words for words in map(self._not_fresh, self.in_source()) if words is not None]
 
-    def untold(self) -> list[str]:
+    def unsynced(self) -> list[str]:
         return sorted(
             {
                 one.name: None
                 for one in self.in_source()
-                if not (one.sender is not None and one.sender.told(self.run.target))
+                if not (one.sender is not None and one.sender.is_current(self.run.target))
                 and not self.nothing_to_say(one)
             }
         )
 
-    def untold_back(self) -> list[str]:
+    def unsynced_back(self) -> list[str]:
         if self.target.state == "lost":  # no cluster can send it any more
             return []
         found = [one for topic in self.topics_in(self.target) for one in topic.subscriptions.values()]
@@ -174,7 +175,7 @@ class AcknowledgementSync(_Telling):
             {
                 one.name: None
                 for one in found
-                if not (one.sender is not None and one.sender.told(self.run.source))
+                if not (one.sender is not None and one.sender.is_current(self.run.source))
                 and not self.nothing_to_say(one)
             }
         )
@@ -206,7 +207,7 @@ class Snapshots(_Telling):
                         self.switched.append((cluster.name, topic.name, name))
                         subscription.switch_replication(True, cause)
 
-    def heard(self, subscription: Subscription) -> bool:
+    def is_synced(self, subscription: Subscription) -> bool:
         there = self.there(subscription)
         return self.nothing_to_say(subscription) or (there is not None and there.last_applied_us is not None)
 
@@ -214,7 +215,7 @@ class Snapshots(_Telling):
         return [
             f"no Update of {one.name} has come to {self.run.target}"
             for one in self.in_source()
-            if not self.heard(one)
+            if not self.is_synced(one)
         ]
 
     def undo_conditions(self) -> list[Condition]:

@@ -38,12 +38,12 @@ def to_switch(work: Work) -> list[Condition]:
             lookup.up,
             "the LookupService answers"
             if lookup.up
-            else "the LookupService is down: nobody would be told the new cluster",
+            else "the LookupService is down: clients could not look up the new cluster",
         ),
         _connected(migration),
         _copied(work),
         _needed(migration),
-        _told(migration),
+        _synced(migration),
     ]
 
 
@@ -102,9 +102,11 @@ def _needed(migration: MigrationOfStep) -> Condition:
     )
 
 
-def _told(migration: MigrationOfStep) -> Condition:
+def _synced(migration: MigrationOfStep) -> Condition:
     stale = migration.works.progress.stale()
-    return Condition(not stale, "; ".join(stale) if stale else "what is acknowledged was told lately")
+    return Condition(
+        not stale, "; ".join(stale) if stale else "acknowledgements were received within their period"
+    )
 
 
 def only_forced(migration: MigrationOfStep) -> str | None:

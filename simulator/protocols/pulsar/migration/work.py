@@ -75,10 +75,10 @@ class ProgressOfMigration(Protocol):
     """The step that copies how far consumers are (`migration.progress.Nothing` and its subclasses)."""
 
     def stale(self) -> list[str]:
-        """What the target was not told lately, in words."""
+        """What the target has not received lately, in words."""
 
-    def untold(self) -> list[str]:
-        """Subscriptions of which the target was not told all."""
+    def unsynced(self) -> list[str]:
+        """Subscriptions of which the target has not received every acknowledgement."""
 
     def undo(self, cause: int) -> None:
         """Take back what it did."""

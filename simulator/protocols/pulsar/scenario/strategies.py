@@ -79,7 +79,7 @@ def change(scenario: Scenario, strategy: PulsarStrategy) -> Scenario:
                     None,
                     None,
                     "subscriptions",
-                    "there is none whose progress could be told",
+                    "there is none whose acknowledgements could be replicated",
                     "compare a scenario of Pulsar's with subscriptions",
                 )
             ]

@@ -3,9 +3,8 @@
 Rules (`ShadowReplicator`): its cursor is not durable and begins at the end of the log, so what was written
 before, or while its source was unloaded, is not announced entry by entry. It skips only what TTL has expired:
 markers and replicated messages are announced too. Entries travel in order without payload, and at most
-replicationProducerQueueSize are in flight. An entry is done when the shadow has taken its position. A start
-that fails ends the replicator, because the broker looks for it in the wrong list before it would retry
-(option `shadowReplicatorRetry`). The next policy check builds a new one.
+replicationProducerQueueSize are in flight. An entry is done when the shadow has taken its position. It
+performs what `connecting` decides about its connection.
 """
 
 from __future__ import annotations
@@ -14,10 +13,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import Handler
-from simulator.kernel.random import draw, stream_key
+from simulator.kernel.random import stream_key
 from simulator.log.cursors import Cursor
-from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.ranks import SHADOW, rank
+from simulator.protocols.pulsar.shadow import connecting
+from simulator.protocols.pulsar.shadow.connecting import STARTED, Effect, ShadowConnecting
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
 from simulator.protocols.pulsar.shadow.source_roles import as_shadow
 from simulator.protocols.pulsar.storage import retention
@@ -26,7 +26,6 @@ from simulator.trace.registry import NULL
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.source_roles import TopicOfSource
 
-DISCONNECTED, STARTING, STARTED, TERMINATED = "disconnected", "starting", "started", "terminated"
 REFUSED_WAIT_US = 1_000_000
 """A send that the other topic refuses is read again after this: Pulsar's first wait after a failed read."""
 
@@ -41,13 +40,11 @@ class ShadowReplicator:
         self.shadow = shadow
         self.number = runtime.name(shadow)
         self.rank = rank(SHADOW, topic.rank >> 16 & 0xFFFF, topic.rank & 0xFFFF)
-        self.stream = stream_key(runtime.seed, f"shadow-backoff/{topic.cluster.name}/{shadow}")
+        self.connecting = ShadowConnecting(
+            stream_key(runtime.seed, f"shadow-backoff/{topic.cluster.name}/{shadow}")
+        )
         self.cursor = Cursor(topic.log.length - 1, runtime.now_us)
         self.read_index = topic.log.length
-        self.state = DISCONNECTED
-        self.connection = 0
-        self.retries = 0
-        self.began = False  # whether it has ever been connected
         self.stalled = False
         self.reading = False
         self.wire: deque[int] = deque()
@@ -68,81 +65,70 @@ class ShadowReplicator:
         """Entries behind its cursor."""
         return max(0, self.cursor.backlog(self.topic.log.length))
 
+    @property
+    def state(self) -> str:
+        """One of `SHADOW_MOVES`."""
+        return self.connecting.state
+
     # --- connecting
 
     def start(self, cause: int, at_once: bool = False) -> None:
         """Connect a producer to the shadow: a round trip, or no time when the run begins."""
-        if self.state != DISCONNECTED:
-            return
-        self.state = STARTING
-        # then it is loaded at this instant, too
+        effects = self.connecting.start()
+        # when the run begins, the shadow is loaded at this instant, too
         begins = self.runtime.now_us == 0 and self.shadow in self.topic.cluster.topics
-        if at_once and (begins or self._reachable()):
-            self._started(cause)
-        else:
-            self._after(2 * self.runtime.option("shadowReplicationLatency"), self.connected_now)
+        if effects and at_once and (begins or self._reachable()):
+            effects = self.connecting.connected(self.connecting.number, True, self.runtime.now_us)
+        self._perform(effects, cause)
 
-    def _after(self, wait_us: int, handler: Handler) -> None:
-        self.runtime.schedule(self.runtime.now_us + wait_us, self.rank, handler, self.connection)
-
-    def connected_now(self, connection: int) -> None:
+    def connected_now(self, number: int) -> None:
         """The round trip is over."""
-        if connection != self.connection or self.state != STARTING:
-            return
-        if self._reachable():
-            self._started(NULL)
-            return
-        self.state = DISCONNECTED
-        self._retry()
+        self._perform(self.connecting.connected(number, self._reachable(), self.runtime.now_us), NULL)
 
     def _reachable(self) -> bool:
         shadow = self.topic.cluster.topics.get(self.shadow)
         return shadow is not None and shadow.loaded
 
-    def _retry(self) -> None:
-        """Try again with backoff; the very first start that fails is the last, as shipped."""
-        wait_us = backoff.jittered_wait_us(self.retries, draw(self.stream, self.runtime.now_us))
-        self.retries += 1
-        self._after(wait_us, self.retry_now)
-
-    def retry_now(self, connection: int) -> None:
+    def retry_now(self, number: int) -> None:
         """The backoff is over."""
-        if connection != self.connection or self.state != DISCONNECTED:
-            return
-        if not self.began and self.runtime.option("shadowReplicatorRetry") == "terminates":
-            self.topic.shadows.ended(self.shadow)
-            self.end("start-failed", NULL)
-            return
-        self.start(NULL)
-
-    def _started(self, cause: int) -> None:
-        self.state, self.began, self.retries = STARTED, True, 0
-        self._note("shadow.replicator-started", cause)
-        self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
-        self.read()
+        first_failure_ends = self.runtime.option("shadowReplicatorRetry") == "terminates"
+        self._perform(self.connecting.backoff_over(number, first_failure_ends), NULL, "start-failed")
 
     def disconnect(self, reason: str, cause: int) -> None:
         """The shadow's broker is down: entries in flight will be announced again, from the cursor on."""
-        if self.state not in (STARTED, STARTING):
-            return
-        if self.state == STARTED:
-            self._note("shadow.replicator-stopped", cause, reason)
-        self._drop()
-        self.state = DISCONNECTED
-        self._retry()
+        self._perform(self.connecting.lost(self.runtime.now_us), cause, reason)
 
     def end(self, reason: str, cause: int) -> None:
-        """For good: the cursor goes too."""
-        if self.state != TERMINATED:
-            self._note("shadow.replicator-stopped", cause, reason)
-        self._drop()
-        self.state = TERMINATED
+        """It ends, and its cursor is deleted."""
+        self._perform(self.connecting.end(), cause, reason)
 
-    def _drop(self) -> None:
-        self.connection += 1
-        self.wire.clear()
-        self.waiting.clear()
-        self.stalled = False
+    def _perform(self, effects: list[Effect], cause: int, reason: str = "") -> None:
+        for effect in effects:
+            match effect:
+                case connecting.Connect():
+                    round_trip_us = 2 * self.runtime.option("shadowReplicationLatency")
+                    self._at(self.runtime.now_us + round_trip_us, self.connected_now)
+                case connecting.Begin():
+                    self._note("shadow.replicator-started", cause)
+                    self._rewind()
+                case connecting.Stop():
+                    self._note("shadow.replicator-stopped", cause, reason)
+                case connecting.Drop():
+                    self.wire.clear()
+                    self.waiting.clear()
+                    self.stalled = False
+                case connecting.Retry(at_us):
+                    self._at(at_us, self.retry_now)
+                case connecting.Unlist():
+                    self.topic.shadows.ended(self.shadow)
+
+    def _at(self, at_us: int, handler: Handler) -> None:
+        self.runtime.schedule(at_us, self.rank, handler, self.connecting.number)
+
+    def _rewind(self) -> None:
+        """Read from the cursor on."""
+        self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
+        self.read()
 
     def _note(self, event: str, cause: int, *more: str) -> int:
         return self.runtime.note(event, cause, self.topic.cluster.number, self.number, *more)
@@ -200,13 +186,13 @@ class ShadowReplicator:
             self.runtime.now_us + self.runtime.option("shadowReplicationLatency"),
             self.rank,
             self.arrive,
-            (self.connection, index),
+            (self.connecting.number, index),
         )
 
     def arrive(self, argument: tuple[int, int]) -> None:
         """An entry's position reached the shadow's broker."""
-        connection, index = argument
-        if connection != self.connection or self.state != STARTED:
+        number, index = argument
+        if number != self.connecting.number or self.state != STARTED:
             return
         self.wire.popleft()
         shadow = as_shadow(self.topic.cluster.topics[self.shadow])
@@ -222,14 +208,13 @@ class ShadowReplicator:
         Read again, after a wait.
         """
         self._note_entry("shadow.entry-refused", index, "not-a-shadow")
-        self._drop()
-        self._after(REFUSED_WAIT_US, self.read_again)
+        self._perform(self.connecting.interrupted(), NULL)
+        self._at(self.runtime.now_us + REFUSED_WAIT_US, self.read_again)
 
-    def read_again(self, connection: int) -> None:
+    def read_again(self, number: int) -> None:
         """The wait after a refusal is over."""
-        if connection == self.connection and self.state == STARTED:
-            self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
-            self.read()
+        if number == self.connecting.number and self.state == STARTED:
+            self._rewind()
 
     def taken(self, index: int) -> None:
         """The shadow took an entry's position."""

@@ -145,15 +145,15 @@ class ShadowSource:
         ledger = log.ledgers[-1]
         if ledger.closed_us is not None or (self.stopped_us is not None and self.stopped_cleanly):
             return ledger.entries
-        told = max(0, ledger.entries - 1) if topic.runtime.option("shadowReadsPiggybackedLac") else 0
+        confirmed = max(0, ledger.entries - 1) if topic.runtime.option("shadowReadsPiggybackedLac") else 0
         interval_us = topic.cluster.setting("bookkeeperExplicitLacIntervalInMills", topic) * 1_000
         if interval_us:
             until_us = topic.runtime.now_us if self.stopped_us is None else self.stopped_us
             last_us = ledger.opened_us + (until_us - ledger.opened_us) // interval_us * interval_us
-            told = max(told, self._entries_stored_by(last_us))
-        return told
+            confirmed = max(confirmed, self._entries_stored_by(last_us))
+        return confirmed
 
-    def next_told_us(self) -> int | None:
+    def next_update_us(self) -> int | None:
         """The next instant at which the writer sends its last confirmed entry to the bookies.
 
         None when it never does, or when the topic was deleted.

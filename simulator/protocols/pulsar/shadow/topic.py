@@ -244,7 +244,7 @@ class ShadowTopic(Topic):
         """A cursor reads beyond the last confirmed entry: query the bookies at the writer's next update."""
         if self.refresh_due or self.runtime.option("shadowLastConfirmedRefresh") == "never":
             return
-        due_us = self.source.shadows.next_told_us()
+        due_us = self.source.shadows.next_update_us()
         if due_us is not None:
             self.refresh_due = True
             self.runtime.schedule(due_us, self.rank, self.refresh, self.epoch)
@@ -257,9 +257,12 @@ class ShadowTopic(Topic):
         if not self.source.log.ledgers:  # it was deleted
             return
         self.confirmed_reads += 1
-        told = self.shadow_log.last_of_nonempty(self.source.shadows.entries_confirmed())
-        if told > self.shadow_log.confirmed and self.shadow_log.opened.id == self.source.log.ledgers[-1].id:
-            self.confirm(told, "refresh", NULL)
+        confirmed = self.shadow_log.last_of_nonempty(self.source.shadows.entries_confirmed())
+        if (
+            confirmed > self.shadow_log.confirmed
+            and self.shadow_log.opened.id == self.source.log.ledgers[-1].id
+        ):
+            self.confirm(confirmed, "refresh", NULL)
         elif any(
             session.ready for one in self.subscriptions.values() for session in one.dispatcher.sessions
         ) or any(one.connected for one in self.audiences.values()):

@@ -7,7 +7,7 @@ Rules: everything here is memory only: an unload loses it. A terminated topic ta
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simulator.kernel.random import stream_key, uuid_text
 from simulator.protocols.pulsar.markers.entries import REQUEST, RESPONSE, SNAPSHOT, UPDATE, Marker, Position
@@ -133,7 +133,7 @@ class SnapshotController:
 
     # --- markers in and out
 
-    def _write(self, cause: int, type_: str, addressee: str | None, **fields) -> int:
+    def _write(self, cause: int, type_: str, addressee: str | None, **fields: Any) -> int:
         """Append a marker to the local log and wake its readers; returns its row's seq."""
         runtime = self.runtime
         runtime.marker_count += 1

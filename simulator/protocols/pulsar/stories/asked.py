@@ -8,7 +8,7 @@ from typing import Any
 from simulator.counting.results import CountedRun
 from simulator.protocols.pulsar.stories.cast import LISTS, groups, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, LOSSES
-from simulator.story.asked import Stories, StoryCase, Told
+from simulator.story.asked import Stories, Story, StoryCase
 from simulator.trace.trace import Trace
 
 FIGURES = (
@@ -53,9 +53,9 @@ def _place_of(case: StoryCase, kind: str, producer: str, sequence_id: int) -> in
     return getattr(case.counted, LISTS[kind]).place_of(producer=producer, sequence_id=sequence_id)
 
 
-def _story(trace: Trace, case: StoryCase, kind: str, place: int, upto_seq: int) -> Told:
-    told, beats = story_of(trace, case.counted, kind, place, upto_seq)
-    return Told(told.producer, told.sequence_id, told.cause, beats)
+def _story(trace: Trace, case: StoryCase, kind: str, place: int, upto_seq: int) -> Story:
+    case_, steps = story_of(trace, case.counted, kind, place, upto_seq)
+    return Story(case_.producer, case_.sequence_id, case_.cause, steps)
 
 
 STORIES = Stories(

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.counting.results import CountedFailover, LazyList
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.stories.steps import Beat, Case, tell
+from simulator.protocols.pulsar.stories.steps import Case, StoryStep, tell
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES
 from simulator.story.rows import rows_where
 from simulator.trace.registry import NULL
@@ -123,7 +123,7 @@ def _mention(place: int, entry: Any) -> dict[str, Any]:
 
 def story_of(
     trace: Trace, failover: CountedFailover, kind: str, place: int, upto_seq: int | None = None
-) -> tuple[Case, list[Beat]]:
+) -> tuple[Case, list[StoryStep]]:
     """The story of the `place`-th message of a kind. Raises ValueError or IndexError when there is none."""
     entry = _list_of(failover, kind)[place]
     case = Case(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from simulator.protocols.pulsar.stories.evidence import EVIDENCE_BEATS
 from simulator.protocols.pulsar.stories.words import WHY
-from simulator.story.step import Beat, Row
+from simulator.story.step import Row, StoryStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +42,22 @@ class Case:
         )
 
 
-def tell(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[Beat]:
-    """The beats of a case.
+def tell(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
+    """The steps of a case.
 
     `rows` are the message's own rows in order, `evidence` the rows that the judgement rests on, with
     "failover" (failover.started) and, when a region had died, "end" (its crash).
     """
     own = [row for row in rows if row.get("subscription") in (None, case.subscription)]
-    shown = [beat for role, row in evidence.items() for beat in _shown(case, role, row)]
-    told_already = {beat.seq for beat in shown}
-    told = shown + [beat for beat in _life(case, own) if beat.seq not in told_already]
-    told += _reason(case, own, evidence) + _move(case, evidence) + _again(case, own)
-    return sorted(told, key=lambda beat: (beat.seq, _ORDER.get(beat.kind, 1)))
+    shown = [step for role, row in evidence.items() for step in _shown(case, role, row)]
+    shown_seqs = {step.seq for step in shown}
+    steps = shown + [step for step in _life(case, own) if step.seq not in shown_seqs]
+    steps += _reason(case, own, evidence) + _move(case, evidence) + _again(case, own)
+    return sorted(steps, key=lambda step: (step.seq, _ORDER.get(step.kind, 1)))
 
 
 _ORDER = {"end": 0, "why": 2, "failover": 3}
-"""Of beats at one row: the end, what it meant, then the move."""
+"""Of steps at one row: the end, what it meant, then the move."""
 
 
 def place(row: Row, ledger: str = "ledger", entry: str = "entry") -> str:
@@ -65,18 +65,18 @@ def place(row: Row, ledger: str = "ledger", entry: str = "entry") -> str:
     return f"{row[ledger]}:{row[entry]}"
 
 
-def _beat(kind: str, row: Row, words: str) -> Beat:
-    return Beat(kind, row["at_us"], row["seq"], words, row)
+def _step(kind: str, row: Row, words: str) -> StoryStep:
+    return StoryStep(kind, row["at_us"], row["seq"], words, row)
 
 
 # --- the message itself
 
 
-def _life(case: Case, own: list[Row]) -> list[Beat]:
+def _life(case: Case, own: list[Row]) -> list[StoryStep]:
     """From its publish to the acknowledgement that should have been enough."""
     name = f"{case.producer}/{case.sequence_id}"
-    told = [
-        _beat("published", row, f"{case.producer} publishes {name} in {row['cluster']}.")
+    steps = [
+        _step("published", row, f"{case.producer} publishes {name} in {row['cluster']}.")
         for row in _first(own, "message.published")
     ]
     known: set[str] = set()
@@ -84,18 +84,18 @@ def _life(case: Case, own: list[Row]) -> list[Beat]:
         mine = row["cluster"] in (case.source, case.target, case.x) or "peer" not in row
         if row["type"] == "message.stored" and mine and row["cluster"] not in known:
             known.add(row["cluster"])
-            told += _stored(own, row)
+            steps += _stored(own, row)
     if case.kind in ("stranded", "lost"):
-        told += [
-            _beat("receipted", row, f"{row['cluster']} acknowledges it to the producer {case.producer}.")
+        steps += [
+            _step("receipted", row, f"{row['cluster']} acknowledges it to the producer {case.producer}.")
             for row in _first(own, "message.receipted")
         ]
-    return told + _handled(case, own)
+    return steps + _handled(case, own)
 
 
-def _stored(own: list[Row], row: Row) -> list[Beat]:
+def _stored(own: list[Row], row: Row) -> list[StoryStep]:
     if "peer" not in row:
-        return [_beat("stored", row, f"{row['cluster']} stores it in its log at {place(row)}.")]
+        return [_step("stored", row, f"{row['cluster']} stores it in its log at {place(row)}.")]
     left = [
         one
         for one in own
@@ -103,11 +103,11 @@ def _stored(own: list[Row], row: Row) -> list[Beat]:
         and (one["cluster"], one["peer"]) == (row["peer"], row["cluster"])
         and one["seq"] < row["seq"]
     ]
-    sent = [_beat("sent", left[-1], f"{row['peer']} replicates it to {row['cluster']}.")] if left else []
-    return [*sent, _beat("replicated", row, f"The copy arrives: {row['cluster']} stores it at {place(row)}.")]
+    sent = [_step("sent", left[-1], f"{row['peer']} replicates it to {row['cluster']}.")] if left else []
+    return [*sent, _step("replicated", row, f"The copy arrives: {row['cluster']} stores it at {place(row)}.")]
 
 
-def _handled(case: Case, own: list[Row]) -> list[Beat]:
+def _handled(case: Case, own: list[Row]) -> list[StoryStep]:
     """The delivery and acknowledgement before the judged delivery, the latest of each."""
     before = [row for row in own if case.again_seq < 0 or row["seq"] < case.again_seq]
     acks = [row for row in before if row["type"] == "message.acknowledged"]
@@ -118,19 +118,19 @@ def _handled(case: Case, own: list[Row]) -> list[Beat]:
         if row["type"] == "message.delivered"
         and (ack is None or (row["cluster"] == ack["cluster"] and row["seq"] < ack["seq"]))
     ]
-    told = (
-        [_beat("delivered", handed[-1], f"{handed[-1]['cluster']} delivers it to {handed[-1]['client']}.")]
+    steps = (
+        [_step("delivered", handed[-1], f"{handed[-1]['cluster']} delivers it to {handed[-1]['client']}.")]
         if handed
         else []
     )
-    told += [
-        _beat("held", row, f"{row['client']} holds it without acknowledging it.")
+    steps += [
+        _step("held", row, f"{row['client']} holds it without acknowledging it.")
         for row in before
         if row["type"] == "message.held" and ack is None
     ]
     if ack is None:
-        return told
-    told.append(_beat("acknowledged", ack, f"{ack['client']} acknowledges it."))
+        return steps
+    steps.append(_step("acknowledged", ack, f"{ack['client']} acknowledges it."))
     taken = [
         row
         for row in own
@@ -138,19 +138,19 @@ def _handled(case: Case, own: list[Row]) -> list[Beat]:
         and row["cluster"] == ack["cluster"]
         and row["seq"] > ack["seq"]
     ]
-    return told + [
-        _beat("registered", row, f"The broker in {row['cluster']} registers the acknowledgement.")
+    return steps + [
+        _step("registered", row, f"The broker in {row['cluster']} registers the acknowledgement.")
         for row in taken[:1]
     ]
 
 
-def _again(case: Case, own: list[Row]) -> list[Beat]:
+def _again(case: Case, own: list[Row]) -> list[StoryStep]:
     end = {
         "duplicates": "again, although it was acknowledged: a duplicate.",
         "redeliveries": "again, a redelivery: it had not been acknowledged.",
     }
     return [
-        _beat("again", row, f"{row['cluster']} delivers it to {row['client']} {end[case.kind]}")
+        _step("again", row, f"{row['cluster']} delivers it to {row['client']} {end[case.kind]}")
         for row in own
         if row["seq"] == case.again_seq
     ]
@@ -163,23 +163,23 @@ def _first(own: list[Row], event: str) -> list[Row]:
 # --- what the judgement rests on
 
 
-def _shown(case: Case, role: str, row: Row) -> list[Beat]:
-    """The beat of a row of evidence, when its role has words for rows of its type."""
+def _shown(case: Case, role: str, row: Row) -> list[StoryStep]:
+    """The step of a row of evidence, when its role has words for rows of its type."""
     words = EVIDENCE_BEATS.get((role, row["type"]))
-    return [] if words is None else [_beat(role, row, words(case, row))]
+    return [] if words is None else [_step(role, row, words(case, row))]
 
 
-def _reason(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> list[Beat]:
+def _reason(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
     """The reason, at the row where the chance was gone, else at X's end, else at the move."""
     row = next((evidence[role] for role in ("lost", "end", "failover") if role in evidence), None)
     if row is None:
         return []
     if case.kind == "redeliveries":
-        return [_beat("why", row, "It had not been acknowledged by then.")]
+        return [_step("why", row, "It had not been acknowledged by then.")]
     if case.kind == "stranded":
-        return [_beat("why", evidence.get("failover", row), _why_stranded(case, own, evidence))]
+        return [_step("why", evidence.get("failover", row), _why_stranded(case, own, evidence))]
     words = WHY.get((case.cause, case.why))
-    return [] if words is None else [_beat("why", row, case.fill(words))]
+    return [] if words is None else [_step("why", row, case.fill(words))]
 
 
 def _why_stranded(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> str:
@@ -200,23 +200,23 @@ def _why_stranded(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> st
     )
 
 
-def _move(case: Case, evidence: Mapping[str, Row]) -> list[Beat]:
-    told = []
+def _move(case: Case, evidence: Mapping[str, Row]) -> list[StoryStep]:
+    steps = []
     end, moved = evidence.get("end"), evidence.get("failover")
     if end is not None and end["type"] in ("cluster.crashed", "cluster.lost"):
-        told.append(
-            _beat(
+        steps.append(
+            _step(
                 "end",
                 end,
                 f"{end['cluster']} goes down{' permanently' if end['type'] == 'cluster.lost' else ''}.",
             )
         )
     if moved is not None:
-        told.append(
-            _beat(
+        steps.append(
+            _step(
                 "failover",
                 moved,
                 f"The consumers of {case.subscription} move from {case.source} to {case.target}.",
             )
         )
-    return told
+    return steps

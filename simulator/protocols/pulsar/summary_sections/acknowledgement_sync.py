@@ -20,7 +20,7 @@ def ack_sync(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
     counts.
     """
     runtime = run.runtime
-    told: dict[str, dict[str, dict[str, Any]]] = {}
+    shown: dict[str, dict[str, dict[str, Any]]] = {}
     for name in sorted(runtime.subscriptions):
         found = {
             cluster: [
@@ -32,15 +32,15 @@ def ack_sync(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
         }
         asked = runtime.subscriptions[name].acknowledgement_sync != NONE
         if not asked and all(
-            one.sender is None and one.filter.heard_us is None for here in found.values() for one in here
+            one.sender is None and one.filter.received_us is None for here in found.values() for one in here
         ):
             continue
-        told[name] = {cluster: _here(here) for cluster, here in found.items() if here}
-    return told
+        shown[name] = {cluster: _here(here) for cluster, here in found.items() if here}
+    return shown
 
 
 def _here(partitions: list[Subscription]) -> dict[str, Any]:
-    instants = [one.filter.heard_us for one in partitions if one.filter.heard_us is not None]
+    instants = [one.filter.received_us for one in partitions if one.filter.received_us is not None]
     return {
         "filtered": sum(one.filter.filtered for one in partitions),
         "last_sync_us": max(instants, default=None),

@@ -30,7 +30,7 @@ SPANS = 120
 
 
 def broker_load(run: RunView) -> dict[str, Any]:
-    """docs/front-door.md; every list is empty where nothing declares brokers."""
+    """docs/python-api.md; every list is empty where nothing declares brokers."""
     runtime, trace = run.runtime, run.trace
     brokers = [broker for name in runtime.cluster_names for broker in runtime.clusters[name].brokers]
     span_us = -(-max(run.now_us, SPANS) // SPANS)

@@ -28,19 +28,19 @@ _SUMS = (
 
 def shadows(run: RunView) -> dict[str, dict[str, Any]]:
     """By shadow topic; a partitioned one has sums, null positions, and its partitions under `partitions`."""
-    told: dict[str, dict[str, Any]] = {}
+    shown: dict[str, dict[str, Any]] = {}
     for cluster in run.runtime.clusters.values():
         for topic in cluster.topics.values():
             if topic.source is None:
                 continue
             if topic.partition < 0:
-                told[topic.name] = _one(run, topic)
+                shown[topic.name] = _one(run, topic)
             else:
-                told.setdefault(topic.base, {"partitions": {}})["partitions"][topic.name] = _one(run, topic)
-    for found in told.values():
+                shown.setdefault(topic.base, {"partitions": {}})["partitions"][topic.name] = _one(run, topic)
+    for found in shown.values():
         if "partitions" in found:
             found.update(_together(list(found["partitions"].values())))
-    return dict(sorted(told.items()))
+    return dict(sorted(shown.items()))
 
 
 def _one(run: RunView, topic: ShadowTopic) -> dict[str, Any]:

@@ -28,8 +28,13 @@ def of_replicator(replicator: Replicator) -> dict[str, Any] | None:
     return None if replicator.checked is None else _words(replicator.checked)
 
 
-def _words(told: Outcome) -> dict[str, Any]:
-    return {"outcome": told.outcome, "code": told.code, "local": told.local, "remote": told.remote}
+def _words(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "outcome": outcome.outcome,
+        "code": outcome.code,
+        "local": outcome.local,
+        "remote": outcome.remote,
+    }
 
 
 def commands(run: RunView) -> list[dict[str, Any]]:
@@ -41,14 +46,14 @@ def commands(run: RunView) -> list[dict[str, Any]]:
     results = run.command_results
     if results:
         numbers = {seq: number for number, seq in enumerate(run.trace.seqs(0, run.seq, types=COMMANDS))}
-        telling = bool(run.scenario.namespaces) or any(
+        asks = bool(run.scenario.namespaces) or any(
             topic.exists is not None for topic in run.scenario.topics.values()
         )
-        for (asked_seq, source, target, log), (told, error) in run.runtime.start_checks.items():
-            number = _command_of(run, asked_seq, numbers) if telling or told.outcome != PASSED else None
+        for (asked_seq, source, target, log), (outcome, error) in run.runtime.start_checks.items():
+            number = _command_of(run, asked_seq, numbers) if asks or outcome.outcome != PASSED else None
             if number is not None:
                 results[number].setdefault("start_checks", []).append(
-                    {"from": source, "to": target, "topic": log, **_words(told), "error": error}
+                    {"from": source, "to": target, "topic": log, **_words(outcome), "error": error}
                 )
     return results
 

@@ -136,7 +136,7 @@ def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray
     if not len(applied):
         return
     order = np.argsort(applied.evidence_seq)
-    sent, heard = applied.evidence_seq[order], applied.seq[order]
+    sent, received = applied.evidence_seq[order], applied.seq[order]
     log, cursor = facts.log(peer, topic), facts.cursor(window.subscription, peer, topic)
     registered = facts.history.table("message.registered", cluster=peer, **where)
     taken = np.minimum(
@@ -144,4 +144,4 @@ def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray
         cursor.first_passed(log.position, log.seq),
     )
     place = np.searchsorted(sent, taken)
-    np.minimum.at(known, log.message[place < len(sent)], heard[place[place < len(sent)]])
+    np.minimum.at(known, log.message[place < len(sent)], received[place[place < len(sent)]])

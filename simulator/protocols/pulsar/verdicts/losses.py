@@ -145,10 +145,12 @@ def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
     stored = facts.history.table("message.stored", topic=topic)
     mask = np.zeros(facts.history.message_count, dtype=bool)
     # opened by an Update of another cluster
-    told = [facts.history.number(reason) for reason in ("update", "acknowledgement-sync", "migration")]
+    from_elsewhere = [
+        facts.history.number(reason) for reason in ("update", "acknowledgement-sync", "migration")
+    ]
     for cluster in facts.clusters:
         created = facts.cursor(window.subscription, cluster, topic).created.upto(window.closed_seq - 1)
-        opened = created.position[~np.isin(created.reason, told)]
+        opened = created.position[~np.isin(created.reason, from_elsewhere)]
         if len(opened):
             log = facts.log(cluster, topic)
             below = log.position <= opened.min()

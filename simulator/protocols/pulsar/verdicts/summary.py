@@ -30,7 +30,7 @@ def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None =
 
     `forecast` is the world's forecast at the failover's instant, None when it made none.
     """
-    foretold = forecast or {}
+    figures = forecast or {}
     return {
         "subscription": counted.subscription,
         "from": counted.source,
@@ -41,7 +41,7 @@ def failover_summary(counted: CountedFailover, forecast: dict[str, int] | None =
         "first_delivery_us": counted.first_delivery_us,
         "caught_up_us": counted.caught_up_us,
         "drained_us": counted.drained_us,
-        "forecast": {name: foretold.get(name) for name in ("duplicates", "lost", "stranded")},
+        "forecast": {name: figures.get(name) for name in ("duplicates", "lost", "stranded")},
     }
 
 

@@ -65,7 +65,7 @@ def _namespace(cluster: Cluster, name: str) -> dict[str, str]:
     register = policies.in_force(
         cluster, found, "is_allow_auto_update_schema", "isAllowAutoUpdateSchemaEnabled"
     )
-    told = {
+    shown = {
         "replicationClusters": policies.words(policies.namespace_list(cluster.runtime, cluster.name, name)),
         "autoTopicCreation": created if allowed else "not allowed",
         "schemaCompatibilityStrategy": policies.in_force(
@@ -78,14 +78,14 @@ def _namespace(cluster: Cluster, name: str) -> dict[str, str]:
         else "nobody",
     }
     if found["allowed_clusters"]:
-        told["allowedClusters"] = policies.words(found["allowed_clusters"])
+        shown["allowedClusters"] = policies.words(found["allowed_clusters"])
     if found["change_events_partitions"] is not None:
-        told["__change_events"] = (
+        shown["__change_events"] = (
             f"{found['change_events_partitions']} partitions"
             if found["change_events_partitions"]
             else "plain"
         )
-    return told
+    return shown
 
 
 def _topic(cluster: Cluster, base: str) -> dict[str, Any]:

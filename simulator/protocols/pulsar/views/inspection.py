@@ -23,7 +23,7 @@ MARKER_KIND, ORIGIN_KIND = 100, 1000
 
 
 def cells(runtime: Pulsar, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
-    """Log entries `first`… as columns of small integers (docs/front-door.md)."""
+    """Log entries `first`… as columns of small integers (docs/python-api.md)."""
     topic = runtime.clusters[cluster].topics[topic_name]
     first = max(first, topic.log.first_kept)
     last = min(first + count, topic.log.length)

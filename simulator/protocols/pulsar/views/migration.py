@@ -1,14 +1,14 @@
 """What the page shows of tenants: the LookupService with its map, and every migration with its steps.
 
 It includes what a migration waits for, what a switch costs now, and where every tenant's clients are
-connected. Reads, never writes (docs/front-door.md).
+connected. Reads, never writes (docs/python-api.md).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.lookup import client_locations as whereabouts
+from simulator.protocols.pulsar.lookup import client_locations
 from simulator.protocols.pulsar.migration import readiness
 from simulator.protocols.pulsar.migration.run import ENDED, RUNNING, UNDOING
 
@@ -84,14 +84,16 @@ def _clients(runtime: Pulsar, tenant: str) -> dict[str, Any]:
 
     Those are looking up or waiting their backoff, with how many requests failed.
     """
-    bases = whereabouts.bases_of(runtime, tenant)
-    connected = {cluster: whereabouts.clients_in(runtime, bases, cluster) for cluster in runtime.clusters}
+    bases = client_locations.bases_of(runtime, tenant)
+    connected = {
+        cluster: client_locations.clients_in(runtime, bases, cluster) for cluster in runtime.clusters
+    }
     nowhere = [
         name
-        for name in whereabouts.followers(runtime, bases)
+        for name in client_locations.followers(runtime, bases)
         if not any(name in names for names in connected.values())
     ]
     return {
         "connected": {cluster: names[:CLIENTS_MAX] for cluster, names in connected.items() if names},
-        "nowhere": {name: whereabouts.asked_in_vain(runtime, name) for name in nowhere[:CLIENTS_MAX]},
+        "nowhere": {name: client_locations.failed_requests(runtime, name) for name in nowhere[:CLIENTS_MAX]},
     }

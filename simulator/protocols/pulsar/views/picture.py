@@ -15,7 +15,7 @@ THREADS = 4
 """Snapshots of each cluster whose threads are drawn."""
 
 SNAPSHOT_KIND = 112
-"""Of a cell, as the front door numbers them."""
+"""Of a cell, as the Python API numbers them."""
 
 AFTER_US = 300_000
 """Long enough after a fault for its first consequence to be there."""

@@ -1,4 +1,4 @@
-"""The live state of a simulated Pulsar for the page (docs/front-door.md).
+"""The live state of a simulated Pulsar for the page (docs/python-api.md).
 
 Reads, never writes; lists are bounded.
 """
@@ -21,9 +21,12 @@ from simulator.system.links import shown
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broadcast.audience import Audience
+    from simulator.protocols.pulsar.broker.session import Session
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.broker.topic import Topic
+    from simulator.protocols.pulsar.client.consumer import Consumer
     from simulator.protocols.pulsar.pulsar import Pulsar
+    from simulator.protocols.pulsar.replication.replicator import Replicator
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
     from simulator.system.run_view import RunView
 
@@ -88,10 +91,10 @@ def _failovers(run: RunView) -> list[dict[str, Any]]:
 
 
 def _topics(runtime: Pulsar, cluster: str) -> dict[str, Any]:
-    return {name: _topic(topic) for name, topic in runtime.clusters[cluster].topics.items()}
+    return {name: _topic(runtime, topic) for name, topic in runtime.clusters[cluster].topics.items()}
 
 
-def _topic(topic: Topic) -> dict[str, Any]:
+def _topic(runtime: Pulsar, topic: Topic) -> dict[str, Any]:
     ledger, entry = topic.log.last_confirmed
     return {
         **({"shadow": _shadow(topic)} if isinstance(topic, ShadowTopic) else {}),
@@ -106,7 +109,7 @@ def _topic(topic: Topic) -> dict[str, Any]:
         "controller": _controller(topic.controller) if topic.controller else None,
         "replicators": {peer: _replicator(replicator) for peer, replicator in topic.replicators.items()},
         "subscriptions": {
-            name: _subscription(subscription) for name, subscription in topic.subscriptions.items()
+            name: _subscription(runtime, subscription) for name, subscription in topic.subscriptions.items()
         },
     }
 
@@ -151,7 +154,7 @@ def _controller(controller: SnapshotController) -> dict[str, Any]:
     }
 
 
-def _replicator(replicator) -> dict[str, Any]:
+def _replicator(replicator: Replicator) -> dict[str, Any]:
     replicator_cursor = replicator.settled_mark_delete()
     return {
         "state": replicator.state,
@@ -163,13 +166,13 @@ def _replicator(replicator) -> dict[str, Any]:
     }
 
 
-def _subscription(subscription: Subscription) -> dict[str, Any]:
+def _subscription(runtime: Pulsar, subscription: Subscription) -> dict[str, Any]:
     cursor, log, snapshots = subscription.cursor, subscription.topic.log, subscription.snapshots
     return {
         "type": subscription.type,
         "replicated": subscription.replicated,
         "synchronised": subscription.sender is not None,
-        "told": _told(subscription),
+        "sync": _sync(subscription),
         "mark_delete_index": cursor.mark_delete,
         "mark_delete": subscription.mark_delete_text,
         "read_index": subscription.dispatcher.read_index,
@@ -193,12 +196,13 @@ def _subscription(subscription: Subscription) -> dict[str, Any]:
         "last_update_us": snapshots.last_update_us,
         "last_applied_us": subscription.last_applied_us,
         "consumers": {
-            session.consumer.name: _session(session) for session in subscription.dispatcher.sessions
+            session.consumer.name: _session(runtime.consumers[session.consumer.name], session)
+            for session in subscription.dispatcher.sessions
         },
     }
 
 
-def _told(subscription: Subscription) -> dict[str, Any] | None:
+def _sync(subscription: Subscription) -> dict[str, Any] | None:
     """What acknowledgement-state sync has sent each peer, in entries, as the peer holds it.
 
     None where the subscription is not synced.
@@ -207,7 +211,7 @@ def _told(subscription: Subscription) -> dict[str, Any] | None:
     if sender is None:
         return None
     peers = {
-        peer: {**_heard(subscription, peer), "on_the_wire": sender.on_the_wire(peer)}
+        peer: {**_received(subscription, peer), "on_the_wire": sender.on_the_wire(peer)}
         for peer in subscription.topic.remote_clusters()
     }
     return {
@@ -218,7 +222,7 @@ def _told(subscription: Subscription) -> dict[str, Any] | None:
     }
 
 
-def _heard(subscription: Subscription, peer: str) -> dict[str, int | None]:
+def _received(subscription: Subscription, peer: str) -> dict[str, int | None]:
     """How many of the entries that are acknowledged here a peer holds as acknowledged, and since when."""
     topic, cursor = subscription.topic, subscription.cursor
     there = topic.runtime.clusters[peer].topics.get(topic.name)
@@ -258,9 +262,8 @@ def _said(subscription: Subscription) -> list[list[int]]:
     return ranges
 
 
-def _session(session) -> dict[str, Any]:
-    consumer = session.consumer
-    in_hand = [key.index for key in consumer.in_hand if key.place == session.topic.place]
+def _session(consumer: Consumer, session: Session) -> dict[str, Any]:
+    in_hand = [key.index for key in consumer.unacked if key.place == session.topic.place]
     state = "blocked" if session.blocked else consumer.state
     return {
         "permits": session.permits,

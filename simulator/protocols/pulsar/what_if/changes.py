@@ -138,26 +138,26 @@ def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     )
 
 
-def _acks_told(scenario: PulsarScenario, commands: CommandLog) -> Changed:
+def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of
     tenant migration.
     """
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
-    untold = [
+    unsynced = [
         name
         for name, spec in scenario.subscriptions.items()
         if name in moved and spec.acknowledgement_sync == "none"
     ]
-    if not untold or not _replicates(scenario):
+    if not unsynced or not _replicates(scenario):
         return None
-    told = {
+    synced = {
         name: replace(spec, acknowledgement_sync="periodic", replicate_subscription_state=False)
-        if name in untold
+        if name in unsynced
         else spec
         for name, spec in scenario.subscriptions.items()
     }
     name = "acknowledgement sync each second instead of snapshots (not in Apache Pulsar)"
-    return "acks-told", name, replace(scenario, subscriptions=told, family="tenant-migration"), commands
+    return "acks-told", name, replace(scenario, subscriptions=synced, family="tenant-migration"), commands
 
 
 def _two_ways(scenario: PulsarScenario, commands: CommandLog) -> Changed:
@@ -177,8 +177,8 @@ def _planned(scenario: PulsarScenario, commands: CommandLog) -> Changed:
 
 
 def _drained(scenario: PulsarScenario, commands: CommandLog) -> Changed:
-    told = "producers stopped first, consumers moved when the target had every acknowledgement"
-    return _moved(scenario, commands, "drained", "drained", told, {"stop-producers": True})
+    words = "producers stopped first, consumers moved when the target had every acknowledgement"
+    return _moved(scenario, commands, "drained", "drained", words, {"stop-producers": True})
 
 
 def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
@@ -233,7 +233,7 @@ CHANGES: tuple[Change, ...] = (
     _queues,
     _whole_snapshots,
     _flag,
-    _acks_told,
+    _acks_synced,
     _two_ways,
     _planned,
     _drained,

@@ -23,17 +23,17 @@ def _cases(world: Any) -> list[Case]:
     """
     summary = world.summary()
     markers = {
-        cluster: sum(sum(topic["markers"].values()) for topic in told["topics"].values())
-        for cluster, told in summary["clusters"].items()
+        cluster: sum(sum(topic["markers"].values()) for topic in figures["topics"].values())
+        for cluster, figures in summary["clusters"].items()
     }
     return [
         {
-            **told,
-            "label": f"{told['subscription']} from {told['from']} to {told['to']}",
+            **figures,
+            "label": f"{figures['subscription']} from {figures['from']} to {figures['to']}",
             "moved": _moved(world, counted),
-            "markers": markers[told["from"]],
+            "markers": markers[figures["from"]],
         }
-        for told, counted in zip(summary["failovers"], world.counted().failovers, strict=True)
+        for figures, counted in zip(summary["failovers"], world.counted().failovers, strict=True)
     ]
 
 

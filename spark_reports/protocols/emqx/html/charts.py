@@ -23,15 +23,15 @@ DASHES = ("solid", "dash", "dot", "dashdot")
 
 def readers_height(group: dict[str, Any]) -> int:
     """How high the chart of readers is, px."""
-    return FRAME_PX + ROW_PX * max(2, len(group["streams_told"]))
+    return FRAME_PX + ROW_PX * max(2, len(group["streams_shown"]))
 
 
 def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
     """One row a stream, one bar a lease; dotted while without a reader, crimson within a bar where two overlap."""
-    told = group["streams_told"]
-    sessions = sorted({one["client"] for stream in told for one in stream["readers"]})
-    rows = [stream["stream"] for stream in told]
-    idle = [(stream["stream"], *gap) for stream in told for gap in unread(stream)]
+    figures = group["streams_shown"]
+    sessions = sorted({one["client"] for stream in figures for one in stream["readers"]})
+    rows = [stream["stream"] for stream in figures]
+    idle = [(stream["stream"], *gap) for stream in figures for gap in unread(stream)]
     traces: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -44,7 +44,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         }
     ]
     traces += [
-        {**_bars(name, place, told), "showlegend": len(sessions) <= LEGEND_MOST}
+        {**_bars(name, place, figures), "showlegend": len(sessions) <= LEGEND_MOST}
         for place, name in enumerate(sessions)
     ]
     twice = [one for one in group["overlaps"] if one["stream"] in rows]
@@ -89,11 +89,11 @@ def unread(stream: dict[str, Any]) -> list[tuple[int, int]]:
     return gaps
 
 
-def _bars(name: str, place: int, told: list[dict[str, Any]]) -> dict[str, Any]:
+def _bars(name: str, place: int, figures: list[dict[str, Any]]) -> dict[str, Any]:
     colour = f"var(--origin-{place % ORIGINS})" if place < SESSIONS_MOST else GREY
     stretches = [
         (stream["stream"], one["at_us"], one["end_us"], name)
-        for stream in told
+        for stream in figures
         for one in stream["readers"]
         if one["client"] == name
     ]
@@ -135,15 +135,15 @@ def _bar(
 
 def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
     """Streams of each session (of many sessions: most and fewest), and below how many have no reader."""
-    told = group["balance"]
-    x = [us / 1e6 for us in told["at_us"]]
-    names = list(told["sessions"])
+    figures = group["balance"]
+    x = [us / 1e6 for us in figures["at_us"]]
+    names = list(figures["sessions"])
     if len(names) <= LINES_MOST:
         traces = [
             _line(
                 name,
                 x,
-                told["sessions"][name],
+                figures["sessions"][name],
                 {
                     "color": f"var(--origin-{place % ORIGINS})",
                     "dash": DASHES[place % len(DASHES)],
@@ -155,7 +155,7 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
     else:
         having = [
             [count for count in counts if count] or [0]
-            for counts in zip(*told["sessions"].values(), strict=True)
+            for counts in zip(*figures["sessions"].values(), strict=True)
         ]
         traces = [
             _line(
@@ -168,7 +168,7 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         ]
     traces.append(
         {
-            **_line("without a reader", x, told["unread"], {"color": HARM, "width": 1.6}),
+            **_line("without a reader", x, figures["unread"], {"color": HARM, "width": 1.6}),
             "yaxis": "y2",
             "fill": "tozeroy",
             "fillcolor": HARM_VEIL,
@@ -180,9 +180,9 @@ def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
         yaxis=axis(
             "streams per session",
             domain=[0.4, 0.98],
-            **_whole([count for counts in told["sessions"].values() for count in counts]),
+            **_whole([count for counts in figures["sessions"].values() for count in counts]),
         ),
-        yaxis2=axis("without a reader", domain=[0, 0.3], **_whole(told["unread"])),
+        yaxis2=axis("without a reader", domain=[0, 0.3], **_whole(figures["unread"])),
     )
     return {"data": traces, "layout": drawn}
 

@@ -42,12 +42,12 @@ def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """The groups described in full."""
-    return [_article(*told, alone) for told in _detailed(runs)]
+    return [_article(*found, alone) for found in _detailed(runs)]
 
 
 def figures(runs: list[dict[str, Any]]) -> list[Figure]:
     """The charts of those articles."""
-    return [figure for told in _detailed(runs) for figure in _charts(*told)]
+    return [figure for found in _detailed(runs) for figure in _charts(*found)]
 
 
 def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -57,7 +57,7 @@ def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, A
 def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any], int]]:
     """Run, group and number of those described in full: the ones whose streams were counted one by one."""
     pairs = enumerate(_pairs(runs))
-    return [(run, group, place) for place, (run, group) in pairs if "streams_told" in group]
+    return [(run, group, place) for place, (run, group) in pairs if "streams_shown" in group]
 
 
 def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool) -> Markup:
@@ -68,7 +68,7 @@ def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool
         causes(run, group),
         what_if(run, group["number"]),
     ]
-    if group["streams_told"]:
+    if group["streams_shown"]:
         parts += [
             _readers(group, f"readers-{place}"),
             _streams(group),
@@ -81,7 +81,7 @@ def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool
 
 def _charts(run: dict[str, Any], group: dict[str, Any], place: int) -> list[tuple[str, dict[str, Any]]]:
     """The figures that an article names."""
-    if not group["streams_told"]:
+    if not group["streams_shown"]:
         return []
     return [
         (f"readers-{place}", group_charts.readers(group, run["until_us"])),
@@ -160,7 +160,7 @@ def _span(us: int | None) -> str:
 
 def six_figures(group: dict[str, Any]) -> Markup:
     """The six figures."""
-    told = [
+    found = [
         (
             number(group["messages_twice"]),
             "",
@@ -197,7 +197,7 @@ def six_figures(group: dict[str, Any]) -> Markup:
     happened = ", ".join(words for words, count in also if count)
     return render(
         f"{TEMPLATES}/figures.html",
-        figures=[dict(zip(FIGURE, one, strict=True)) for one in told],
+        figures=[dict(zip(FIGURE, one, strict=True)) for one in found],
         also=f"Also {happened}." if happened else "",
         handovers=group["handovers"],
         handover_us=group["handover_us"],
@@ -257,8 +257,8 @@ def _one_cause(group: dict[str, Any], one: dict[str, Any]) -> dict[str, Any]:
 
 def _readers(group: dict[str, Any], name: str) -> Markup:
     few = (
-        f" The {len(group['streams_told'])} of {number(group['streams'])} streams that were longest without a reader or with two."
-        if group["streams"] > len(group["streams_told"])
+        f" The {len(group['streams_shown'])} of {number(group['streams'])} streams that were longest without a reader or with two."
+        if group["streams"] > len(group["streams_shown"])
         else ""
     )
     says = f"One row per stream, one bar per lease. Dotted: the stream existed and had no reader.{few}"
@@ -267,7 +267,7 @@ def _readers(group: dict[str, Any], name: str) -> Markup:
             f"{one['stream']}: "
             f"{', '.join(dict.fromkeys(reader['client'] for reader in one['readers'])) or 'no reader'}"
         )
-        for one in group["streams_told"]
+        for one in group["streams_shown"]
     )
     return chart(
         "Leases of each stream", says, name, label=words, height_px=group_charts.readers_height(group)
@@ -284,7 +284,7 @@ def _streams(group: dict[str, Any]) -> Markup:
             _span(one["unowned_us"] or None),
             _span(one["two_readers_us"] or None),
         ]
-        for one in group["streams_told"]
+        for one in group["streams_shown"]
     ]
     says = (
         "A hand-over is from the end of one session's lease of a stream to the start of another's. Time without "
@@ -294,21 +294,21 @@ def _streams(group: dict[str, Any]) -> Markup:
     return section(
         "Hand-overs and time without a reader",
         says,
-        table(heads, rows, ["marked" if one["two_readers_us"] else "" for one in group["streams_told"]]),
+        table(heads, rows, ["marked" if one["two_readers_us"] else "" for one in group["streams_shown"]]),
     )
 
 
 def _balance(group: dict[str, Any], name: str) -> Markup:
-    told = group["balance"]
+    found = group["balance"]
     says = "Streams leased to each session over time; bottom: streams without a reader."
-    if len(told["sessions"]) > group_charts.LINES_MOST:
+    if len(found["sessions"]) > group_charts.LINES_MOST:
         says = (
-            f"The most and the fewest streams leased to one of the {number(len(told['sessions']))} sessions, "
+            f"The most and the fewest streams leased to one of the {number(len(found['sessions']))} sessions, "
             f"over time; bottom: streams without a reader."
         )
     words = "; ".join(
         f"{client}: at most {max(counts)}, {counts[-1]} at the end"
-        for client, counts in list(told["sessions"].items())[: group_charts.LINES_MOST]
+        for client, counts in list(found["sessions"].items())[: group_charts.LINES_MOST]
     )
     return chart("Streams per session", says, name, label=words, height_px=BALANCE_PX)
 

@@ -80,45 +80,45 @@ def furthest(known: DataFrame) -> DataFrame:
     """LEASE, persisted (furthest position in the store), elsewhere (furthest that another leader had
     taken).
     """
-    persisted, told = F.col("type") == "progress.persisted", F.col("type") == "progress.told"
+    persisted, reported = F.col("type") == "progress.persisted", F.col("type") == "progress.told"
     return known.groupBy(*LEASE).agg(
         F.max(F.when(persisted, F.col("position"))).alias("persisted"),
-        F.max(F.when(~persisted & ~told & (F.col("who") != F.col("leader")), F.col("position"))).alias(
+        F.max(F.when(~persisted & ~reported & (F.col("who") != F.col("leader")), F.col("position"))).alias(
             "elsewhere"
         ),
     )
 
 
 def after_acknowledgement(duplicates: DataFrame, known: DataFrame) -> DataFrame:
-    """run, seq of a duplicate, told and saved, between A and G.
+    """run, seq of a duplicate, reported and saved, between A and G.
 
-    `told` is the furthest position that its acknowledging session reported, `saved` that a leader took.
+    `reported` is the furthest position that its acknowledging session reported, `saved` that a leader took.
     """
     asked = duplicates.filter(F.col("ack_seq") < F.col("decided_seq"))
     parties = asked.select(*PARTY).distinct()
     steps = known.filter(F.col("type") != "progress.persisted").join(
         F.broadcast(parties), list(LEASE), "inner"
     )
-    told = F.col("type") == "progress.told"
-    mine = steps.filter(~told | (F.col("client") == F.col("ack_client"))).select(
+    reported = F.col("type") == "progress.told"
+    mine = steps.filter(~reported | (F.col("client") == F.col("ack_client"))).select(
         *PARTY,
         F.col("seq").alias("place"),
-        F.when(told, F.col("position")).alias("told"),
-        F.when(~told, F.col("position")).alias("saved"),
+        F.when(reported, F.col("position")).alias("reported"),
+        F.when(~reported, F.col("position")).alias("saved"),
         F.lit(None).cast("long").alias("seq"),
     )
     nothing = F.lit(None).cast("long")
     questions = asked.select(
-        *PARTY, F.col("ack_seq").alias("place"), nothing.alias("told"), nothing.alias("saved"), "seq"
+        *PARTY, F.col("ack_seq").alias("place"), nothing.alias("reported"), nothing.alias("saved"), "seq"
     )
     later = (
         Window.partitionBy(*PARTY).orderBy(F.col("place").desc()).rowsBetween(Window.unboundedPreceding, -1)
     )
     both = mine.unionByName(questions).withColumns(
-        {"furthest_told": F.max("told").over(later), "furthest_saved": F.max("saved").over(later)}
+        {"furthest_reported": F.max("reported").over(later), "furthest_saved": F.max("saved").over(later)}
     )
     return both.filter(F.col("seq").isNotNull()).select(
-        "run", "seq", F.col("furthest_told").alias("told"), F.col("furthest_saved").alias("saved")
+        "run", "seq", F.col("furthest_reported").alias("reported"), F.col("furthest_saved").alias("saved")
     )
 
 
@@ -148,9 +148,9 @@ def explained(duplicates: DataFrame, furthest: DataFrame, after: DataFrame, rewi
         .join(back.select("run", "seq", F.lit(True).alias("back")).distinct(), ["run", "seq"], "left")
     )
     place = F.col("entry")
-    unreported = (F.col("told") > place) & (F.coalesce("saved", F.lit(-1)) <= place)
+    unreported = (F.col("reported") > place) & (F.coalesce("saved", F.lit(-1)) <= place)
     unpersisted = (F.coalesce("persisted", F.lit(-1)) <= place) & (F.col("elsewhere") > place)
-    repeated = F.col("lease_seq").isNull() | (F.coalesce("told", F.lit(-1)) <= place)
+    repeated = F.col("lease_seq").isNull() | (F.coalesce("reported", F.lit(-1)) <= place)
     conditions = (unreported, unpersisted, F.col("ack_seq") > F.col("decided_seq"), F.col("back"), repeated)
     cause = F.lit(CAUSES[-1])
     for name, holds in reversed(list(zip(CAUSES, conditions, strict=False))):
@@ -196,15 +196,15 @@ _TURNS = (
 """Types of rows that may be between an acknowledgement and the same message's next delivery."""
 
 
-def stories(rows: DataFrame, told: DataFrame) -> DataFrame:
-    """Rows of single messages, their group and readers: `number` of `told`, and the row's columns.
+def stories(rows: DataFrame, found: DataFrame) -> DataFrame:
+    """Rows of single messages, their group and readers: `number` of `found`, and the row's columns.
 
-    `told`: run, number, of_group, of_producer, of_sequence_id, from_seq (the acknowledgement), to_seq (the
+    `found`: run, number, of_group, of_producer, of_sequence_id, from_seq (the acknowledgement), to_seq (the
     delivery), reader, other, decided_seq.
     """
     message = F.col("type").startswith("message.")
     met = rows.filter(message | is_type(*_TURNS, "assignment.changed")).join(
-        F.broadcast(told), "run", "inner"
+        F.broadcast(found), "run", "inner"
     )
     own = (
         message

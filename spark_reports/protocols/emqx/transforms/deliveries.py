@@ -24,7 +24,7 @@ def histories(rows: DataFrame, streams: DataFrame) -> DataFrame:
     Columns: PLACE, producer, sequence_id, type, seq, at_us, client, node, generation, chunk_seq. Stored rows
     also have kept (it belongs to the group) and current (to the group's latest life).
     """
-    told = rows.filter(is_type(_STORED, _DELIVERED, _ACKNOWLEDGED)).select(
+    found = rows.filter(is_type(_STORED, _DELIVERED, _ACKNOWLEDGED)).select(
         "run",
         F.col("subscription").alias("of"),
         F.col("topic").alias("stream"),
@@ -39,7 +39,7 @@ def histories(rows: DataFrame, streams: DataFrame) -> DataFrame:
         F.col("ledger").alias("generation"),
         F.col("cause_seq").alias("chunk_seq"),
     )
-    met = told.join(F.broadcast(streams.select(*STREAM, "topic", "lives")), ["run", "stream"], "inner")
+    met = found.join(F.broadcast(streams.select(*STREAM, "topic", "lives")), ["run", "stream"], "inner")
     stored = F.col("type") == _STORED
     covered = {"kept": F.exists("lives", _covers), "current": _covers(F.element_at("lives", -1))}
     return (
@@ -62,14 +62,14 @@ def judged(histories: DataFrame) -> DataFrame:
     ack = F.last(
         F.when(F.col("type") == _ACKNOWLEDGED, F.struct("seq", "at_us", "client", "node")), ignorenulls=True
     ).over(before)
-    told = histories.withColumns({"earlier": F.count_if(delivered).over(before), "ack": ack})
+    found = histories.withColumns({"earlier": F.count_if(delivered).over(before), "ack": ack})
     verdict = (
         F.when(F.col("earlier") == 0, "first")
         .when(F.col("ack").isNotNull(), "duplicate")
         .otherwise("redelivery")
     )
     return (
-        told.filter(delivered)
+        found.filter(delivered)
         .withColumn("verdict", verdict)
         .select(
             *PLACE,
@@ -132,18 +132,18 @@ def message_figures(
     fate = (
         F.when(~nobody, "had").when(~passed, "waiting").when(F.col("qos") == 0, "lost_qos0").otherwise("lost")
     )
-    told = met.withColumn("fate", fate)
+    found = met.withColumn("fate", fate)
     under = lightly.withColumnsRenamed({name: f"of_{name}" for name in STREAM})
     inside = (
         (F.col("fate") == "lost") & (F.col("entry") >= F.col("first")) & (F.col("entry") < F.col("after"))
     )
-    told = (
-        told.join(F.broadcast(under), inside & _same_stream(), "leftsemi")
+    found = (
+        found.join(F.broadcast(under), inside & _same_stream(), "leftsemi")
         .select(*PLACE, F.lit(True).alias("light"))
-        .join(told, list(PLACE), "right")
+        .join(found, list(PLACE), "right")
     )
     lost = F.col("fate") == "lost"
-    return told.groupBy(*GROUP).agg(
+    return found.groupBy(*GROUP).agg(
         F.count("*").alias("published"),
         F.sum("delivered").alias("delivered"),
         F.sum("acknowledged").alias("acknowledged"),
@@ -168,7 +168,7 @@ def reordered(judged: DataFrame, rows: DataFrame) -> DataFrame:
     published = rows.filter(is_type("message.published")).select(
         *MESSAGE, F.col("key").alias("publisher_client")
     )
-    told = judged.select(*GROUP, "topic", "producer", "sequence_id", "seq").join(
+    found = judged.select(*GROUP, "topic", "producer", "sequence_id", "seq").join(
         published, list(MESSAGE), "inner"
     )
     before = (
@@ -177,7 +177,7 @@ def reordered(judged: DataFrame, rows: DataFrame) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, -1)
     )
     return (
-        told.withColumn("newest", F.max("sequence_id").over(before))
+        found.withColumn("newest", F.max("sequence_id").over(before))
         .filter(F.col("sequence_id") < F.col("newest"))
         .select(*GROUP, "seq")
     )

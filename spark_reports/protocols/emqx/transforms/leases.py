@@ -37,11 +37,11 @@ def declared(control: DataFrame) -> DataFrame:
     """One row a group: run, group, asked (as a client writes it), lives (array of until_seq, start_us, in
     order: from a declaration until it was destroyed).
     """
-    told = control.filter(is_type("group.declared", "group.destroyed")).withColumnRenamed(
+    found = control.filter(is_type("group.declared", "group.destroyed")).withColumnRenamed(
         "subscription", "group"
     )
     ended = F.coalesce(F.lead("seq").over(Window.partitionBy(*GROUP).orderBy("seq")), F.lit(END))
-    begun = told.withColumn(
+    begun = found.withColumn(
         "life", F.struct(ended.alias("until_seq"), F.col("duration_us").alias("start_us"))
     ).filter(is_type("group.declared"))
     return begun.groupBy(*GROUP).agg(
@@ -91,7 +91,7 @@ def leases(control: DataFrame) -> DataFrame:
         of_reader.rowsBetween(Window.unboundedPreceding, -1),
         of_reader.rowsBetween(1, Window.unboundedFollowing),
     )
-    told = (
+    found = (
         changed.withColumn("kind", kind)
         .filter(F.col("kind").isNotNull())
         .withColumns(
@@ -119,7 +119,7 @@ def leases(control: DataFrame) -> DataFrame:
         F.col("gone_seq").between(F.col("seq"), F.coalesce("again_seq", "gone_seq")),
         F.struct(F.col("gone_seq").alias("seq"), F.col("gone_us").alias("at_us")),
     )
-    return told.join(gone, ["run", "group", "client", "borrower"], "left").select(
+    return found.join(gone, ["run", "group", "client", "borrower"], "left").select(
         *READER,
         "seq",
         "at_us",
@@ -138,7 +138,7 @@ def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFra
     """
     rows = of_group(control, "stream.found", "progress.loaded", "progress.saved")
     found = F.col("type") == "stream.found"
-    told = rows.groupBy(*STREAM).agg(
+    kept = rows.groupBy(*STREAM).agg(
         first_seq(found, "at_us").alias("found_us"),
         F.max(F.when(found, F.col("seq"))).alias("found_seq"),
         F.max_by("position", "seq").alias("position"),
@@ -153,7 +153,7 @@ def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFra
         F.col("at_us").alias("gone_us"),
     )
     done = (
-        told.join(ended, list(STREAM), "left")
+        kept.join(ended, list(STREAM), "left")
         .join(F.broadcast(gone), list(GROUP), "left")
         .groupBy(*STREAM)
         .agg(
@@ -163,7 +163,7 @@ def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFra
     )
     return (
         known.select(*STREAM)
-        .join(told, list(STREAM), "left")
+        .join(kept, list(STREAM), "left")
         .join(done, list(STREAM), "left")
         .join(F.broadcast(run_ends), "run", "inner")
         .select(
@@ -200,11 +200,11 @@ def handovers(leases: DataFrame, shared: DataFrame) -> DataFrame:
     """
     of_stream = Window.partitionBy(*STREAM).orderBy("seq")
     before = F.lag(F.struct("client", "end_us")).over(of_stream)
-    told = leases.join(
+    found = leases.join(
         shared.filter(F.col("found_us").isNotNull()).select(*STREAM), list(STREAM), "leftsemi"
     ).withColumn("before", before)
     gap = F.greatest(F.lit(0), F.col("at_us") - F.coalesce("before.end_us", "at_us"))
-    return told.filter(F.col("before.client") != F.col("client")).select(
+    return found.filter(F.col("before.client") != F.col("client")).select(
         *STREAM,
         "seq",
         "at_us",
@@ -278,10 +278,10 @@ def stream_figures(
         overlaps.groupBy(*STREAM).agg(F.count("*").alias("two_readers")),
         covered_us(overlaps).withColumnRenamed("covered_us", "two_readers_us"),
     )
-    told = shared
+    found = shared
     for part in parts:
-        told = told.join(part, list(STREAM), "left")
-    return told.select(
+        found = found.join(part, list(STREAM), "left")
+    return found.select(
         *STREAM,
         "found_us",
         "done_us",
@@ -298,7 +298,7 @@ def percentiles(handovers: DataFrame) -> DataFrame:
     """Nearest rank of the hand-overs' times: GROUP, p50, p95, max."""
     rank = F.row_number().over(Window.partitionBy(*GROUP).orderBy("gap_us"))
     many = F.count("*").over(Window.partitionBy(*GROUP))
-    told = handovers.withColumns({"rank": rank, "many": many})
+    found = handovers.withColumns({"rank": rank, "many": many})
 
     def at(percent: int) -> Column:
         return F.max(
@@ -307,7 +307,7 @@ def percentiles(handovers: DataFrame) -> DataFrame:
             )
         )
 
-    return told.groupBy(*GROUP).agg(at(50).alias("p50"), at(95).alias("p95"), at(100).alias("max"))
+    return found.groupBy(*GROUP).agg(at(50).alias("p50"), at(95).alias("p95"), at(100).alias("max"))
 
 
 def people(control: DataFrame) -> DataFrame:

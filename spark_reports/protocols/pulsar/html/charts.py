@@ -54,13 +54,13 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
     """Deliveries around the failover at source and target, and below the duplicates that a move would cause,
     or that are still to be delivered.
     """
-    told, zoom = failover["series"]["deliveries"], failover["series"]["zoom"]
+    figures, zoom = failover["series"]["deliveries"], failover["series"]["zoom"]
     width_s = zoom["bin_us"] / 1e6
     rows = [failover["from"], failover["to"]]
     traces = []
     for place, cluster in enumerate(rows):
         scale = "y" if place == 0 else "y2"
-        first = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == "first"]
+        first = [entry for entry in figures if entry["cluster"] == cluster and entry["kind"] == "first"]
         traces.append(
             _bars(
                 first,
@@ -73,7 +73,7 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
             )
         )
         for kind, words, colour, opacity in KINDS:
-            chosen = [entry for entry in told if entry["cluster"] == cluster and entry["kind"] == kind]
+            chosen = [entry for entry in figures if entry["cluster"] == cluster and entry["kind"] == kind]
             if chosen:
                 traces.append(_bars(chosen, zoom, f"{words}, {cluster}", colour, scale, width_s, opacity))
     risk = [
@@ -103,17 +103,17 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
         shapes=shapes,
         annotations=notes,
         xaxis=axis(ticksuffix=" s", range=span, anchor="y3"),
-        yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(told, rows[0])),
-        yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(told, rows[1])),
+        yaxis=axis(rows[0], domain=[0.72, 0.98], **_whole(figures, rows[0])),
+        yaxis2=axis(rows[1], domain=[0.42, 0.68], **_whole(figures, rows[1])),
         yaxis3=axis("duplicates", domain=[0, 0.36], nticks=4, rangemode="tozero"),
     )
     return {"data": traces, "layout": drawn}
 
 
-def _whole(told: list[dict], cluster: str) -> dict[str, Any]:
+def _whole(figures: list[dict], cluster: str) -> dict[str, Any]:
     """Ticks at whole deliveries: 0, half of the highest bar rounded down, and the highest bar."""
     by_bin: dict[int, int] = {}
-    for entry in told:
+    for entry in figures:
         if entry["cluster"] == cluster:
             by_bin[entry["bin"]] = by_bin.get(entry["bin"], 0) + entry["deliveries"]
     highest = max(by_bin.values(), default=1)
@@ -142,18 +142,18 @@ def _points(points: list[list]) -> dict[str, list]:
     return {"x": [x for x, _ in points], "y": [y for _, y in points]}
 
 
-def _floor(told: dict[str, list]) -> list[list]:
+def _floor(figures: dict[str, list]) -> list[list]:
     """Down to where the log is to be read: the mark-delete, and nothing to read while there is no cursor."""
     return [
         [x, end if mark is None else mark]
-        for (x, end), (_, mark) in zip(told["end"], told["mark"], strict=True)
+        for (x, end), (_, mark) in zip(figures["end"], figures["mark"], strict=True)
     ]
 
 
 def positions(failover: dict[str, Any]) -> dict[str, Any]:
     """For each cluster the end of its log (grey) and its mark-delete (black) over time, on one scale."""
-    told = failover["series"]["positions"]
-    clusters = sorted(told, key=lambda name: (name != failover["from"], name != failover["to"], name))
+    figures = failover["series"]["positions"]
+    clusters = sorted(figures, key=lambda name: (name != failover["from"], name != failover["to"], name))
     traces, drawn = [], layout(240)
     shapes, notes = [], []
     share = 1 / max(1, len(clusters))
@@ -167,7 +167,7 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
                 {
                     "type": "scatter",
                     "mode": "lines",
-                    **_points(told[cluster][kind]),
+                    **_points(figures[cluster][kind]),
                     "line": line,
                     "name": words,
                     "xaxis": f"x{suffix}",
@@ -181,7 +181,7 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
                     {
                         "type": "scatter",
                         "mode": "lines",
-                        **_points(_floor(told[cluster])),
+                        **_points(_floor(figures[cluster])),
                         "line": {"width": 0, "shape": "hv"},
                         "xaxis": f"x{suffix}",
                         "yaxis": f"y{suffix}",

@@ -19,11 +19,11 @@ STILL = ("does not start", "connected, but stopped", NOT_CONNECTED)
 
 def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence for a run without a failover that is about replicators; None otherwise."""
-    told = run.get("creation")
-    if told is None:
+    figures = run.get("creation")
+    if figures is None:
         return None
-    ever = [one for one in told["replicators"] if one["refused"]]
-    still = [one for one in told["replicators"] if one["end"] in STILL]
+    ever = [one for one in figures["replicators"] if one["refused"]]
+    still = [one for one in figures["replicators"] if one["end"] in STILL]
     if still:
         one = max(still, key=lambda other: other["waiting"])
         waits = (
@@ -44,7 +44,7 @@ def sentence(run: dict[str, Any]) -> Markup | None:
         )
     which = (
         "Every replicator of a region that is up"
-        if any(one["end"] == DOWN for one in told["replicators"])
+        if any(one["end"] == DOWN for one in figures["replicators"])
         else "Every replicator"
     )
     if ever:
@@ -55,43 +55,43 @@ def sentence(run: dict[str, Any]) -> Markup | None:
 
 def sections(run: dict[str, Any], name: str) -> Markup:
     """Its sections; "" when no replicator was refused and nothing was created. `name` names the curves."""
-    told = run.get("creation")
-    if told is None:
+    figures = run.get("creation")
+    if figures is None:
         return NOTHING
-    parts = [_replicators(told["replicators"])]
+    parts = [_replicators(figures["replicators"])]
     if drawn(run):
         # as `figure` draws
         height = (
-            "three" if any(one["curve"] for one in told["replicators"] if one["refused_at_us"]) else "low"
+            "three" if any(one["curve"] for one in figures["replicators"] if one["refused_at_us"]) else "low"
         )
         says = (
             "Top: starts refused so far. Middle: messages waiting to be replicated. Bottom: "
             "replicationDelayInSeconds, the age of the oldest pending send. A replicator that does not start has no "
             "pending send and reports 0; one that a schema stopped reports how long ago it stopped."
         )
-        parts.append(chart("Refused starts and waiting messages", says, name, height, label=_words(told)))
-    return NOTHING.join([*parts, _happened(told)])
+        parts.append(chart("Refused starts and waiting messages", says, name, height, label=_words(figures)))
+    return NOTHING.join([*parts, _happened(figures)])
 
 
 def drawn(run: dict[str, Any]) -> bool:
     """Whether there is a curve to draw."""
-    told = run.get("creation")
-    return told is not None and any(one["refused_at_us"] for one in told["replicators"])
+    figures = run.get("creation")
+    return figures is not None and any(one["refused_at_us"] for one in figures["replicators"])
 
 
-def _words(told: dict[str, Any]) -> str:
+def _words(figures: dict[str, Any]) -> str:
     return "; ".join(
         (
             f"{one['from']} to {one['to']}, {one['topic']}: {one['refused']} refused, {one['waiting']} waiting "
             "at the end"
         )
-        for one in told["replicators"]
+        for one in figures["replicators"]
         if one["refused"]
     )
 
 
-def _replicators(told: list[dict[str, Any]]) -> Markup:
-    if not told:
+def _replicators(figures: list[dict[str, Any]]) -> Markup:
+    if not figures:
         return NOTHING
     rows = [
         [
@@ -108,9 +108,9 @@ def _replicators(told: list[dict[str, Any]]) -> Markup:
             seconds(one["first_refused_us"]),
             number(one["waiting"]),
         ]
-        for one in told
+        for one in figures
     ]
-    classes = ["harm" if one["end"] in STILL[:2] else "" for one in told]
+    classes = ["harm" if one["end"] in STILL[:2] else "" for one in figures]
     says = (
         "A replicator checks the remote topic before it starts and retries without limit. Waiting: stored in the "
         "source since its cursor was opened, and not in the remote cluster at the end."
@@ -136,12 +136,14 @@ def _replicators(told: list[dict[str, Any]]) -> Markup:
     )
 
 
-def _happened(told: dict[str, Any]) -> Markup:
-    if not told["happened"]:
+def _happened(figures: dict[str, Any]) -> Markup:
+    if not figures["happened"]:
         return NOTHING
-    rows = [[seconds(row["at_us"]), event_words(row)] for row in told["happened"]]
+    rows = [[seconds(row["at_us"]), event_words(row)] for row in figures["happened"]]
     more = (
-        f" The first {len(rows)} of {number(told['happened_of'])}." if told["happened_of"] > len(rows) else ""
+        f" The first {len(rows)} of {number(figures['happened_of'])}."
+        if figures["happened_of"] > len(rows)
+        else ""
     )
     return section(
         "Topics, policies and schemas created, changed or refused",

@@ -17,12 +17,14 @@ FIT = (
 
 def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run that declares brokers with subscriptions; None otherwise."""
-    told = run.get("latency")
-    if told is None or not told["readers"]:
+    figures = run.get("latency")
+    if figures is None or not figures["readers"]:
         return None
-    slowest = max(told["readers"], key=lambda one: one["mean_us"])
+    slowest = max(figures["readers"], key=lambda one: one["mean_us"])
     others = (
-        f", the slowest of {number(len(told['readers']))} subscriptions," if len(told["readers"]) > 1 else ""
+        f", the slowest of {number(len(figures['readers']))} subscriptions,"
+        if len(figures["readers"]) > 1
+        else ""
     )
     return Markup("{}{} received messages {} after publishing on average, {} at p99.").format(
         _name(slowest), others, bold(span(slowest["mean_us"])), bold(span(slowest["p99_us"]))
@@ -31,13 +33,13 @@ def sentence(run: dict[str, Any]) -> Markup | None:
 
 def sections(run: dict[str, Any]) -> Markup:
     """Its sections; "" when it declares no brokers."""
-    told = run.get("latency")
-    if told is None:
+    figures = run.get("latency")
+    if figures is None:
         return NOTHING
-    return _readers(told["readers"]) + _brokers(told["brokers"])
+    return _readers(figures["readers"]) + _brokers(figures["brokers"])
 
 
-def _readers(told: list[dict[str, Any]]) -> Markup:
+def _readers(figures: list[dict[str, Any]]) -> Markup:
     rows = [
         [
             _name(one),
@@ -46,7 +48,7 @@ def _readers(told: list[dict[str, Any]]) -> Markup:
             number(one["delivered"]),
             *(span(one[name]) for name in ("mean_us", "p50_us", "p99_us", "max_us")),
         ]
-        for one in told
+        for one in figures
     ]
     says = (
         f"From publishing until the message has left the broker, for each subscription of a topic on a declared "
@@ -65,7 +67,7 @@ def _name(reader: dict[str, Any]) -> str:
     )
 
 
-def _brokers(told: list[dict[str, Any]]) -> Markup:
+def _brokers(figures: list[dict[str, Any]]) -> Markup:
     rows = [
         [
             one["broker"],
@@ -77,7 +79,7 @@ def _brokers(told: list[dict[str, Any]]) -> Markup:
             size(one["bytes_out"]),
             f"{size(one['bytes_out_per_s_max'])}/s",
         ]
-        for one in told
+        for one in figures
     ]
     says = (
         "What each broker sent. It serves one dispatch after another; each takes its service time, or the time "

@@ -27,10 +27,10 @@ def sections(run: dict[str, Any]) -> Markup:
 
 def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run without a failover in which a migration was started; None without one."""
-    told = run.get("migrations")
-    if not told:
+    figures = run.get("migrations")
+    if not figures:
         return None
-    one = told[-1]
+    one = figures[-1]
     return NOTHING.join(
         (
             f"{one['tenant']}, from {one['from']} to {one['to']}: ",
@@ -75,7 +75,7 @@ def _migration(run: dict[str, Any], one: dict[str, Any]) -> Markup:
 def _switched(one: dict[str, Any]) -> str:
     if not one["mapped"]:
         return "The tenant map was not changed."
-    told = ", ".join(f"to {row['to']} at {seconds(row['at_us'])} s" for row in one["mapped"])
+    figures = ", ".join(f"to {row['to']} at {seconds(row['at_us'])} s" for row in one["mapped"])
     last_us = max((client["came_us"] for client in one["clients"]), default=None)
     switched_us = one["mapped"][0]["at_us"]
     came = (
@@ -87,7 +87,7 @@ def _switched(one: dict[str, Any]) -> str:
         if last_us is not None and last_us >= switched_us
         else ""
     )
-    return f"The tenant map was switched {told}.{came}"
+    return f"The tenant map was switched {figures}.{came}"
 
 
 def _crossed(run: dict[str, Any], one: dict[str, Any]) -> Markup:

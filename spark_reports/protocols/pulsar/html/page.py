@@ -13,7 +13,7 @@ from spark_reports.html.templates import render
 from spark_reports.html.what_if import what_if
 from spark_reports.protocols.manifest import Figure, Heading
 from spark_reports.protocols.pulsar.assemble import DETAILED_MOST
-from spark_reports.protocols.pulsar.html import charts, migration, quiet_runs, sections
+from spark_reports.protocols.pulsar.html import charts, migration, runs_without_failover, sections
 from spark_reports.protocols.pulsar.html.comparison import comparison
 from spark_reports.protocols.pulsar.html.sections import TEMPLATES
 
@@ -33,25 +33,31 @@ def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
 
 def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """Every failover and every run without one, a line each; "" when the page is about one subject."""
-    return [] if alone else [html for html in (_overview(_pairs(runs)), quiet_runs.overview(runs)) if html]
+    return (
+        []
+        if alone
+        else [html for html in (_overview(_pairs(runs)), runs_without_failover.overview(runs)) if html]
+    )
 
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """The failovers described in full, then the runs without one."""
-    told = [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(_detailed(runs))]
-    return told + quiet_runs.articles(runs, alone)
+    found = [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(_detailed(runs))]
+    return found + runs_without_failover.articles(runs, alone)
 
 
 def figures(runs: list[dict[str, Any]]) -> list[Figure]:
     """The charts of those articles."""
     detailed = _detailed(runs)
-    told = [
+    found = [
         (f"{name}-{place}", figure)
         for place, (run, failover) in enumerate(detailed)
         for name, figure in _figures(run, failover)
     ]
     with_systems = [run for run in runs if any(run is other for other, _ in detailed)]
-    return told + quiet_runs.figures(with_systems + quiet_runs.quiet(runs)[: quiet_runs.DETAILED_MOST])
+    return found + runs_without_failover.figures(
+        with_systems + runs_without_failover.without_failover(runs)[: runs_without_failover.DETAILED_MOST]
+    )
 
 
 def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
@@ -110,7 +116,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
         sections.consumers(failover),
         sections.keys(failover),
         sections.stories(failover),
-        quiet_runs.systems(run),
+        runs_without_failover.systems(run),
         sections.run_tables(run),
         replay(run),
     ]

@@ -80,22 +80,22 @@ def _span_figure(us: int | None) -> tuple[str, str]:
 
 def _also(failover: dict[str, Any]) -> str:
     """What the six figures leave out, as far as it happened."""
-    told = [
+    found = [
         (
             plural(failover["extra_deliveries"], "extra delivery", "extra deliveries"),
             failover["extra_deliveries"],
         )
     ]
-    told += [
+    found += [
         (f"{number(failover[name])} {name}", failover[name]) for name in ("reordered", "expired", "skipped")
     ]
-    told += [
+    found += [
         (
             f"{number(failover['stranded_returned'])} not replicated at first reached {failover['to']} later",
             failover["stranded_returned"],
         )
     ]
-    happened = ", ".join(words for words, count in told if count)
+    happened = ", ".join(words for words, count in found if count)
     return f"Also {happened}." if happened else "No extra deliveries, none reordered, expired or skipped."
 
 
@@ -120,19 +120,19 @@ def _cause(run: dict[str, Any], failover: dict[str, Any], name: str, count: int)
     example = failover["examples"].get(name)
     x = example["x"] if example else failover["from"]
     heading, says = cause_heading(name, failover, x), cause_meaning(name, failover, x)
-    told = {"count": count, "heading": heading, "says": says, "example": example, "rows": []}
-    told["squares"] = squares(failover["by_origin"][name], run["clusters"])
+    found = {"count": count, "heading": heading, "says": says, "example": example, "rows": []}
+    found["squares"] = squares(failover["by_origin"][name], run["clusters"])
     if example:
         evidence = example.get("evidence")
-        told["name"] = message_name(example["producer"], example["sequence_id"])
-        told["deciding"] = event_words(evidence) if evidence else None
+        found["name"] = message_name(example["producer"], example["sequence_id"])
+        found["deciding"] = event_words(evidence) if evidence else None
         rows = [
             ("acknowledged", example["ack_seq"]),
             ("delivered", example["seq"]),
             ("deciding event", example.get("evidence_seq")),
         ]
-        told["rows"] = [(role, seq) for role, seq in rows if seq is not None]
-    return told
+        found["rows"] = [(role, seq) for role, seq in rows if seq is not None]
+    return found
 
 
 def losses(failover: dict[str, Any]) -> Markup:
@@ -154,13 +154,13 @@ def losses(failover: dict[str, Any]) -> Markup:
 
 def forecast(failover: dict[str, Any]) -> Markup:
     """The forecast at the failover, beside what happened."""
-    told = failover.get("forecast")
-    if not told:
+    found = failover.get("forecast")
+    if not found:
         return NOTHING
     rows = [
-        [words, number(told.get(name)), number(failover[name])]
+        [words, number(found.get(name)), number(failover[name])]
         for name, words in (("duplicates", "duplicates"), ("lost", "lost"), ("stranded", "not replicated"))
-        if name in told
+        if name in found
     ]
     says = (
         "The forecast assumes that the source crashes at the instant of the move, nothing more is replicated, "
@@ -171,11 +171,11 @@ def forecast(failover: dict[str, Any]) -> Markup:
 
 def snapshots(failover: dict[str, Any]) -> Markup:
     """The last snapshots that the source requested before the failover."""
-    told = failover.get("snapshots") or []
-    if not told:
+    found = failover.get("snapshots") or []
+    if not found:
         return section(f"Snapshots requested by {failover['from']}", "None was requested before the move.")
     target, totals = failover["to"], failover.get("snapshot_totals") or {}
-    usable = [entry for entry in told if _known(entry, failover)]
+    usable = [entry for entry in found if _known(entry, failover)]
     age = (
         f"No update from a snapshot was applied at {target} before the move"
         if not usable
@@ -192,10 +192,10 @@ def snapshots(failover: dict[str, Any]) -> Markup:
         **{name: bold(number(totals.get(name))) for name in SNAPSHOT_TOTALS},
         span=span(totals.get("taken_us")),
         age=age,
-        shown=len(told),
+        shown=len(found),
     )
     rows, classes = [], []
-    for entry in told:
+    for entry in found:
         complete = (
             span(entry["taken_us"])
             if entry["completed_us"] is not None
@@ -236,8 +236,8 @@ def _or_never(at_us: int | None) -> str:
 
 def consumers(failover: dict[str, Any]) -> Markup:
     """Each consumer at the source before the move."""
-    told = failover.get("consumers") or []
-    if not told:
+    found = failover.get("consumers") or []
+    if not found:
         return NOTHING
     rows = [
         [
@@ -246,7 +246,7 @@ def consumers(failover: dict[str, Any]) -> Markup:
             span(entry["slowest_us"]) if entry["slowest_us"] is not None else "–",
             harm_cell(number(entry["came_twice"])),
         ]
-        for entry in told
+        for entry in found
     ]
     head = [
         "consumer",
@@ -265,7 +265,7 @@ def consumers(failover: dict[str, Any]) -> Markup:
 
 def keys(failover: dict[str, Any]) -> Markup:
     """The keys with the most duplicates and reordered deliveries."""
-    told = failover.get("worst_keys") or []
+    found = failover.get("worst_keys") or []
     rows = [
         [
             entry["producer"],
@@ -273,7 +273,7 @@ def keys(failover: dict[str, Any]) -> Markup:
             number(entry["duplicates"]),
             number(entry["reordered"]),
         ]
-        for entry in told
+        for entry in found
     ]
     return (
         section(
@@ -299,12 +299,13 @@ def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
     """A row a subscription and cluster, followed by its partitions if there are several."""
     rows = []
     for name, clusters in run["subscriptions"].items():
-        for cluster, told in clusters.items():
+        for cluster, found in clusters.items():
             counts = [
-                number(told[kind]) for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
+                number(found[kind])
+                for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
             ]
             rows.append([name, cluster, *counts])
-            if len(told["partitions"]) > 1:
+            if len(found["partitions"]) > 1:
                 rows += [
                     [
                         f"\u00a0\u00a0{part}",
@@ -314,7 +315,7 @@ def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
                             for kind in ("delivered", "acknowledged", "repeated", "expired", "skipped")
                         ),
                     ]
-                    for part, inner in told["partitions"].items()
+                    for part, inner in found["partitions"].items()
                 ]
     return rows
 

@@ -17,14 +17,14 @@ REASONS = {"unread": "not delivered", "unacknowledged": "delivered, not acked"}
 
 def sentence(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run whose shadow topics lost or missed something; None otherwise."""
-    told = run.get("shadows")
-    if told is None:
+    figures = run.get("shadows")
+    if figures is None:
         return None
-    lost = sum(one["messages"] for one in told["lost"])
-    unseen = max(told["topics"], key=lambda one: one["unseen"])
+    lost = sum(one["messages"] for one in figures["lost"])
+    unseen = max(figures["topics"], key=lambda one: one["unseen"])
     if lost:
         return Markup("{} lost {} to the retention of {}.").format(
-            _names(told), harm(plural(lost, "message", "messages")), _sources(told)
+            _names(figures), harm(plural(lost, "message", "messages")), _sources(figures)
         )
     if unseen["unseen"]:
         return Markup("{} cannot read {} of {}.").format(
@@ -35,27 +35,27 @@ def sentence(run: dict[str, Any]) -> Markup | None:
 
 def saving(run: dict[str, Any]) -> Markup | None:
     """The sentence about a run whose shadow topics missed nothing; None without shadow topics."""
-    told = run.get("shadows")
-    if told is None:
+    figures = run.get("shadows")
+    if figures is None:
         return None
-    saved = sum(one["saved_bytes"] for one in told["topics"])
+    saved = sum(one["saved_bytes"] for one in figures["topics"])
     return Markup("{} read every entry of {}, and {} were not stored a second time.").format(
-        _names(told), _sources(told), bold(size(saved))
+        _names(figures), _sources(figures), bold(size(saved))
     )
 
 
-def _sources(told: dict[str, Any]) -> str:
-    return "its source" if len(told["topics"]) == 1 else "their sources"
+def _sources(figures: dict[str, Any]) -> str:
+    return "its source" if len(figures["topics"]) == 1 else "their sources"
 
 
-def _names(told: dict[str, Any]) -> str:
-    return plural(len(told["topics"]), "shadow topic", "shadow topics")
+def _names(figures: dict[str, Any]) -> str:
+    return plural(len(figures["topics"]), "shadow topic", "shadow topics")
 
 
 def sections(run: dict[str, Any], name: str) -> Markup:
     """Its sections; "" without shadow topics. `name` names the place of the curves."""
-    told = run.get("shadows")
-    if told is None:
+    figures = run.get("shadows")
+    if figures is None:
         return NOTHING
     says = (
         "Entries in the source's log beyond the shadow's last confirmed entry: stored, but its consumers cannot "
@@ -63,26 +63,26 @@ def sections(run: dict[str, Any], name: str) -> Markup:
     )
     words = "; ".join(
         f"{one['topic']}: at most {max(one['curve']['entries'])}, {one['unseen']} at the end"
-        for one in told["topics"]
+        for one in figures["topics"]
     )
     curve = chart("Entries not readable yet", says, name, "wide", label=words)
-    return _topics(told["topics"]) + curve + _lost(told["lost"])
+    return _topics(figures["topics"]) + curve + _lost(figures["lost"])
 
 
-def _topics(told: list[dict[str, Any]]) -> Markup:
+def _topics(figures: list[dict[str, Any]]) -> Markup:
     rows = [
         [
             one["topic"],
             one["source"],
             one["cluster"],
             number(one["entries"]),
-            number(one["told"]),
+            number(one["announced"]),
             number(one["unseen"]),
             span(one["median_us"]) if one["median_us"] is not None else "–",
             span(one["slowest_us"]) if one["slowest_us"] is not None else "–",
             size(one["saved_bytes"]),
         ]
-        for one in told
+        for one in figures
     ]
     says = (
         "A shadow reads its source's ledgers and stores nothing. Announced: entries whose position its "
@@ -101,12 +101,14 @@ def _topics(told: list[dict[str, Any]]) -> Markup:
         "saved",
     ]
     return section(
-        "Shadow topics", says, table(head, rows, ["harm" if one["unseen"] else "" for one in told], words=3)
+        "Shadow topics",
+        says,
+        table(head, rows, ["harm" if one["unseen"] else "" for one in figures], words=3),
     )
 
 
-def _lost(told: list[dict[str, Any]]) -> Markup:
-    if not told:
+def _lost(figures: list[dict[str, Any]]) -> Markup:
+    if not figures:
         return NOTHING
     rows = [
         [
@@ -117,7 +119,7 @@ def _lost(told: list[dict[str, Any]]) -> Markup:
             seconds(one["first_us"]),
             f"{one['producer']}/{one['sequence_id']}",
         ]
-        for one in told
+        for one in figures
     ]
     says = (
         "The source's retention ignores its shadows' cursors (Apache Pulsar #18731): a message deleted before "

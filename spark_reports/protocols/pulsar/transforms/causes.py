@@ -182,10 +182,10 @@ def explained(
     """Each duplicate with `cause` and `evidence_seq`: the deciding row beside delivery and acknowledgement.
 
     `said` is of `transforms.sync`; `parties` holds every threshold of `transforms.parties` and what
-    `sync.told` adds.
+    `sync.synced` adds.
     """
     known = parties.select(*PARTY, *_THRESHOLDS).withColumnRenamed("x", "ack_cluster")
-    all_told = (
+    with_evidence = (
         duplicates.join(copies, DUPLICATE, "left")
         .join(went_back, DUPLICATE, "left")
         .join(said, DUPLICATE, "left")
@@ -202,7 +202,7 @@ def explained(
         F.when(F.col("cause") == next(iter(evidence)), next(iter(evidence.values()))),
     )
     return (
-        all_told.withColumn("cause", cause.otherwise(CAUSES[-1]))
+        with_evidence.withColumn("cause", cause.otherwise(CAUSES[-1]))
         .withColumn("evidence_seq", chain)
         .select(*duplicates.columns, "cause", "evidence_seq", "mark_x", "mark_x_seq")
     )

@@ -155,9 +155,9 @@ def _pending(rows: DataFrame, troubled: DataFrame) -> DataFrame:
         .when(is_type("replicator.stopped"), "held")
         .when(broken, "broken")
     )
-    told = rows.withColumn("kind", kinds).filter(F.col("kind").isNotNull() & F.col("peer").isNotNull())
+    found = rows.withColumn("kind", kinds).filter(F.col("kind").isNotNull() & F.col("peer").isNotNull())
     turned = F.col("kind") == "arrived"  # an arrival is a row of the cluster that it came to
-    told = told.select(
+    found = found.select(
         "run",
         "seq",
         "at_us",
@@ -167,22 +167,22 @@ def _pending(rows: DataFrame, troubled: DataFrame) -> DataFrame:
         F.when(turned, F.col("peer")).otherwise(F.col("cluster")).alias("cluster"),
         F.when(turned, F.col("cluster")).otherwise(F.col("peer")).alias("peer"),
     )
-    told = told.join(F.broadcast(troubled.select(*way, "base")), way, "inner")
-    told = told.withColumn(
+    found = found.join(F.broadcast(troubled.select(*way, "base")), way, "inner")
+    found = found.withColumn(
         "connection", F.count_if(F.col("kind") == "broken").over(Window.partitionBy(*way).orderBy("seq"))
     )
     once = [*way, "base", "connection"]
-    ended = told.filter(F.col("kind") == "broken").select(
+    ended = found.filter(F.col("kind") == "broken").select(
         *way, (F.col("connection") - 1).alias("connection"), F.col("at_us").alias("broken_us")
     )
-    numbered = told.filter(F.col("kind").isin("sent", "arrived")).withColumn(
+    numbered = found.filter(F.col("kind").isin("sent", "arrived")).withColumn(
         "number", F.row_number().over(Window.partitionBy(*way, "connection", "kind").orderBy("seq"))
     )
     sent = numbered.groupBy(*once, "number").agg(
         F.max(F.when(F.col("kind") == "sent", F.col("at_us"))).alias("from_us"),
         F.max(F.when(F.col("kind") == "arrived", F.col("at_us"))).alias("came_us"),
     )
-    held = told.filter(F.col("kind") == "held").select(
+    held = found.filter(F.col("kind") == "held").select(
         *once,
         (F.col("at_us") - F.col("duration_us")).alias("from_us"),
         F.lit(None).cast("bigint").alias("came_us"),

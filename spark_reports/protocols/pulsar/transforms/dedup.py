@@ -37,7 +37,7 @@ def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, b
     upto = _counted(acknowledged, wanted, block_rows)
     wanted = _with_blocks(wanted, "first", "last", block_rows=block_rows)
     pairs = _with_blocks(repeated, "early", "late", block_rows=block_rows)
-    told = (
+    found = (
         wanted.join(upto.withColumnsRenamed({"seq": "first", "acks": "acks_first"}), [*_OF, "first"], "inner")
         .join(upto.withColumnsRenamed({"seq": "last", "acks": "acks_last"}), [*_OF, "last"], "inner")
         .join(_far(wanted, pairs), [*_OF, "first_block", "last_block"], "left")
@@ -46,7 +46,7 @@ def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, b
     between = F.col("acks_last") - F.col("acks_first") + 1
     repeats = F.coalesce("far", F.lit(0)) + F.coalesce("near", F.lit(0))
     return (
-        told.groupBy("run", "failover_seq")
+        found.groupBy("run", "failover_seq")
         .agg(F.max(between - repeats).alias("dedup_messages"), F.max("span_us").alias("dedup_us"))
         .select("run", "failover_seq", "dedup_messages", "dedup_us")
     )

@@ -45,7 +45,7 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
     Columns `_JUDGED`; `failover_seq` is null outside a window; verdict: first, duplicate, redelivery, extra,
     plain, repeated.
     """
-    told = rows.filter(is_type(_PUBLISHED, _DELIVERED, _ACKNOWLEDGED)).select(
+    found = rows.filter(is_type(_PUBLISHED, _DELIVERED, _ACKNOWLEDGED)).select(
         *MESSAGE,
         "subscription",
         "seq",
@@ -66,7 +66,7 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
     )
     is_delivery = F.col("type") == _DELIVERED
     return (
-        _placed(told, failovers)
+        _placed(found, failovers)
         .withColumn("published", published)
         .filter(F.col("type") != _PUBLISHED)
         .withColumns(_before(is_delivery))

@@ -285,14 +285,14 @@ def settled(
     lost_source = lost_clusters.select(
         "run", F.col("cluster").alias("source"), F.col("lost_seq").alias("source_lost_seq")
     )
-    told = (
+    found = (
         fates.join(covered, FATE, "left")
         .join(F.broadcast(replicators), [*FAILOVER, "topic", "origin"], "left")
         .join(F.broadcast(lost_target), ["run", "target"], "left")
         .join(F.broadcast(lost_origin), ["run", "origin"], "left")
         .join(F.broadcast(lost_source), ["run", "source"], "left")
     )
-    told = _with_going(told)
+    found = _with_going(found)
     left = _by(F.col("stored_source_seq"), F.col("failover_seq")) & ~_by(
         F.col("stored_target_seq"), F.col("failover_seq")
     )
@@ -309,7 +309,7 @@ def settled(
         .when(_by(F.col("skipped_seq"), closed), "skipped")
         .otherwise("lost"),
     )
-    return told.select(
+    return found.select(
         *FATE,
         "subscription",
         "end_seq",
@@ -320,7 +320,7 @@ def settled(
         F.when(fate == "lost", F.col("gone_cause")).alias("lost_cause"),
         (F.col("last_delivered_seq") >= F.col("end_seq")).alias("recovered"),
         (F.col("delivered_seq") < F.col("end_seq")).alias("delivered_before"),
-        _held(told).alias("held_at_failover"),
+        _held(found).alias("held_at_failover"),
         *_resolved(),
     )
 
@@ -330,7 +330,7 @@ def _by(seq: Column, limit: Column) -> Column:
     return F.coalesce(seq <= limit, F.lit(False))
 
 
-def _held(told: DataFrame) -> Column:
+def _held(found: DataFrame) -> Column:
     gone_by = F.least(
         F.coalesce("removed_target.seq", F.lit(NEVER)), F.coalesce("target_lost_seq", F.lit(NEVER))
     )
@@ -356,7 +356,7 @@ def _resolved() -> list[Column]:
     return [least["seq"].alias("resolved_seq"), least["at_us"].alias("resolved_us")]
 
 
-def _with_going(told: DataFrame) -> DataFrame:
+def _with_going(found: DataFrame) -> DataFrame:
     """When and why the target can no longer deliver it: gone_seq (null: it can), gone_us, gone_cause."""
     closed = F.col("end_seq") - 1
     present = F.col("target_place").isNotNull()
@@ -394,7 +394,7 @@ def _with_going(told: DataFrame) -> DataFrame:
     )
     never = ~present & F.col("origin_place").isNotNull() & unsent
     return (
-        told.withColumn("gone_seq", F.when(present, going["seq"]).when(never, F.lit(-1)))
+        found.withColumn("gone_seq", F.when(present, going["seq"]).when(never, F.lit(-1)))
         .withColumn("gone_us", F.when(present, going["at_us"]))
         .withColumn("gone_cause", F.when(present, why).otherwise("never_replicated"))
     )

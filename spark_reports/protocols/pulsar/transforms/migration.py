@@ -67,14 +67,14 @@ def traffic(rows: DataFrame, moves: DataFrame, topics: DataFrame) -> DataFrame:
     sent = rows.filter(is_type("message.replicated", "acknowledgements.sent")).select(
         "run", "topic", "cluster", "type", "seq", "size_bytes"
     )
-    told = F.col("type") == "acknowledgements.sent"
+    found = F.col("type") == "acknowledgements.sent"
     return (
         _of_topics(sent, moves, topics)
         .groupBy(*MOVE, "cluster")
         .agg(
-            F.count_if(~told).alias("messages"),
-            F.count_if(told).alias("requests"),
-            F.coalesce(F.sum(F.when(told, F.col("size_bytes"))), F.lit(0)).alias("request_bytes"),
+            F.count_if(~found).alias("messages"),
+            F.count_if(found).alias("requests"),
+            F.coalesce(F.sum(F.when(found, F.col("size_bytes"))), F.lit(0)).alias("request_bytes"),
         )
     )
 

@@ -191,10 +191,10 @@ def updates(rows: DataFrame, parties: DataFrame) -> DataFrame:
         "marker",
         F.col("seq").alias("applied_seq"),
     )
-    told = named.join(applied, ["run", "target", "x", "topic", "subscription", "marker"], "left")
+    found = named.join(applied, ["run", "target", "x", "topic", "subscription", "marker"], "left")
     prompt = F.coalesce(F.col("applied_seq") <= F.col("failover_seq"), F.lit(False))
     return (
-        told.groupBy(*PARTY)
+        found.groupBy(*PARTY)
         .agg(
             F.max(F.when(~prompt, F.col("names"))).alias("late_update"),
             F.max_by(F.when(~prompt, F.col("seq")), F.when(~prompt, F.col("names"))).alias("late_update_seq"),
@@ -228,12 +228,12 @@ def snapshots(rows: DataFrame, parties: DataFrame) -> DataFrame:
         F.bool_or(F.col("type") == "snapshot.used").alias("used"),
         F.max_by("reason", F.when(F.col("type") == "snapshot.evicted", F.col("seq"))).alias("left"),
     )
-    told = completed.join(positions, [*PARTY, "snapshot"], "inner").join(fate, [*PARTY, "snapshot"], "left")
+    found = completed.join(positions, [*PARTY, "snapshot"], "inner").join(fate, [*PARTY, "snapshot"], "left")
     free = ~F.coalesce("used", F.lit(False))
     evicted = free & (F.col("left") == "cache-rule")
     unused = free & (F.col("left").isNull() | F.col("left").isin(*LOST_UNUSED))
     return (
-        told.groupBy(*PARTY)
+        found.groupBy(*PARTY)
         .agg(
             F.max(F.when(evicted, F.col("there"))).alias("evicted_snapshot"),
             F.max_by(F.when(evicted, F.col("completed_seq")), F.when(evicted, F.col("there"))).alias(

@@ -107,11 +107,11 @@ def coverage(rows: DataFrame, targets: DataFrame, steps: DataFrame) -> DataFrame
         )
     )
     same = ["run", "of_failover", "topic"]
-    told = each.filter(F.col("stored_us").isNotNull()).join(F.broadcast(steps), same, "inner")
-    told = told.filter((F.col("place") > F.col("low")) & (F.col("place") <= F.col("high")))
+    found = each.filter(F.col("stored_us").isNotNull()).join(F.broadcast(steps), same, "inner")
+    found = found.filter((F.col("place") > F.col("low")) & (F.col("place") <= F.col("high")))
     risky_us = F.when(F.col("acknowledged_us").isNotNull(), F.greatest("stored_us", "acknowledged_us"))
     return (
-        told.withColumn("risky_us", risky_us)
+        found.withColumn("risky_us", risky_us)
         .groupBy(
             "run",
             "of_failover",

@@ -27,9 +27,9 @@ def shadows(control: DataFrame) -> DataFrame:
 
 
 def steps(control: DataFrame) -> DataFrame:
-    """Every move of a last confirmed entry: run, cluster, topic, seq, at_us, place, told.
+    """Every move of a last confirmed entry: run, cluster, topic, seq, at_us, place, announced.
 
-    `told` is 1 where a replicator announced the entry.
+    `announced` is 1 where a replicator announced the entry.
     """
     added = F.col("type") == "shadow.added"
     return control.filter(is_type("shadow.added", "shadow.confirmed")).select(
@@ -37,7 +37,7 @@ def steps(control: DataFrame) -> DataFrame:
         "seq",
         "at_us",
         F.when(added, place()).otherwise(place("to_ledger", "to_entry")).alias("place"),
-        (added & (F.col("reason") == "replicator")).cast("long").alias("told"),
+        (added & (F.col("reason") == "replicator")).cast("long").alias("announced"),
     )
 
 
@@ -103,10 +103,12 @@ def seen(of_source: DataFrame, moves: DataFrame) -> DataFrame:
 
 
 def figures(sights: DataFrame, moves: DataFrame, control: DataFrame, known: DataFrame) -> DataFrame:
-    """One row a shadow: entries, unseen, median_us, slowest_us (from stored to seen), told, saved_bytes
+    """One row a shadow: entries, unseen, median_us, slowest_us (from stored to seen), announced, saved_bytes
     (seen at the end, and not deleted).
     """
-    last = moves.groupBy(*SHADOW).agg(F.max_by("place", "seq").alias("last"), F.sum("told").alias("told"))
+    last = moves.groupBy(*SHADOW).agg(
+        F.max_by("place", "seq").alias("last"), F.sum("announced").alias("announced")
+    )
     deleted = (
         control.filter(is_type("ledger.trimmed"))
         .select("run", "cluster", F.col("topic").alias("source"), "ledger")
@@ -117,7 +119,7 @@ def figures(sights: DataFrame, moves: DataFrame, control: DataFrame, known: Data
     )
     delay = F.col("seen_us") - F.col("stored_us")
     kept = F.col("gone").isNull() & (F.col("place") <= F.col("last"))
-    told = (
+    found = (
         sights.join(F.broadcast(last), list(SHADOW), "left")
         .join(F.broadcast(deleted), [*SHADOW, "ledger"], "left")
         .groupBy(*SHADOW)
@@ -126,12 +128,12 @@ def figures(sights: DataFrame, moves: DataFrame, control: DataFrame, known: Data
             F.count_if(F.col("seen_us").isNull()).alias("unseen"),
             F.percentile(delay, 0.5).cast("long").alias("median_us"),
             F.max(delay).alias("slowest_us"),
-            F.first("told").alias("told"),
+            F.first("announced").alias("announced"),
             F.sum(F.when(kept, F.col("size_bytes")).otherwise(0)).alias("saved_bytes"),
         )
     )
     return (
-        known.join(told, list(SHADOW), "left")
+        known.join(found, list(SHADOW), "left")
         .withColumn("base", base_topic())
         .withColumn("source_base", base_topic("source"))
     )

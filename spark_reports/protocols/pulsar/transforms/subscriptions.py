@@ -54,12 +54,12 @@ def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame)
         F.max(F.when(is_ack, F.col("seq"))).alias("acknowledged_seq"),
     )
     twice = explained.select(*FAILOVER, "producer", "sequence_id", F.lit(1).alias("twice"))
-    told = each.join(twice, [*FAILOVER, "producer", "sequence_id"], "left")
+    found = each.join(twice, [*FAILOVER, "producer", "sequence_id"], "left")
     in_hand = F.col("delivered_seq").isNotNull() & (
         F.col("acknowledged_seq").isNull() | (F.col("acknowledged_seq") < F.col("delivered_seq"))
     )
     return (
-        told.groupBy(*FAILOVER, "cluster", "client")
+        found.groupBy(*FAILOVER, "cluster", "client")
         .agg(
             F.sum("deliveries").alias("delivered"),
             F.sum("acks").alias("acknowledged"),

@@ -47,7 +47,7 @@ def _requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFram
     )
 
 
-def told(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
+def synced(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
     """PARTY, synchronises, told_mark (the furthest mark-delete that X sent), newest_request_seq."""
     of_tenant = (
         rows.filter(is_type("migration.started") & (F.col("reason") == "acknowledgement-sync"))
@@ -77,8 +77,8 @@ def told(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: D
     )
 
 
-def nothing_told(parties: DataFrame) -> DataFrame:
-    """As `told`, where no subscription synchronises."""
+def nothing_synced(parties: DataFrame) -> DataFrame:
+    """As `synced`, where no subscription synchronises."""
     none = F.lit(None).cast("long")
     return parties.select(
         *PARTY, F.lit(False).alias("synchronises"), none.alias("told_mark"), none.alias("newest_request_seq")
@@ -189,9 +189,9 @@ def said(
     ended = after.groupBy(*DUPLICATE, "x", "topic", "subscription", "taken_seq").agg(
         F.coalesce(F.min(F.when(forgotten, F.col("forgot_seq"))), F.lit(NEVER)).alias("until_seq")
     )
-    told = ended.join(F.broadcast(tellings), [*PARTY, "subscription"], "inner")
+    found = ended.join(F.broadcast(tellings), [*PARTY, "subscription"], "inner")
     return (
-        told.filter((F.col("sent_seq") > F.col("taken_seq")) & (F.col("sent_seq") < F.col("until_seq")))
+        found.filter((F.col("sent_seq") > F.col("taken_seq")) & (F.col("sent_seq") < F.col("until_seq")))
         .groupBy(*DUPLICATE)
         .agg(F.min("sent_seq").alias("said_seq"))
         .select(*DUPLICATE, "said_seq")

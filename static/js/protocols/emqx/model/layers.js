@@ -87,10 +87,10 @@ const TO_LEADER = new Set(["leader-wanted", "ping", "update-progress", "revoke-f
  * The last calls and messages at each gap: under the handler, the agent, the borrower.
  * @param {object[]} rows ascending
  * @param {Member} member
- * @returns {Object<"handler" | "agent" | "borrower", {down: Told[], up: Told[]}>}
- * @typedef {{kind: string, at_us: number, seq: number, words: string, lost: boolean}} Told
+ * @returns {Object<"handler" | "agent" | "borrower", {down: Exchange[], up: Exchange[]}>}
+ * @typedef {{kind: string, at_us: number, seq: number, words: string, lost: boolean}} Exchange
  */
-export function toldBetween(rows, { client, borrower }) {
+export function exchangedBetween(rows, { client, borrower }) {
   const gaps = { handler: { down: [], up: [] }, agent: { down: [], up: [] }, borrower: { down: [], up: [] } };
   const number = numberOf(borrower);
   const lost = new Set(rows.filter((row) => row.type === "protocol.lost").map((row) => row.count));

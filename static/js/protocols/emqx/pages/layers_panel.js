@@ -4,7 +4,7 @@
  */
 
 import { makeLatest } from "../model/latest.js";
-import { machinesNow, memberOf, toldBetween } from "../model/layers.js";
+import { machinesNow, memberOf, exchangedBetween } from "../model/layers.js";
 import { element } from "../../../render/dom.js";
 import { makeLayers } from "../render/layers.js";
 
@@ -39,7 +39,7 @@ function make(section, { document, requests, base, lights, wake }) {
     if (known.state !== state || known.wish !== wish || known.group !== group) known = { state, wish, group, member: group === null ? null : memberOf(state, group, wish), rows: null };
     if (known.member === null) return null;
     const rows = latest.rows(state, group, known.member, wall_ms);
-    if (rows !== known.rows) Object.assign(known, { rows, machines: machinesNow(state, group, known.member, rows), told: toldBetween(rows, known.member) });
+    if (rows !== known.rows) Object.assign(known, { rows, machines: machinesNow(state, group, known.member, rows), exchanges: exchangedBetween(rows, known.member) });
     return known;
   }
 
@@ -60,9 +60,9 @@ function make(section, { document, requests, base, lights, wake }) {
       none.hidden = found !== null;
       bar.hidden = layers.node.hidden = key.hidden = found === null;
       if (found === null) return;
-      const { member, machines, told } = found;
+      const { member, machines, exchanges } = found;
       if (found !== before) for (const [name, names] of Object.entries({ client: member.clients, borrower: member.borrowers, stream: member.streams })) offer(choices[name], names, member[name]);
-      layers.update({ state, group: watched.group, member, machines, told, now_us, theme, width: section.clientWidth });
+      layers.update({ state, group: watched.group, member, machines, exchanges, now_us, theme, width: section.clientWidth });
     },
   };
 }

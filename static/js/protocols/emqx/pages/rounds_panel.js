@@ -19,7 +19,7 @@ function make(section, { document, lights }) {
   const badge = element(document, "p.badge", {});
   const timers = element(document, "dl.timers", {});
   const figures = element(document, "dl.figures-now", { "aria-label": "Figures so far" });
-  const rounds = element(document, "ol.told", {});
+  const rounds = element(document, "ol.round-list", {});
   const clock = element(document, "div.clock", {}, [canvas, element(document, "div", {}, [badge, timers])]);
   const list = element(document, "section.last-rounds", {}, [element(document, "h3", {}, [termLink(document, "Rebalances with changes")]), rounds]);
   const none = element(document, "p.quiet", { text: "No group is declared yet." });

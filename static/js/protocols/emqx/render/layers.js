@@ -27,7 +27,7 @@ export function makeLayers(document, on) {
   const leader = element(document, "div.process", { role: "group" }, [element(document, "p.process-name", {}), layers.leader.node]);
   return {
     node: element(document, "div.layers", {}, [session, gaps.borrower.node, leader]),
-    /** @param {object} scene state, group, member, machines (of model/layers.js), told, now_us, theme, width */
+    /** @param {object} scene state, group, member, machines (of model/layers.js), exchanges, now_us, theme, width */
     update(scene) {
       const { view } = scene.state;
       const one = view.sessions[scene.member.client];
@@ -37,8 +37,8 @@ export function makeLayers(document, on) {
       named(leader, leading ? `The process of leader ${leading.number}, at ${leading.leader.node}` : "No leader’s process");
       const texts = summaries(scene, one, group, leading);
       for (const name of LAYERS) layers[name].update(scene, texts[name]);
-      for (const name of Object.keys(CARRIERS)) gaps[name].update(scene.told[name], CARRIERS[name]);
-      gaps.borrower.update(scene.told.borrower, carrierOfMessages(one.node, leading?.leader.node));
+      for (const name of Object.keys(CARRIERS)) gaps[name].update(scene.exchanges[name], CARRIERS[name]);
+      gaps.borrower.update(scene.exchanges.borrower, carrierOfMessages(one.node, leading?.leader.node));
     },
   };
 }
@@ -177,17 +177,17 @@ function cameWords(document, now, came, onRow) {
 /** Between two layers. */
 function makeGap(document, name, { onRow }) {
   const carrier = element(document, "span.carrier", {});
-  const lists = { down: element(document, "ol.told", { "aria-label": "Calls and messages downwards, newest first" }), up: element(document, "ol.told", { "aria-label": "Calls and messages upwards, newest first" }) };
+  const lists = { down: element(document, "ol.exchanges", { "aria-label": "Calls and messages downwards, newest first" }), up: element(document, "ol.exchanges", { "aria-label": "Calls and messages upwards, newest first" }) };
   const node = element(document, `div.gap.by-${name === "borrower" ? "messages" : "calls"}`, {}, [element(document, "span.wire", { "aria-hidden": "true" }), carrier, element(document, "div.ways", {}, ["down", "up"].map((way) => element(document, `div.${way}`, {}, [element(document, "span.arrow", { "aria-hidden": "true", text: way === "down" ? "↓" : "↑" }), lists[way]])))]);
   let written = "";
   return {
     node,
-    update(told, words) {
+    update(exchanges, words) {
       setText(carrier, words);
-      const key = JSON.stringify(told);
+      const key = JSON.stringify(exchanges);
       if (key === written) return;
       written = key;
-      for (const way of ["down", "up"]) lists[way].replaceChildren(...(told[way].length ? told[way].map((one) => element(document, "li", {}, [element(document, "button", { type: "button", onclick: () => onRow(one.seq) }, [element(document, "time", { text: `${seconds(one.at_us, 2)} s` }), element(document, one.lost ? "span.harm-text" : "span", { text: one.lost ? `${one.words}: lost` : one.words })])])) : [element(document, "li.quiet", { text: "nothing yet" })]));
+      for (const way of ["down", "up"]) lists[way].replaceChildren(...(exchanges[way].length ? exchanges[way].map((one) => element(document, "li", {}, [element(document, "button", { type: "button", onclick: () => onRow(one.seq) }, [element(document, "time", { text: `${seconds(one.at_us, 2)} s` }), element(document, one.lost ? "span.harm-text" : "span", { text: one.lost ? `${one.words}: lost` : one.words })])])) : [element(document, "li.quiet", { text: "nothing yet" })]));
     },
   };
 }

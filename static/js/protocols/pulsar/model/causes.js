@@ -9,7 +9,7 @@ import { identityOf } from "./cells.js";
 import { indexOf } from "./positions.js";
 import { topicView } from "./topics.js";
 
-/** @typedef {{first: number, last: number, messages: number, cause: "missing" | "local" | "untold" | "hole" | "update" | "snapshot"}} Stretch */
+/** @typedef {{first: number, last: number, messages: number, cause: "missing" | "local" | "unsynced" | "hole" | "update" | "snapshot"}} Stretch */
 
 /**
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
@@ -47,12 +47,12 @@ function causeFinder(state, watched, cluster) {
   const subject = topicView(state, watched.subject, watched.topic);
   const subject_store = state.cells[`${watched.subject}/${watched.topic}`];
   const cursor = subject?.subscriptions?.[watched.subscription];
-  if (cursor && !cursor.replicated) return cursor.synchronised ? () => "untold" : () => "local";
+  if (cursor && !cursor.replicated) return cursor.synchronised ? () => "unsynced" : () => "local";
   const beyond = cursor && subject_store ? identitiesBeyond(subject_store, cursor.mark_delete_index) : new Set();
-  const told = updateOnItsWay(state, watched, cluster);
+  const updated_to = updateOnItsWay(state, watched, cluster);
   return (store, index) => {
-    if (index <= told) return "update";
-    if (cursor?.synchronised) return "untold";
+    if (index <= updated_to) return "update";
+    if (cursor?.synchronised) return "unsynced";
     return beyond.has(identityOf(store.columns, index - store.first)) ? "hole" : "snapshot";
   };
 }
@@ -81,7 +81,7 @@ function updateOnItsWay(state, watched, cluster) {
 export const CAUSE_WORDS = {
   missing: () => "subscription does not exist here yet",
   local: () => "progress is not replicated",
-  untold: () => "acks not synced here yet",
+  unsynced: () => "acks not synced here yet",
   hole: (held) => (held ? `behind ${held}, which is not acked` : "behind a message that is not acked"),
   update: () => "update in flight",
   snapshot: () => "acked after the last applied snapshot",

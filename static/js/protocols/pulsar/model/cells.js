@@ -1,7 +1,7 @@
 /**
  * The log cells of one topic in one cluster that the page holds: columns of typed arrays, appended at the end.
  * Rules: a store is a value; appending gives a new one that shares the columns when they have room, since what an older
- * store can see (its own `count`) never changes. Kinds are as docs/front-door.md says.
+ * store can see (its own `count`) never changes. Kinds are as docs/python-api.md says.
  */
 
 import { numberOf } from "../../../model/names.js";

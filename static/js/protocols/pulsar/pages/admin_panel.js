@@ -103,13 +103,13 @@ function makeView(document, section, change, copy) {
   const copy_button = element(document, "button.copy", { type: "button", "aria-keyshortcuts": "C", onclick: copy }, ["Copy all ", element(document, "kbd", { text: "C" })]);
   const command = element(document, "code.command");
   const when = element(document, "span.when");
-  const told = element(document, "p.quiet");
+  const status = element(document, "p.quiet");
   const list = element(document, "ol.printout", { tabindex: "0", "aria-label": "What the tool prints, with notes" });
   const printout = makePrintout(document, list);
   section.append(
     element(document, "div.tool-choices", {}, [tools.node, clusters, element(document, "div.tool-acts", {}, [views.node, copy_button])]),
     element(document, "div.tool-head", {}, [command, when]),
-    told,
+    status,
     list,
   );
   let cluster_choice = null;
@@ -129,8 +129,8 @@ function makeView(document, section, change, copy) {
       const text = answer?.text ?? "";
       copy_button.disabled = text === "";
       list.hidden = text === "";
-      setText(told, answer === null ? "Asking…" : (answer.trouble ?? answer.unavailable ?? ""));
-      told.hidden = told.textContent === "";
+      setText(status, answer === null ? "Asking…" : (answer.trouble ?? answer.unavailable ?? ""));
+      status.hidden = status.textContent === "";
       if (answer?.command) {
         setText(command, `$ ${answer.command}`);
         setText(when, `at ${seconds(answer.at_us)} s`);

@@ -14,7 +14,7 @@ import { makePartitions } from "../render/partitions.js";
 import { makeRisk } from "../render/risk.js";
 import { makeStage } from "../render/stage.js";
 import { makeTimeSection } from "../render/time_section.js";
-import { makeTold } from "../render/told.js";
+import { makeAckSync } from "../render/ack_sync.js";
 import { clusterMenu, consumerMenu, flightMenu } from "../transport/fault_menus.js";
 import { makeFailover } from "./failover.js";
 import { makeLooks } from "./looks.js";
@@ -41,7 +41,7 @@ export function makePulsarView(tools) {
   const time = makeTimeSection(root, { onMarker: looks.showMarker, onChange: wake, onInstant: (at_us) => link.seek(at_us) }, plotly, makePassages(asking), makeCurveWindow(asking));
   const partitions = makePartitions(document, root, { onTopic: (topic) => choose({ topic }), onFold: redraw });
   const risk = makeRisk(document, root);
-  const told = makeTold(document, root);
+  const ack_sync = makeAckSync(document, root);
   const building = makeBuilding(document, root);
   const caches = makeCaches(document, root);
   const failover = makeFailover(tools);
@@ -61,7 +61,7 @@ export function makePulsarView(tools) {
     },
     updateSide(state, watched, theme, ratio, width) {
       risk.update(state, watched);
-      told.update(state, watched);
+      ack_sync.update(state, watched);
       building.update(state, watched, theme, ratio, width);
       caches.update(state, watched, theme, ratio, width);
     },

@@ -85,8 +85,8 @@ function sentence(shared) {
 }
 
 function readWords(reader) {
-  const told = PLACES.filter(([place]) => reader.reads[place]).map(([place, words]) => `${whole(reader.reads[place])} ${words}`);
-  return told.length ? told.join(", ") : "none yet";
+  const reads = PLACES.filter(([place]) => reader.reads[place]).map(([place, words]) => `${whole(reader.reads[place])} ${words}`);
+  return reads.length ? reads.join(", ") : "none yet";
 }
 
 function figures(document, shared) {

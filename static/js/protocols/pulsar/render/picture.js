@@ -46,8 +46,8 @@ export function paintLanesPicture(canvas, picture, page_theme, { ratio, width, h
 function paintThread(context, theme, { of, ends }, placed, cell) {
   const points = placed.map(({ lane, base, edges }) => ({ x: edges.get(ends[lane.cluster]), top: base - 3, foot: base + cell + 2 })).filter(({ x }) => x !== undefined);
   if (points.length < 2) return;
-  const told = placed.every(({ lane, cursor }) => lane.cluster === of || ends[lane.cluster] === undefined || (cursor && cursor.mark_delete_index >= ends[lane.cluster]));
-  context.strokeStyle = told ? theme.ink.soft : theme.ink.proto;
+  const reached = placed.every(({ lane, cursor }) => lane.cluster === of || ends[lane.cluster] === undefined || (cursor && cursor.mark_delete_index >= ends[lane.cluster]));
+  context.strokeStyle = reached ? theme.ink.soft : theme.ink.proto;
   context.lineWidth = 1.4;
   context.beginPath();
   points.forEach(({ x, top, foot }, at) => {

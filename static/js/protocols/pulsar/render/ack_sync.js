@@ -1,38 +1,38 @@
 /** Acknowledgement sync per pair of clusters: how many acknowledged entries are synced, when the last update was applied, how many are missing. */
 
 import { counted, seconds, span, whole } from "../../../model/format.js";
-import { toldOf } from "../model/told.js";
+import { ackSyncOf } from "../model/ack_sync.js";
 import { element, required, setText } from "../../../render/dom.js";
 import { setTermHeading } from "../../../render/terms.js";
 
-export function makeTold(document, root) {
-  const section = required(root, "[data-part=told-section]");
-  const title = required(root, "[data-part=told-title]");
-  const note = required(root, "[data-part=told-note]");
-  const list = required(root, "[data-part=told-rows]");
+export function makeAckSync(document, root) {
+  const section = required(root, "[data-part=ack-sync-section]");
+  const title = required(root, "[data-part=ack-sync-title]");
+  const note = required(root, "[data-part=ack-sync-note]");
+  const list = required(root, "[data-part=ack-sync-rows]");
   let shown = "";
   return {
     update(state, watched) {
       if (!state.view || !watched) return;
-      const told = toldOf(state, watched);
-      const key = JSON.stringify([told, watched.subscription, told?.rows.length ? state.at_us : 0]);
+      const sync = ackSyncOf(state, watched);
+      const key = JSON.stringify([sync, watched.subscription, sync?.rows.length ? state.at_us : 0]);
       if (key === shown) return;
       shown = key;
-      section.hidden = told === null;
-      if (told === null) return;
+      section.hidden = sync === null;
+      if (sync === null) return;
       setTermHeading(document, title, `Ack sync of ${watched.subscription}`, "acknowledgement-state sync");
-      setText(note, told.every_us === null ? "on command" : `every ${span(told.every_us)}`);
-      const rows = told.rows.map((row) => toldRow(document, row, state.at_us));
+      setText(note, sync.every_us === null ? "on command" : `every ${span(sync.every_us)}`);
+      const rows = sync.rows.map((row) => ackSyncRow(document, row, state.at_us));
       list.replaceChildren(...(rows.length ? rows : [element(document, "p", { text: "Nothing acknowledged yet." })]));
     },
   };
 }
 
-function toldRow(document, row, now_us) {
+function ackSyncRow(document, row, now_us) {
   const { from, to, acknowledged, known } = row;
   const missing = acknowledged - known;
   const words = [`${from} → `, element(document, "b", { text: to }), `: ${whole(known)} of ${counted(acknowledged, "acknowledged entry", "acknowledged entries")} synced`];
-  return element(document, "div.told-row", {}, [
+  return element(document, "div.ack-sync-row", {}, [
     element(document, "p", {}, words),
     element(document, `progress${missing ? ".missing" : ""}`, { max: Math.max(1, acknowledged), value: known, "aria-label": `synced to ${to}: ${known} of ${acknowledged}` }),
     element(document, "p", {}, [...(missing ? [element(document, "b.harm-text", { text: `${whole(missing)} not synced` }), ": "] : []), whenWords(row, missing, now_us)]),

@@ -1,4 +1,4 @@
-"""Quiet stretches in columns: the same rows, figures and live state as event by event, wherever they begin
+"""Batched stretches in columns: the same rows, figures and live state as event by event, wherever they begin
 and end.
 """
 
@@ -148,7 +148,7 @@ def as_short_as_can_be():
 
 
 def event_by_event(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(producer, "run_quietly", lambda _producer: None)
+    patch.setattr(producer, "run_stretch", lambda _producer: None)
 
 
 @examples(10)
@@ -206,29 +206,29 @@ consumers:
 HELD_SHORTLY = SHARED.replace("for: 2s", "for: 30ms")
 
 
-def quiet_messages(monkeypatch, text: str) -> list[int]:
+def batched_messages(monkeypatch, text: str) -> list[int]:
     """How many messages each look for a stretch found."""
     published = []
 
     def counting(one):
         before = one.scheduled
-        events = running.run_quietly(one)
+        events = running.run_stretch(one)
         published.append(one.scheduled - before)
         return events
 
-    monkeypatch.setattr(producer, "run_quietly", counting)
+    monkeypatch.setattr(producer, "run_stretch", counting)
     World.open(text).run()
     return published
 
 
-def test_plain_traffic_is_quiet_nearly_always(monkeypatch):
-    published = quiet_messages(monkeypatch, PLAIN)
+def test_plain_traffic_is_batched_nearly_always(monkeypatch):
+    published = batched_messages(monkeypatch, PLAIN)
     assert sum(published) > 2_800
     assert max(published) > 800, "groups of acks end no stretch"
 
 
-def test_what_four_consumers_hold_and_give_back_ends_no_stretch(monkeypatch):
-    published = quiet_messages(monkeypatch, SHARED)
+def test_held_and_negatively_acked_messages_of_four_consumers_end_no_stretch(monkeypatch):
+    published = batched_messages(monkeypatch, SHARED)
     assert sum(published) > 3_800
     assert max(published) > 400, "in 400 messages are 20 to hold and 9 to give back, and as many come back"
 
@@ -237,7 +237,7 @@ def test_markers_at_a_peer_end_no_stretch(monkeypatch):
     """A second of the plain mix has a request, a response and an Update arrive at b, and a tick there;
     only the snapshot's way through a ends stretches.
     """
-    published = quiet_messages(monkeypatch, PLAIN)
+    published = batched_messages(monkeypatch, PLAIN)
     assert sum(1 for count in published if count) <= 4 * 3, "in three seconds"
 
 

@@ -25,24 +25,24 @@ SENTENCES = (migration.sentence, creation.sentence, shadows.sentence, latency.se
 """What went wrong before what went well."""
 
 
-def quiet(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def without_failover(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The runs that this part is about."""
     return [run for run in runs if not run["failovers"]]
 
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
     """Those of `runs` that had no failover, in full; `alone`: the page is about this one run."""
-    return [_article(run, alone) for run in quiet(runs)[:DETAILED_MOST]]
+    return [_article(run, alone) for run in without_failover(runs)[:DETAILED_MOST]]
 
 
 def overview(runs: list[dict[str, Any]]) -> Markup:
     """One line each, and the headline where none of them has a failover; "" without such runs."""
-    told = quiet(runs)
-    if not told:
+    found = without_failover(runs)
+    if not found:
         return NOTHING
-    rows = [[run["scenario"], str(run["seed"]), _sentence(run)] for run in told]
-    more = f" The first {DETAILED_MOST} are described in full below." if len(told) > DETAILED_MOST else ""
-    only = len(told) == len(runs)
+    rows = [[run["scenario"], str(run["seed"]), _sentence(run)] for run in found]
+    more = f" The first {DETAILED_MOST} are described in full below." if len(found) > DETAILED_MOST else ""
+    only = len(found) == len(runs)
     head = Markup("<h1>{}, none with a failover.</h1>").format(plural(len(runs), "run", "runs"))
     listed = section(
         "Every run" if only else "Runs without a failover",
@@ -71,7 +71,10 @@ def _article(run: dict[str, Any], alone: bool) -> Markup:
     return article(
         [
             render(
-                f"{TEMPLATES}/quiet_headline.html", sentence=_sentence(run), title=run["title"], alone=alone
+                f"{TEMPLATES}/headline_without_failover.html",
+                sentence=_sentence(run),
+                title=run["title"],
+                alone=alone,
             ),
             migration.sections(run),
             systems(run),
@@ -88,7 +91,7 @@ def _sentence(run: dict[str, Any]) -> Markup:
         if says is not None:
             return says
     delivered = sum(
-        told["delivered"] for clusters in run["subscriptions"].values() for told in clusters.values()
+        found["delivered"] for clusters in run["subscriptions"].values() for found in clusters.values()
     )
     share = run["marker_share"]["entries"]
     cost = (

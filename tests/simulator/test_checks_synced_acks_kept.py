@@ -8,11 +8,11 @@ from simulator.protocols.pulsar.ack_sync import sync as acknowledgement_sync
 from simulator.protocols.pulsar.ack_sync.filter import AcknowledgementFilter
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState, AcknowledgementSender
 from simulator.protocols.pulsar.broker.topic import Topic
-from simulator.protocols.pulsar.checks.synced_acks_kept import ToldKept
+from simulator.protocols.pulsar.checks.synced_acks_kept import SyncedAcksKept
 from tests.simulator.checked import broken_claims
 from tests.simulator.test_checks_mutations import SYNC
 
-TOLD = ToldKept.claim
+TOLD = SyncedAcksKept.claim
 BATCHES = SYNC.replace("every: 5ms", "every: 5ms, batch: 3")
 CRASHES = SYNC.replace("commands: [", "commands: [{at: 2500ms, do: topic.crash, cluster: b, topic: orders}, ")
 RESET = SYNC.replace(

@@ -35,7 +35,7 @@ _CREATED, _STOPPED, _RESET, _TRIMMED, _COMMANDED = (CODE[name] for name in _TURN
 _COLUMNS = ("type", "cluster", "topic", "ledger", "entry", "to_ledger", "to_entry", "reason", "detail")
 
 
-class ShadowToldAll(Check):
+class AnnouncedToShadow(Check):
     """Follows how far entries were announced to each shadow.
 
     It keeps the furthest entry that its source's replicator announced or may skip.
@@ -50,16 +50,16 @@ class ShadowToldAll(Check):
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
         self.source_of: dict[Place, int] = {}  # of shadows that are fed
-        self.told: dict[Place, int] = {}
-        # by shadow: place beyond `told` -> seq of the row that skipped it
+        self.announced: dict[Place, int] = {}
+        # by shadow: place beyond `announced` -> seq of the row that skipped it
         self.expired: dict[Place, dict[int, int]] = {}
         self.doubtful: dict[Place, None] = {}
 
     def copy_into(self, copy: Self) -> None:
-        copy.topics, copy.source_of, copy.told, copy.doubtful = (
+        copy.topics, copy.source_of, copy.announced, copy.doubtful = (
             self.topics,
             dict(self.source_of),
-            dict(self.told),
+            dict(self.announced),
             dict(self.doubtful),
         )
         copy.expired = {place: dict(passed) for place, passed in self.expired.items()}
@@ -114,7 +114,7 @@ class ShadowToldAll(Check):
         if kind == _CREATED:
             if self.source_of.get(place, reason) != reason:
                 self.doubtful[place] = None
-            self.source_of[place], self.told[place] = reason, position(ledger, entry)
+            self.source_of[place], self.announced[place] = reason, position(ledger, entry)
         elif kind == _STOPPED:
             self.source_of.pop(place, None)
         elif kind == _RESET:
@@ -126,7 +126,7 @@ class ShadowToldAll(Check):
             self._pass_over(place, *log.table.column("position")[: log.rows_before(seq)][-1:].tolist())
 
     def _pass_over(self, place: Place, *upto: int) -> None:
-        self.told[place] = max(self.told[place], *upto, -1)
+        self.announced[place] = max(self.announced[place], *upto, -1)
 
     def _settle(self, known: Knowledge) -> None:
         """Drop expired entries that no longer count: those below, and those that are next."""
@@ -134,25 +134,25 @@ class ShadowToldAll(Check):
             if not passed or place not in self.source_of:
                 continue
             positions = known.logs.of(place[0], self.source_of[place]).table.column("position")
-            index = int(np.searchsorted(positions, self.told[place], side="right"))
+            index = int(np.searchsorted(positions, self.announced[place], side="right"))
             while index < len(positions) and int(positions[index]) in passed:
-                self.told[place] = int(positions[index])
-                index = int(np.searchsorted(positions, self.told[place], side="right"))
-            self.expired[place] = {at: seq for at, seq in passed.items() if at > self.told[place]}
+                self.announced[place] = int(positions[index])
+                index = int(np.searchsorted(positions, self.announced[place], side="right"))
+            self.expired[place] = {at: seq for at, seq in passed.items() if at > self.announced[place]}
 
     # --- judging
 
     def _begun(self, stretch: Stretch, known: Knowledge, place: Place, seq: int) -> Iterator[tuple[int, str]]:
         """A cursor that is not durable opens at the end of the log."""
         beyond = known.logs.of(place[0], self.source_of[place]).between(
-            self.told[place], PAST_EVERY_LEDGER, seq
+            self.announced[place], PAST_EVERY_LEDGER, seq
         )
         if beyond.stop > beyond.start:
             yield (
                 seq,
                 (
                     f"the replicator towards {stretch.name(place[1])} began at "
-                    f"{position_words(self.told[place])}, before the end of "
+                    f"{position_words(self.announced[place])}, before the end of "
                     f"{stretch.name(self.source_of[place])}"
                 ),
             )
@@ -179,11 +179,13 @@ class ShadowToldAll(Check):
 
     def _passed_over(self, log: Log, place: Place, rows: Rows) -> Iterator[tuple[int, int]]:
         """(seq, place) of the first entry that each announcement left out."""
-        places, told, passed = rows.positions(), self.told[place], self.expired.get(place, {})
+        places, announced, passed = rows.positions(), self.announced[place], self.expired.get(place, {})
         known, starts = log.table.column("position"), log.table.column("starts_entry")
-        first, last = np.searchsorted(known, (told, places.max()), side="right").tolist()
+        first, last = np.searchsorted(known, (announced, places.max()), side="right").tolist()
         known, starts = known[first:last], starts[first:last]
-        counts = np.concatenate(([0], np.cumsum(starts, dtype=np.int64)))  # entries beyond `told`, row by row
+        counts = np.concatenate(
+            ([0], np.cumsum(starts, dtype=np.int64))
+        )  # entries beyond `announced`, row by row
         ordinals = counts[np.searchsorted(known, places, side="right")]
         highest = np.maximum.accumulate(np.concatenate(([0], ordinals)))[:-1]
         entries = known[starts]
@@ -194,4 +196,4 @@ class ShadowToldAll(Check):
             ]
             if unexplained:
                 yield seq, unexplained[0]
-        self.told[place] = max(told, int(places.max()))
+        self.announced[place] = max(announced, int(places.max()))

@@ -1,0 +1,233 @@
+"""Acks of a consumer on their way to the broker: grouped, and sent together.
+
+Rules (PersistentAcknowledgmentsGroupingTracker): acks are grouped for `acknowledgmentGroupTime` on a grid
+that starts when the client connects (at 1,000 entries acknowledged one by one at once). Acks not yet sent are
+lost with the client, and without grouping an ack without a connection fails. The client itself drops messages
+redelivered at or below its last cumulative ack.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from simulator.protocols.pulsar.client.delivery import Delivery
+from simulator.protocols.pulsar.client.message_keys import Ack, MessageKey, Place
+from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
+from simulator.trace.registry import NULL
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
+    from simulator.protocols.pulsar.client.consumer import Consumer
+
+ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
+_WHOLE_ENTRY = 1 << 62  # after every batch index
+
+Instants = TypeVar("Instants", int, np.ndarray)
+
+
+class AckGroup:
+    """The acks of one consumer that wait to be sent, and what a cumulative ack has covered.
+
+    `timed`: the timer runs that sends the acks which wait. `acknowledged_to`: by topic the last cumulative
+    ack, (index, batch_index or `_WHOLE_ENTRY`).
+    """
+
+    __slots__ = (
+        "_batched",
+        "_batches",
+        "_consumer",
+        "_dropped",
+        "_incomplete",
+        "acknowledged_to",
+        "timed",
+        "waiting",
+    )
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._consumer = consumer
+        self.waiting = WaitingAcks()
+        self.acknowledged_to: dict[Place, tuple[int, int]] = {}
+        self.timed = False
+        self._batches: dict[tuple[Place, int], bool] = {}  # entries of several messages that wait
+        self._batched = 0  # messages of these
+        # redelivered at or below the last cumulative ack; acknowledged with the next one
+        self._dropped: dict[MessageKey, ReceivedMessage] = {}
+        # by entry the acks that wait for the rest of their batch
+        self._incomplete: dict[tuple[Place, int], dict[MessageKey, Ack]] = {}
+
+    def clear(self) -> None:
+        """The process stopped without closing."""
+        self._clear_waiting()
+        self.acknowledged_to.clear()
+        self._dropped.clear()
+        self._incomplete.clear()
+        self.timed = False
+
+    # --- acks
+
+    def add(self, key: MessageKey, session: Session, ack: Ack) -> None:
+        """An ack waits to be sent."""
+        if key.batch_index == NULL:
+            self.waiting.put(key, ack)
+        elif self._acks_in_batches(session):
+            self._add_of_batch(key, ack)
+        else:
+            self._wait_for_entry(key, ack)
+
+    def _acks_in_batches(self, session: Session) -> bool:
+        """Whether acks of single messages of a batch go to the broker and are kept there."""
+        return self._consumer.spec.batch_index_acknowledgment and session.topic.cluster.setting(
+            "acknowledgmentAtBatchIndexLevelEnabled", session.topic
+        )
+
+    def _wait_for_entry(self, key: MessageKey, ack: Ack) -> None:
+        """Without batch-index acks an entry is acknowledged when all its messages are."""
+        waiting = self._incomplete.setdefault(key[:2], {})
+        waiting[key] = ack
+        _index, batch_index, _seq, message, _about = ack
+        if len(waiting) == self._consumer.runtime.messages.batch[message - batch_index]:
+            for part, waited in self._incomplete.pop(key[:2]).items():
+                self._add_of_batch(part, waited)
+
+    def _add_of_batch(self, key: MessageKey, ack: Ack) -> None:
+        self._batched += key not in self.waiting
+        self._batches[key[:2]] = True
+        self.waiting.put(key, ack)
+
+    def _clear_waiting(self) -> None:
+        self.waiting.clear()
+        self._batches, self._batched = {}, 0
+
+    # --- what a cumulative ack covers
+
+    def acknowledged_up_to(self, delivery: Delivery, seq: int) -> None:
+        """The application acknowledged cumulatively up to this message, last by row `seq`."""
+        if self._consumer.spec.acknowledgment_group_time_us:
+            self._note_cumulative(delivery.key)
+        if self._dropped:
+            self._acknowledge_dropped(delivery.key, seq)
+
+    def _note_cumulative(self, key: MessageKey) -> None:
+        """A message redelivered up to here is a duplicate for the client.
+
+        Without batch-index acks of its own, up to the entry before.
+        """
+        place, index, batch_index = key
+        whole = batch_index == NULL or (place, index) not in self._incomplete
+        upto = (
+            (index, _WHOLE_ENTRY if batch_index == NULL else batch_index)
+            if whole or self._consumer.spec.batch_index_acknowledgment
+            else (index - 1, _WHOLE_ENTRY)
+        )
+        self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
+
+    def _acknowledge_dropped(self, upto: MessageKey, seq: int) -> None:
+        """A cumulative ack is a position: it covers what was dropped below it."""
+        for key in sorted(key for key in self._dropped if key.place == upto.place and key <= upto):
+            received = self._dropped.pop(key)
+            session = received.session
+            about = session.about(received)
+            self.add(key, session, (received.index, received.batch_index, seq, received.message, about))
+
+    def drops(self, received: ReceivedMessage) -> bool:
+        """Whether the client drops this message when it receives it.
+
+        Its ack waits to be sent, or a cumulative ack covered it (isDuplicate).
+        """
+        session, index, _message, batch_index, _redelivery, _cause = received
+        key = MessageKey(session.topic.place, index, batch_index)
+        if key in self.waiting:
+            return True
+        upto = self.acknowledged_to.get(key.place)
+        if upto is None or (index, _WHOLE_ENTRY if batch_index == NULL else batch_index) > upto:
+            return False
+        self._dropped[key] = received
+        return True
+
+    def forget_cumulative(self, place: Place) -> None:
+        """A seek: acknowledged messages are redelivered."""
+        self.acknowledged_to.pop(place, None)
+        self.forget_dropped(place)
+
+    def forget_dropped(self, place: Place) -> None:
+        """The broker reads again there: what was dropped is redelivered."""
+        if self._dropped:
+            self._dropped = {key: received for key, received in self._dropped.items() if key.place != place}
+
+    def forget_incomplete(self, received: ReceivedMessage) -> None:
+        """The entry is redelivered: acks of its earlier delivery do not count for this one."""
+        if self._incomplete:
+            self._incomplete.pop((received.session.topic.place, received.index), None)
+
+    # --- sending
+
+    def send_or_wait(self) -> None:
+        """Send at once what may not wait; start the timer for what waits."""
+        if self.timed and len(self.waiting) < ACK_GROUP_SIZE_MAX:
+            return
+        consumer = self._consumer
+        waiting, group_us = len(self.waiting), consumer.spec.acknowledgment_group_time_us
+        if group_us == 0 or (waiting >= ACK_GROUP_SIZE_MAX and self._is_full()):
+            self.send()
+        elif waiting and not self.timed:
+            self.timed = True
+            runtime = consumer.runtime
+            runtime.schedule(self.ends_us(runtime.now_us), consumer.rank, self.time_over, consumer.epoch)
+
+    def _is_full(self) -> bool:
+        """Whether a thousand entries wait; a cumulative ack is one position, however much it covers, and
+        always waits for its time.
+        """
+        if self._consumer.spec.acknowledge == "cumulative":
+            return False
+        return len(self.waiting) - self._batched + len(self._batches) >= ACK_GROUP_SIZE_MAX
+
+    def ends_us(self, at_us: Instants) -> Instants:
+        """When the acks that begin to wait at an instant are sent."""
+        group_us = self._consumer.spec.acknowledgment_group_time_us
+        begun_us = self._consumer.connected_us
+        return begun_us + ((at_us - begun_us) // group_us + 1) * group_us
+
+    def time_over(self, epoch: int) -> None:
+        """The grouping interval is over."""
+        if epoch == self._consumer.epoch:
+            self.timed = False
+            self.send()
+
+    def send(self) -> None:
+        """Send the acks that wait, one group per topic.
+
+        Those of a topic that is not connected keep waiting, with two exceptions: without grouping such an ack
+        fails, and where the topic is now connected in another cluster the client drops them, because
+        positions there are others.
+        """
+        if not self.waiting:
+            return
+        sessions, mostly_of = self._consumer.sessions, self.waiting.mostly_of
+        if mostly_of in sessions and self.waiting.all_of(mostly_of):
+            columns = self.waiting.columns()
+            self._clear_waiting()
+            sessions[mostly_of].subscription.acknowledge_columns(columns)
+            return
+        groups: dict[Place, list[Ack]] = {}
+        waiting: dict[MessageKey, Ack] = {}
+        for key, ack in self.waiting.by_key().items():
+            place = key.place
+            if place in groups:
+                groups[place].append(ack)
+            elif place in sessions:
+                groups[place] = [ack]
+            elif self._consumer.spec.acknowledgment_group_time_us and not self._consumer.connected_to(
+                place[1]
+            ):
+                waiting[key] = ack
+        self._clear_waiting()
+        for key, ack in waiting.items():
+            if key.batch_index == NULL:
+                self.waiting.put(key, ack)
+            else:
+                self._add_of_batch(key, ack)
+        for place, acks in groups.items():
+            sessions[place].subscription.acknowledge(acks)

@@ -1,0 +1,21 @@
+"""A message that an application has received."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.broker.session import ReceivedMessage
+    from simulator.protocols.pulsar.client.message_keys import About, MessageKey
+
+
+class Delivery(NamedTuple):
+    """A message that the application has.
+
+    `seq`: of its `message.delivered` row; `about`: the columns that all rows about it share.
+    """
+
+    received: ReceivedMessage
+    seq: int
+    key: MessageKey
+    about: About
