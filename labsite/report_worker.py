@@ -137,7 +137,7 @@ def make_report(report_id: str, attempt: int) -> str:
 def _taken(report_id: str, attempt: int) -> Report | None:
     """The report, now running; None when this attempt is over."""
     queued = Report.objects.filter(pk=report_id, attempt=attempt, state=Report.State.QUEUED)
-    if not queued.update(state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting"):
+    if not queued.update(state=Report.State.RUNNING, worker_seen_at=timezone.now(), step_name="starting"):
         return None
     return Report.objects.get(pk=report_id, attempt=attempt)
 

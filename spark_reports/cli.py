@@ -90,13 +90,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _failover(spark, given)
     except Exception as error:
-        said = unreadable(error)
+        message = unreadable(error)
         print(
-            said
+            message
             or f"A bug in Failover Lab, please report it with the traces and this:\n{traceback.format_exc()}",
             file=sys.stderr,
         )
-        return 2 if said else 3
+        return 2 if message else 3
     finally:
         spark.stop()
 

@@ -60,8 +60,8 @@ def check_java() -> None:
     java = find_java()
     if java is None:
         raise JavaMissing(f"No Java was found. {JAVA_ADVICE}")
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    version = re.search(r'version "(\d+)', said.stderr + said.stdout)
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    version = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
     if version is None:
         raise JavaMissing(f"{java} does not tell its version. {JAVA_ADVICE}")
     if int(version[1]) < JAVA_AT_LEAST:

@@ -133,11 +133,11 @@ def _followed(supervisor: Supervisor, command: list[str], stage: Stage, progress
     log = ENVIRONMENT / f"{stage.name}.log"
     with log.open("wb") as output:
         child = supervisor.start(command, output=output)
-    said = ""
+    shown = ""
     while child.poll() is None:
         words = step_of(log.read_text(errors="replace"))
-        if words and words != said:
-            said = words
+        if words and words != shown:
+            shown = words
             progress(words)
         supervisor.sleep(10 * POLL_SECONDS)
     supervisor.forget(child)

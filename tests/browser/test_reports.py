@@ -53,7 +53,7 @@ def java_of(pid: int) -> list[int]:
 NOTES_OF_WORDS = """
 addEventListener("DOMContentLoaded", () => {
     const words = document.getElementById("words");
-    const note = () => sessionStorage.setItem("said", (sessionStorage.getItem("said") ?? "") + words.textContent.trim() + "\\n");
+    const note = () => sessionStorage.setItem("steps", (sessionStorage.getItem("steps") ?? "") + words.textContent.trim() + "\\n");
     if (words) { note(); new MutationObserver(note).observe(words, {childList: true, characterData: true, subtree: true}); }
 });
 """
@@ -62,7 +62,7 @@ there, whoever reads along may come too late.
 """
 
 
-def steps_said(page: Page) -> set[int]:
+def steps_shown(page: Page) -> set[int]:
     """The numbers of all steps that the page has said so far."""
     said = str(page.evaluate("sessionStorage.getItem('said') ?? ''")).splitlines()
     return {int(words.split()[1]) for words in said if words.startswith("Step ")}
@@ -87,7 +87,7 @@ def test_a_report_by_click_through_a_killed_worker(
     expect(page.locator("#words")).to_have_text("Waiting for the worker.")
 
     worker = start_worker()
-    wait_for(lambda: max(steps_said(page), default=0) >= 2, MADE_WITHIN_MS / 1000)
+    wait_for(lambda: max(steps_shown(page), default=0) >= 2, MADE_WITHIN_MS / 1000)
     assert java_of(worker.pid)
     os.kill(worker.pid, signal.SIGKILL)
     worker.wait()
@@ -100,7 +100,7 @@ def test_a_report_by_click_through_a_killed_worker(
     page.get_by_role("button", name="Try again").click()
     start_worker()
     expect(page.locator("iframe")).to_be_visible(timeout=MADE_WITHIN_MS)
-    assert len(steps_said(page)) > 3, f"the page showed the steps {steps_said(page)}"
+    assert len(steps_shown(page)) > 3, f"the page showed the steps {steps_shown(page)}"
     read_the_page(page)
     download_everything(page, tmp_path)
     assert lab.troubles == []

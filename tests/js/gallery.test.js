@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { neighbour } from "../../static/js/layout/neighbours.js";
 import { paragraphsOf } from "../../static/js/model/format.js";
 import { factParts } from "../../static/js/model/scenario_facts.js";
-import { isPlayed, notePlayed, noteSaid, outcomeParts, saidOf, wasPlayed } from "../../static/js/model/played.js";
+import { isPlayed, guessOf, noteGuess, notePlayed, outcomeParts, wasPlayed } from "../../static/js/model/played.js";
 import { matches } from "../../static/js/model/scenario_search.js";
 
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.harm ?? part.strong))).join("");
@@ -15,11 +15,11 @@ const storageOf = () => {
 };
 const outcome = (...twice) => ({ failovers: twice.map((duplicates) => ({ duplicates, lost: 0 })) });
 
-test("the outcome is told when it was played, beside what was said", () => {
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: null })), "20 s · 3 regions · not played");
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: 12 })), "20 s · 3 regions · your guess 12, not played");
-  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), said: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
-  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, said: null })), "20 s · 3 regions · played");
+test("the outcome is shown once the scenario was played, beside the guess", () => {
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: null })), "20 s · 3 regions · not played");
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: 12 })), "20 s · 3 regions · your guess 12, not played");
+  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), guess: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
+  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, guess: null })), "20 s · 3 regions · played");
 });
 
 test("several failovers, losses, and a run without a failover", () => {
@@ -28,12 +28,12 @@ test("several failovers, losses, and a run without a failover", () => {
   assert.deepEqual(outcomeParts({ failovers: [] }, null), ["played"]);
 });
 
-test("what was said is a number, and stays in this browser", () => {
+test("a guess is a number and stays in this browser", () => {
   const storage = storageOf();
-  for (const typed of ["", "many", "-1", "1.5", "12345678901"]) assert.equal(noteSaid(storage, "a", typed), false);
-  assert.equal(saidOf(storage, "a"), null);
-  assert.equal(noteSaid(storage, "a", " 012 "), true);
-  assert.equal(saidOf(storage, "a"), 12);
+  for (const typed of ["", "many", "-1", "1.5", "12345678901"]) assert.equal(noteGuess(storage, "a", typed), false);
+  assert.equal(guessOf(storage, "a"), null);
+  assert.equal(noteGuess(storage, "a", " 012 "), true);
+  assert.equal(guessOf(storage, "a"), 12);
   assert.equal(wasPlayed(storage, "a"), false);
   notePlayed(storage, "a");
   assert.equal(wasPlayed(storage, "a"), true);

@@ -120,7 +120,7 @@ test("what a late cursor covers was not acknowledged; owed elsewhere, it is lost
     { seq: 4, at_us: 10, type: "subscription.created", cluster: "b", topic: "orders", subscription: "billing", ledger: 3, entry: 5, reason: "consumer" },
   ];
   const log = cells("aaaaaaaa");
-  const after = view({ a: topic(8, { billing: cursor({ mark: 2 }) }), b: topic(8, { billing: cursor({ mark: 6, consumers: { c: { permits: 1, queued: 0, in_hand: [], state: "running" } } }) }) }, { failovers: [{ subscription: "billing", from: "a", to: "b", mode: "planned", at_us: 9, entries: {} }] });
+  const after = view({ a: topic(8, { billing: cursor({ mark: 2 }) }), b: topic(8, { billing: cursor({ mark: 6, consumers: { c: { permits: 1, queued: 0, unacked: [], state: "running" } } }) }) }, { failovers: [{ subscription: "billing", from: "a", to: "b", mode: "planned", at_us: 9, entries: {} }] });
   const state = [welcome(), frame(1, { view: after, rows, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
   const standing = makeStanding(state, whatIsWatched(state, {}));
   const having = (cluster, bit) => [...standing(cluster, 0, 8).entries()].filter(([, one]) => one & bit).map(([index]) => index);

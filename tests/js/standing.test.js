@@ -40,7 +40,7 @@ test("in the other region: what was acknowledged elsewhere and not here would co
 });
 
 test("what another cluster said is acknowledged will be filtered: it does not come twice", () => {
-  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), said: [[2, 3], [7, 7]] } }), "b");
+  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] } }), "b");
   assert.deepEqual(having(bits, TWICE), [5]);
   assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
 });

@@ -143,7 +143,7 @@ def _nothing_said_is_delivered(world: World, text: str) -> None:
     # a producer's repeat is another entry with another position, and may be news
     resent = _published_twice(rows)
     # client -> the entry it takes messages from, and what was held when it could be sent
-    in_hand: dict[str, tuple[tuple[str, int, int], set]] = {}
+    unacked: dict[str, tuple[tuple[str, int, int], set]] = {}
     # client or entry at a partition -> since when, and what was held then
     ready: dict[tuple[str, ...], tuple[int, set]] = {}
 
@@ -157,7 +157,7 @@ def _nothing_said_is_delivered(world: World, text: str) -> None:
             ready[row["cluster"], row["topic"], row["ledger"], row["entry"]] = now(row)
         elif row["type"] == "message.delivered":
             entry = (row["topic"], row["ledger"], row["entry"])
-            if in_hand.get(row["client"], (None,))[0] != entry:
+            if unacked.get(row["client"], (None,))[0] != entry:
                 # With a queue the next is sent while the application works on one: when both the entry and
                 # the client were there.
                 sent = (
@@ -169,10 +169,10 @@ def _nothing_said_is_delivered(world: World, text: str) -> None:
                     if "receiverQueueSize: 1" in text
                     else now(row)
                 )
-                in_hand[row["client"]] = entry, sent[1]
+                unacked[row["client"]] = entry, sent[1]
             ready[row["client"], row["topic"]] = now(row)
             message = (row["producer"], row["sequence_id"])
-            assert message in resent or message not in in_hand[row["client"]][1], (row, text)
+            assert message in resent or message not in unacked[row["client"]][1], (row, text)
         holder.feed(row)
 
 

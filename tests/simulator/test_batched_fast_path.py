@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulator import World
 from simulator.protocols.pulsar.broker import dispatch_shared
 from simulator.protocols.pulsar.client import producer
-from simulator.protocols.pulsar.fast_path import groups, lane, passing, running, survey, work
+from simulator.protocols.pulsar.fast_path import flow, groups, peer_events, running, survey, work
 from tests.examples import examples
 
 UNTIL_US = 1_500_000
@@ -270,17 +270,19 @@ def forget_snapshots(monkeypatch):
         return gather(one, *more)
 
     monkeypatch.setattr(groups.Groups, "_gather", forgetting)
-    monkeypatch.setattr(lane.Lane, "_update_us", lambda _one, _survey: work.NEVER)
+    monkeypatch.setattr(flow.Flow, "_update_us", lambda _one, _survey: work.NEVER)
 
 
 def forget_answers(monkeypatch):
     """A stretch goes on over the answer to a request that passed in it."""
-    before = passing.Passings.before
+    before = peer_events.PeerEvents.before
     monkeypatch.setattr(
-        passing.Passings, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us)
+        peer_events.PeerEvents, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us)
     )
-    pass_by = running.pass_by
-    monkeypatch.setattr(running, "pass_by", lambda one: pass_by(one) and one.stretch.horizon_us)
+    run_peer_events = running.run_peer_events
+    monkeypatch.setattr(
+        running, "run_peer_events", lambda one: run_peer_events(one) and one.stretch.horizon_us
+    )
 
 
 def forget_what_is_held(monkeypatch):

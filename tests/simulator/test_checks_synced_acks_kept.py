@@ -36,7 +36,7 @@ def test_a_crash_that_forgets_what_was_told(monkeypatch):
 
     def forgetful(topic, *given, **more):
         for one in topic.subscriptions.values():
-            one.filter.said.clear()
+            one.filter.reported.clear()
         return load(topic, *given, **more)
 
     monkeypatch.setattr(Topic, "load", forgetful)

@@ -126,7 +126,7 @@ def test_read_ahead_is_the_receiver_queue(size, sent):
     # application waits.
     world = burst(2000, consumers=[f"c1: {{receiverQueueSize: {size}, processing: 1h}}"])
     consumer = subscription(world, "a")["consumers"]["c1"]
-    assert consumer["queued"] + consumer["in_hand_total"] == sent
+    assert consumer["queued"] + consumer["unacked_total"] == sent
     assert subscription(world, "a")["read_index"] == sent
 
 

@@ -39,8 +39,8 @@ def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
     world.run(world.scenario.commands[0].at_us - 1)
     target = world.scenario.commands[0].arguments["to"]
     shown = world.view()["clusters"][target]["topics"]["orders"]["subscriptions"]["billing"]
-    said = [index for first, last in shown["said"] for index in range(first, last + 1)]
-    assert said and min(said) > shown["mark_delete_index"]
+    reported = [index for first, last in shown["reported"] for index in range(first, last + 1)]
+    assert reported and min(reported) > shown["mark_delete_index"]
     before = world.seq
     world.run()
     log = {
@@ -50,7 +50,7 @@ def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
         )
         if row["cluster"] == target
     }
-    positions = {world.runtime.clusters[target].topics["orders"].log.position(index) for index in said}
+    positions = {world.runtime.clusters[target].topics["orders"].log.position(index) for index in reported}
     assert positions <= log
 
 

@@ -127,7 +127,7 @@ def check_contents(report: Report, run: dict[str, Any], failover: dict[str, Any]
     assert failover["series"]["remaining"][-1][1] == 0
     assert set(failover["series"]["positions"]) == set(run["clusters"])
     assert failover["consumers"] and failover["snapshots"] and run["markers"]
-    assert sum(entry["came_twice"] for entry in failover["consumers"]) == failover["duplicates"]
+    assert sum(entry["duplicates"] for entry in failover["consumers"]) == failover["duplicates"]
 
 
 def check_files(report: Report, failover: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ def test_a_lab_has_few_reports_at_once(made: Any) -> None:
 def test_a_silent_worker_is_shown_as_failed_and_can_be_tried_again(made: Any, report: Report) -> None:
     Report.objects.filter(pk=report.pk).update(
         state="running",
-        heard_at=timezone.now() - timedelta(seconds=60),
+        worker_seen_at=timezone.now() - timedelta(seconds=60),
         step_number=3,
         step_count=11,
         step_name="judging",
@@ -120,7 +120,7 @@ def test_a_silent_worker_is_shown_as_failed_and_can_be_tried_again(made: Any, re
 def test_a_living_worker_is_left_alone(report: Report) -> None:
     Report.objects.filter(pk=report.pk).update(
         state="running",
-        heard_at=timezone.now(),
+        worker_seen_at=timezone.now(),
         step_number=2,
         step_count=11,
         step_name="finding",
@@ -136,7 +136,9 @@ def test_a_living_worker_is_left_alone(report: Report) -> None:
 def test_a_queued_report_is_cancelled_at_once_and_a_running_one_is_asked(made: Any, report: Report) -> None:
     assert post(f"/reports/{report.pk}/cancel/", made.token).json()["state"] == "cancelled"
     assert report_worker.make_report(report.pk, 1) == "given up"
-    Report.objects.filter(pk=report.pk).update(state="running", heard_at=timezone.now(), cancel_wanted=False)
+    Report.objects.filter(pk=report.pk).update(
+        state="running", worker_seen_at=timezone.now(), cancel_wanted=False
+    )
     told = post(f"/reports/{report.pk}/cancel/", made.token).json()
     assert told["state"] == "running" and told["cancel_wanted"]
 
@@ -163,7 +165,7 @@ def test_while_spark_is_installed_a_waiting_report_says_so(
     for broken in ("", "[]", '{"state": 1}', "\x00"):
         assert said(broken) == ("Waiting for the worker.", "")
     Report.objects.filter(pk=report.pk).update(
-        state=Report.State.RUNNING, heard_at=timezone.now(), step_name="starting Spark"
+        state=Report.State.RUNNING, worker_seen_at=timezone.now(), step_name="starting Spark"
     )
     assert said('{"state": "installing", "words": "fetching pyspark"}')[0] == "Starting Spark.", (
         "only what waits is waiting for it"

@@ -69,7 +69,7 @@ class Room:
     # --- viewers
 
     def enter(self, viewer: Viewer, hello: dict[str, Any]) -> None:
-        """A page has said hello: welcome it, and let it go on from the last frame it has seen when that is
+        """A page has sent hello: welcome it, and let it go on from the last frame it has seen when that is
         possible.
         """
         if len(self.viewers) >= VIEWERS_PER_ROOM:

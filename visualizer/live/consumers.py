@@ -31,7 +31,7 @@ class LabConsumer(PageConsumer):
 
     async def connect(self) -> None:
         self.room: Room | None = None
-        self.hello_said = False
+        self.hello_received = False
         self.early: list[dict[str, Any]] = []
         self.entering: asyncio.Task[None] | None = None
         await self.open_for(Viewer(next(_numbers)))
@@ -41,7 +41,7 @@ class LabConsumer(PageConsumer):
             message = decode(text_data)
             if message["type"] == "hello":
                 self._hello(message)
-            elif not self.hello_said:
+            elif not self.hello_received:
                 raise Refused(
                     "hello-first", "The first message is not hello.", 'Begin with {"type":"hello"}.'
                 )
@@ -53,9 +53,11 @@ class LabConsumer(PageConsumer):
             self.viewer.say(refused.answer())
 
     def _hello(self, message: dict[str, Any]) -> None:
-        if self.hello_said:
-            raise Refused("hello-again", "hello was said already.", "Say it once per connection.")
-        self.hello_said = True
+        if self.hello_received:
+            raise Refused(
+                "hello-again", "A hello message was already received.", "Send it once per connection."
+            )
+        self.hello_received = True
         self.first_message_came()
         self.entering = asyncio.ensure_future(self._enter(message))
         self.entering.add_done_callback(self._entering_ended)

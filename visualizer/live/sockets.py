@@ -41,13 +41,13 @@ class PageConsumer(AsyncWebsocketConsumer):
         self.viewer = viewer
         await self.accept()
         self._delivery = Delivery(viewer, self.base_send, self._all_sent, self._broken)
-        words = f"Nothing was said for {FIRST_MESSAGE_S:.0f} s after the socket was opened."
+        words = f"No message arrived within {FIRST_MESSAGE_S:.0f} s after the socket was opened."
         self._silence = asyncio.get_running_loop().call_later(
             FIRST_MESSAGE_S, viewer.close, words, CLOSED_SILENT
         )
 
     def first_message_came(self) -> None:
-        """The page has said what it wants: the socket may stay."""
+        """The page has sent its first message: the socket may stay."""
         self._silence.cancel()
 
     def stop_sending(self) -> None:

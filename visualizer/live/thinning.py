@@ -121,7 +121,7 @@ def _topic(topic: dict[str, Any], most: int) -> dict[str, Any]:
 
 def _subscription(subscription: dict[str, Any], most: int) -> dict[str, Any]:
     consumers = {
-        name: {**consumer, "in_hand": consumer["in_hand"][:most]}
+        name: {**consumer, "unacked": consumer["unacked"][:most]}
         for name, consumer in subscription["consumers"].items()
     }
     return {

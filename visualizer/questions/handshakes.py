@@ -117,7 +117,7 @@ def _before(trace: Any, messages: Messages, wanted: _Wanted, end: int) -> Work:
         seqs, columns = wanted.places(begin, min(end, begin + PIECE_ROWS), codes)
         values = [columns[name].tolist() for name in ("type", "reason", "client", "count", "topic")]
         for seq, code, reason, client, count, topic in zip(seqs, *values, strict=True):
-            said = "" if reason == NULL else trace.names[reason]
-            messages.fold(latest, StateRow(seq, names[code], said, client, count, topic))
+            reason_name = "" if reason == NULL else trace.names[reason]
+            messages.fold(latest, StateRow(seq, names[code], reason_name, client, count, topic))
         yield None
     return sorted(latest.values())

@@ -65,7 +65,7 @@ class Report(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempt = models.IntegerField(default=1)
     queued_at = models.DateTimeField(default=timezone.now)
-    heard_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last wrote")
+    worker_seen_at = models.DateTimeField(null=True, blank=True, help_text="when its worker last wrote")
     finished_at = models.DateTimeField(null=True, blank=True)
     cancel_wanted = models.BooleanField(default=False)
     step_number = models.IntegerField(default=0)
@@ -102,14 +102,14 @@ def next_report() -> tuple[str, int] | None:
     """The queued report to make next, and its attempt: of the address whose last report was worked on
     longest ago.
     """
-    latest = dict(Report.objects.values_list("client").annotate(models.Max("heard_at")))
+    latest = dict(Report.objects.values_list("client").annotate(models.Max("worker_seen_at")))
     queued = Report.objects.filter(state=Report.State.QUEUED).values_list(
         "client", "queued_at", "id", "attempt"
     )
 
     def turn(one: tuple[str, Any, str, int]) -> tuple[bool, Any, Any]:
-        heard_at = latest[one[0]]
-        return heard_at is not None, heard_at or one[1], one[1]
+        worker_seen_at = latest[one[0]]
+        return worker_seen_at is not None, worker_seen_at or one[1], one[1]
 
     first = min(queued, key=turn, default=None)
     return None if first is None else (first[2], first[3])
@@ -125,13 +125,15 @@ def record_progress(report: Report, columns: dict[str, Any]) -> bool:
     """
     going_on = {"state": Report.State.RUNNING, "error": "", "hint": "", "finished_at": None}
     wanted = models.Q(state=Report.State.RUNNING) | models.Q(state=Report.State.FAILED, error=SILENT)
-    return bool(report.mine().filter(wanted).update(**{**going_on, "heard_at": timezone.now(), **columns}))
+    return bool(
+        report.mine().filter(wanted).update(**{**going_on, "worker_seen_at": timezone.now(), **columns})
+    )
 
 
 def give_up_on_the_silent(report_id: str) -> None:
     """Mark a running report whose worker has died as failed."""
     long_ago = timezone.now() - timedelta(seconds=SILENT_FOR_S)
-    Report.objects.filter(pk=report_id, state=Report.State.RUNNING, heard_at__lt=long_ago).update(
+    Report.objects.filter(pk=report_id, state=Report.State.RUNNING, worker_seen_at__lt=long_ago).update(
         state=Report.State.FAILED,
         finished_at=timezone.now(),
         error=SILENT,
@@ -154,7 +156,7 @@ def begin_again(report: Report) -> bool:
         state=Report.State.QUEUED,
         attempt=F("attempt") + 1,
         queued_at=timezone.now(),
-        heard_at=None,
+        worker_seen_at=None,
         finished_at=None,
         cancel_wanted=False,
         step_number=0,

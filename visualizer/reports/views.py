@@ -138,10 +138,10 @@ def _status(report_id: str) -> dict[str, Any]:
         if untaken
         else ""
     )
-    said = words(report)
+    state_words = words(report)
     missing = missing_tools() if report.state == Report.State.QUEUED else None
     if missing is not None:
-        said, note = missing
+        state_words, note = missing
     return {
         "id": report.pk,
         "state": report.state,
@@ -156,7 +156,7 @@ def _status(report_id: str) -> dict[str, Any]:
         "hint": report.hint,
         "note": note,
         "figures": report.figures,
-        "words": said,
+        "words": state_words,
     }
 
 

@@ -123,7 +123,7 @@ def add_people(shown: ShownFailovers, consumers: list[Any], keys: list[Any]) -> 
         failover["consumers"] = [
             {
                 name: row[name]
-                for name in ("client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice")
+                for name in ("client", "delivered", "acknowledged", "unacked", "slowest_us", "duplicates")
             }
             for row in sorted(
                 (row for row in consumers if (row.run, row.failover_seq) == key),

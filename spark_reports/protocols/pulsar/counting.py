@@ -86,16 +86,16 @@ class Counting(Steps):
             self.rows, self.duplicates, self.local(cursors.forgettings(self.control)), self.marks
         )
         went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
-        said = sync.nothing_said(self.duplicates)
+        reported = sync.nothing_reported(self.duplicates)
         if self.facts.synchronised:
             forgotten, found = (
                 self.local(sync.forgettings(self.control)),
                 self.local(sync.tellings(self.control, known, self.marks)),
             )
-            said = sync.said(
+            reported = sync.reported_acks(
                 self.rows, self.duplicates, found, forgotten, self.local(sync.limits(self.rows, forgotten))
             )
-        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, said, known))
+        self.explained = self.keep(causes.explained(self.duplicates, copies, went_back, reported, known))
         self.cause_figures = causes.cause_counts(self.explained).collect()
         self.origin_figures = causes.origin_counts(self.explained).collect()
 

@@ -6,7 +6,7 @@
 import { counted, whole } from "./format.js";
 
 const PLAYED = "failover-lab.played.";
-const SAID = "failover-lab.said.";
+const GUESS = "failover-lab.guess.";
 /** Largest number of digits of a guess. */
 const LONGEST = 9;
 
@@ -32,25 +32,25 @@ export const wasPlayed = (storage, name) => read(storage, PLAYED + name) !== nul
 export const notePlayed = (storage, name) => write(storage, PLAYED + name, "1");
 
 /** @returns {number | null} the visitor's guess of the duplicates */
-export function saidOf(storage, name) {
-  const text = read(storage, SAID + name);
+export function guessOf(storage, name) {
+  const text = read(storage, GUESS + name);
   return text === null ? null : Number(text);
 }
 
 /** @param {string} typed @returns {boolean} whether it is a number of messages that can be kept */
-export function noteSaid(storage, name, typed) {
+export function noteGuess(storage, name, typed) {
   if (!/^\d+$/.test(typed.trim()) || typed.trim().length > LONGEST) return false;
-  write(storage, SAID + name, String(Number(typed)));
+  write(storage, GUESS + name, String(Number(typed)));
   return true;
 }
 
 /**
  * Duplicates of the run, and the visitor's guess: "31 duplicates, your guess 12".
  * @param {{failovers: object[]}} outcome
- * @param {number | null} said
+ * @param {number | null} guess
  * @returns {(string | {harm: string} | {strong: string})[]}
  */
-export function outcomeParts(outcome, said) {
+export function outcomeParts(outcome, guess) {
   const { failovers } = outcome;
   if (!failovers.length) return ["played"];
   const duplicates = failovers.length === 1 ? counted(failovers[0].duplicates, "duplicate") : `${failovers.map((one) => whole(one.duplicates)).join(", then ")} duplicates`;
@@ -58,7 +58,7 @@ export function outcomeParts(outcome, said) {
   /** @type {(string | {harm: string} | {strong: string})[]} */
   const parts = [failovers.some((one) => one.duplicates) ? { harm: duplicates } : { strong: duplicates }];
   if (lost) parts.push(", ", { harm: `${whole(lost)} lost` });
-  if (said !== null) parts.push(`, your guess ${whole(said)}`);
+  if (guess !== null) parts.push(`, your guess ${whole(guess)}`);
   return parts;
 }
 

@@ -37,9 +37,9 @@ export function makeColumn({ root }, column, { most, open }) {
       if (curve.offsetParent) paintCurve(curve, column, { ...given, width });
     },
     write(at_us) {
-      const said = wordsOf(column, at_us);
-      setText(words, said);
-      lanes.setAttribute("aria-label", `${column.title}: ${said}`);
+      const sentence = wordsOf(column, at_us);
+      setText(words, sentence);
+      lanes.setAttribute("aria-label", `${column.title}: ${sentence}`);
     },
   };
 }

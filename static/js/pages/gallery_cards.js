@@ -1,7 +1,7 @@
 /** What the gallery's cards show beside their text: pictures, and how each scenario came out for this browser. */
 
 import { factParts } from "../model/scenario_facts.js";
-import { noteSaid, saidOf, wasPlayed } from "../model/played.js";
+import { noteGuess, guessOf, wasPlayed } from "../model/played.js";
 import { guessField } from "../render/guess.js";
 import { paintPicture } from "../render/picture.js";
 import { readTheme } from "../render/theme.js";
@@ -71,9 +71,9 @@ export function makeFacts({ document, root, window, requests }, scenarios, cards
   function write() {
     for (const scenario of scenarios) {
       const line = required(root, `[data-facts="${scenario.name}"]`);
-      const known = { played: wasPlayed(window.localStorage, scenario.name), outcome: outcomes[scenario.name], said: saidOf(window.localStorage, scenario.name) };
+      const known = { played: wasPlayed(window.localStorage, scenario.name), outcome: outcomes[scenario.name], guess: guessOf(window.localStorage, scenario.name) };
       putParts(document, line, factParts(scenario, known));
-      if (!known.played && scenario.fails_over) line.append(" · ", guessField(document, scenario.title, known.said, (typed) => noteSaid(window.localStorage, scenario.name, typed), () => guessed(scenario.name)));
+      if (!known.played && scenario.fails_over) line.append(" · ", guessField(document, scenario.title, known.guess, (typed) => noteGuess(window.localStorage, scenario.name, typed), () => guessed(scenario.name)));
     }
   }
 

@@ -5,17 +5,17 @@ import { element } from "./dom.js";
 /**
  * @param {Document} document
  * @param {string} title of the scenario
- * @param {number | null} said
+ * @param {number | null} guess
  * @param {(typed: string) => boolean} keep false when it is no number
  * @param {() => void} done
  */
-export function guessField(document, title, said, keep, done) {
+export function guessField(document, title, guess, keep, done) {
   const home = element(document, "span.guess");
-  const open = element(document, "button", { type: "button", text: said === null ? "guess first" : "change", "aria-label": `Guess the number of duplicates: ${title}`, onclick: begin });
+  const open = element(document, "button", { type: "button", text: guess === null ? "guess first" : "change", "aria-label": `Guess the number of duplicates: ${title}`, onclick: begin });
   home.append(open);
 
   function begin() {
-    const input = element(document, "input", { inputmode: "numeric", maxlength: 9, value: said ?? "", "aria-label": `How many duplicates will there be: ${title}`, autocomplete: "off" });
+    const input = element(document, "input", { inputmode: "numeric", maxlength: 9, value: guess ?? "", "aria-label": `How many duplicates will there be: ${title}`, autocomplete: "off" });
     const form = element(document, "form", {}, [input, " twice ", element(document, "button", { type: "submit", text: "Keep" })]);
     form.addEventListener("submit", (event) => {
       event.preventDefault();

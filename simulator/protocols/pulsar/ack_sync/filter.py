@@ -21,32 +21,32 @@ _REGISTERED = CODE["message.registered"]
 class AcknowledgementFilter:
     """The filter of one subscription.
 
-    `said` is by peer the state that it reported. `received_us` is when the last report arrived. `filtered`
-    counts messages.
+    `reported` is by peer the acknowledged state that it reported. `received_us` is when the last report
+    arrived. `filtered` counts messages.
     """
 
     def __init__(self, subscription: SubscriptionOfSync) -> None:
         self.subscription = subscription
         self.topic = subscription.topic
         self.runtime = subscription.runtime
-        self.said: dict[str, AcknowledgedState] = {}
+        self.reported: dict[str, AcknowledgedState] = {}
         self.received_us: int | None = None
         self.filtered = 0
 
     def receive(self, peer: str, state: AcknowledgedState) -> None:
         """Add the state that a peer reports to its earlier ones."""
-        before = self.said.get(peer)
-        self.said[peer] = state if before is None else before.followed_by(state)
+        before = self.reported.get(peer)
+        self.reported[peer] = state if before is None else before.followed_by(state)
         self.received_us = self.runtime.now_us
 
     def remaining(self, index: int, record: int) -> int:
         """Bit set of the entry's messages that no peer reports as acknowledged."""
-        return self.unsaid(origin_of(self.topic, index), self.runtime.messages.batch[record])
+        return self.not_reported(origin_of(self.topic, index), self.runtime.messages.batch[record])
 
-    def unsaid(self, origin: tuple[int, int], count: int) -> int:
+    def not_reported(self, origin: tuple[int, int], count: int) -> int:
         """Bit set of the `count` messages at an original position that no peer reports as acknowledged."""
         remaining = (1 << count) - 1
-        for state in self.said.values():
+        for state in self.reported.values():
             remaining &= state.remaining(*origin, count)
         return remaining
 
@@ -58,12 +58,12 @@ class AcknowledgementFilter:
         runtime, cursor, count = self.runtime, self.subscription.cursor, self.runtime.messages.batch[record]
         if self.remaining(index, record) == (1 << count) - 1:
             return False
-        said, remaining = self._said_of(index, count)
-        if not said:
+        acked, remaining = self._reported_acked(index, count)
+        if not acked:
             return False
         before, seq, subscription = cursor.mark_delete, NULL, self.subscription
         topic, (ledger, entry) = self.topic, self.topic.log.position(index)
-        for bit, peer in sorted(said.items()):
+        for bit, peer in sorted(acked.items()):
             producer, sequence_id = (
                 runtime.messages.producer[record + bit],
                 runtime.messages.sequence_id[record + bit],
@@ -77,7 +77,7 @@ class AcknowledgementFilter:
                 topic.number,
                 subscription.number,
                 *where,
-                self.said[peer].seq,
+                self.reported[peer].seq,
             )
             seq = runtime.emit(
                 (
@@ -93,7 +93,7 @@ class AcknowledgementFilter:
             )
             if count > 1:
                 cursor.acknowledge_batch(index, bit, count)
-        self.filtered += len(said)
+        self.filtered += len(acked)
         if not remaining:
             cursor.acknowledge(index)
             window = runtime.windows.get(subscription.name)
@@ -103,7 +103,7 @@ class AcknowledgementFilter:
         subscription.after_acknowledgement(before, "acknowledgement", seq)
         return not remaining
 
-    def _said_of(self, index: int, count: int) -> tuple[dict[int, str], int]:
+    def _reported_acked(self, index: int, count: int) -> tuple[dict[int, str], int]:
         """By batch index the peer that reports a message as acknowledged, where it is not acknowledged here.
 
         The second value is the bit set of the other messages.
@@ -112,9 +112,9 @@ class AcknowledgementFilter:
             origin_of(self.topic, index),
             self.subscription.cursor.batch_remaining(index, count),
         )
-        said: dict[int, str] = {}
-        for peer, state in self.said.items():
+        acked: dict[int, str] = {}
+        for peer, state in self.reported.items():
             known = remaining & ~state.remaining(*origin, count)
-            said.update(dict.fromkeys((bit for bit in range(count) if known >> bit & 1), peer))
+            acked.update(dict.fromkeys((bit for bit in range(count) if known >> bit & 1), peer))
             remaining &= ~known
-        return said, remaining
+        return acked, remaining

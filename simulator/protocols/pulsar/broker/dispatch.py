@@ -92,7 +92,7 @@ class Dispatcher:
         log, reads = self.topic.log, self.topic.reads
         if self.read_index >= log.length and reads is None:
             return None
-        cursor, said = self.subscription.cursor, self.subscription.filter.said
+        cursor, reported = self.subscription.cursor, self.subscription.filter.reported
         while (index := self.read_index) < log.length:
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):
@@ -103,7 +103,7 @@ class Dispatcher:
             record = log.records.values[index]
             if record < 0:
                 self.subscription.filter_marker(index, self.runtime.markers[-record - 1], cause)
-            elif said and self.subscription.filter.takes(index, record, cause):
+            elif reported and self.subscription.filter.takes(index, record, cause):
                 continue
             elif (
                 not self.postpones

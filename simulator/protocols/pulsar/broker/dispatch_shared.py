@@ -144,7 +144,7 @@ class SharedDispatcher(Dispatcher):
             self.replay.discard(index)
             if self.subscription.cursor.is_acknowledged(index):
                 continue
-            if self.subscription.filter.said and self.subscription.filter.takes(
+            if self.subscription.filter.reported and self.subscription.filter.takes(
                 index, self.topic.log.records[index], cause
             ):
                 continue

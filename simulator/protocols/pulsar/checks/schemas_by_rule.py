@@ -150,15 +150,15 @@ class SchemasByRule(Administered):
     def _registered(self, row: Row, new: SchemaSpec) -> list[str]:
         place = row.cluster, row.topic
         versions, strategy = self.versions.get(place, ()), self._strategy(place)
-        said = f"{row.topic} in {row.cluster} took {new.name} as version {row.count}"
+        event = f"{row.topic} in {row.cluster} took {new.name} as version {row.count}"
         if row.count != len(versions) or any(_same(new, old) for old in versions):
-            return [f"{said}, and has {', '.join(old.name for old in versions) or 'none'}"]
+            return [f"{event}, and has {', '.join(old.name for old in versions) or 'none'}"]
         if row.reason != "command" and not self._allowed(place, row.reason == "replicator"):
-            return [f"{said} from a {row.reason}, which may bring none"]
+            return [f"{event} from a {row.reason}, which may bring none"]
         return (
             []
             if may_follow(strategy, new, versions)
-            else [f"{said}, which may not follow {versions[-1].name} under {strategy}"]
+            else [f"{event}, which may not follow {versions[-1].name} under {strategy}"]
         )
 
     def _refused(self, row: Row) -> list[str]:
@@ -167,18 +167,18 @@ class SchemasByRule(Administered):
             (spec for name, spec in scenario.schemas.items() if row.detail.startswith(f"{name}: ")), None
         )
         versions, strategy = self.versions.get(place, ()), self._strategy(place)
-        said = f"{row.topic} in {row.cluster} refused {row.detail.partition(':')[0]} as {row.reason}"
+        event = f"{row.topic} in {row.cluster} refused {row.detail.partition(':')[0]} as {row.reason}"
         if offered is None or any(_same(offered, old) for old in versions):
-            return [f"{said}, which it has"]
+            return [f"{event}, which it has"]
         if row.reason == "not-allowed":
-            return [f"{said}, and who brought it may"] if self._allowed(place, bool(row.peer)) else []
+            return [f"{event}, and who brought it may"] if self._allowed(place, bool(row.peer)) else []
         reader = (
             row.client in scenario.consumers
             and scenario.consumers[row.client].schema == offered.name
             and bool(versions)
         )
         good = may_subscribe if reader else may_follow
-        return [f"{said}, and {strategy} lets it"] if good(strategy, offered, versions) else []
+        return [f"{event}, and {strategy} lets it"] if good(strategy, offered, versions) else []
 
     def _enforced(self, row: Row) -> bool:
         """Whether the topic has schemas, and takes no message without."""

@@ -70,7 +70,7 @@ class SyncedAcksKept(Check):
     def copy_into(self, copy: Self) -> None:
         copy.synchronised, copy.resent = self.synchronised, self.resent.copy()
         copy.synced = {
-            key: {peer: (place, dict(said)) for peer, (place, said) in by_peer.items()}
+            key: {peer: (place, dict(acked)) for peer, (place, acked) in by_peer.items()}
             for key, by_peer in self.synced.items()
         }
         copy.at_connect = {key: dict(by_peer) for key, by_peer in self.at_connect.items()}
@@ -101,7 +101,7 @@ class SyncedAcksKept(Check):
                 self._take_in(known, cursor, peer, position(to_ledger, to_entry), sent_seq)
             elif kind == _CONNECTED:
                 self.at_connect[*cursor, client] = {
-                    peer: dict(said) for peer, (_place, said) in self.synced.get(cursor, {}).items()
+                    peer: dict(acked) for peer, (_place, acked) in self.synced.get(cursor, {}).items()
                 }
             else:
                 self._forget(stretch, *cursor)
@@ -113,16 +113,16 @@ class SyncedAcksKept(Check):
         self, known: Knowledge, cursor: tuple[int, int, int], peer: int, place: int, sent_seq: int
     ) -> None:
         of_cursor = self.synced.setdefault(cursor, {})
-        before, said = of_cursor.get(peer, (-1, {}))
+        before, acked = of_cursor.get(peer, (-1, {}))
         if place < before:
-            before, said = -1, {}
+            before, acked = -1, {}
             for key, by_peer in self.at_connect.items():
                 if key[:3] == cursor:
                     by_peer.pop(peer, None)
         log = known.logs.of(peer, cursor[1])
         for producer, ids in log.messages(log.between(before, place, sent_seq)):
-            said[producer] = said.get(producer, BitMap()) | BitMap(ids.tolist())
-        of_cursor[peer] = place, said
+            acked[producer] = acked.get(producer, BitMap()) | BitMap(ids.tolist())
+        of_cursor[peer] = place, acked
 
     def _forget(self, stretch: Stretch, cluster: int, topic: int, subscription: int) -> None:
         """A subscription, or a topic with all its subscriptions, is deleted."""
@@ -143,8 +143,8 @@ class SyncedAcksKept(Check):
             "cluster", "topic", "subscription", "client", "producer"
         ):
             ids = rows["sequence_id"]
-            for peer, said in self.at_connect.get(tuple(connection), {}).items():
-                again = BitMap(ids.tolist()) & said.get(producer, BitMap())
+            for peer, acked in self.at_connect.get(tuple(connection), {}).items():
+                again = BitMap(ids.tolist()) & acked.get(producer, BitMap())
                 if again:
                     chosen = np.isin(ids, np.array(again.to_array())) & self.resent.unseen(
                         (producer,), ids, rows.seqs
@@ -156,10 +156,10 @@ class SyncedAcksKept(Check):
     def _words(stretch: Stretch, rows: Rows, connection: list[int], peer: int) -> list[tuple[int, str]]:
         cluster, _topic, subscription, client = (stretch.name(number) for number in connection)
         producers, ids = rows["producer"].tolist(), rows["sequence_id"].tolist()
-        said = f"which {stretch.name(peer)} had said is acknowledged by {subscription} before it connected"
+        why = f"which {stretch.name(peer)} had reported as acknowledged by {subscription} before it connected"
         return first_broken(
             rows.seqs,
             lambda number: (
-                f"{cluster} handed {client} {stretch.message(producers[number], ids[number])}, {said}"
+                f"{cluster} handed {client} {stretch.message(producers[number], ids[number])}, {why}"
             ),
         )

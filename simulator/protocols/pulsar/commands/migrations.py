@@ -136,13 +136,13 @@ def _begin_step(migration: Migration, step: str | None, force: bool, begin: Begi
     if broken and not force:
         hint = "wait until it holds" + (", or force it" if step is not None else "")
         raise CommandError(
-            "not-ready", f"step {run.step.name} of {run.tenant} is not ready: {_said(broken)}", hint
+            "not-ready", f"step {run.step.name} of {run.tenant} is not ready: {_listed(broken)}", hint
         )
     cause = begin()
     migration.take("begin", migration.note_forced(cause) if broken and run.step.name == CLEAN_UP else cause)
 
 
-def _said(conditions: list[Condition]) -> str:
+def _listed(conditions: list[Condition]) -> str:
     return "; ".join(condition.words for condition in conditions)
 
 

@@ -279,7 +279,7 @@ def _cursor(runtime: Pulsar, subscription: Subscription | None, first: int) -> R
         parts.update(
             first + offset for offset in range(runtime.messages.batch[first]) if not remaining >> offset & 1
         )
-    if subscription.filter.said:
+    if subscription.filter.reported:
         parts |= _filtered(runtime, subscription, first)
     return RemoteCursor(cursor.mark_delete, cursor.acknowledged(), parts)
 
@@ -340,15 +340,15 @@ def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitM
 
     The target's filter skips the others.
     """
-    if subscription is None or not subscription.filter.said:
+    if subscription is None or not subscription.filter.reported:
         return messages
-    batch, said = origin.runtime.messages.batch, BitMap()
+    batch, reported = origin.runtime.messages.batch, BitMap()
     for index in range(origin.log.first_kept, origin.log.length):
         record = origin.log.records[index]
         if record >= 0 and record in messages:
-            remaining = subscription.filter.unsaid(origin_of(origin, index), batch[record])
-            said.update(record + offset for offset in range(batch[record]) if not remaining >> offset & 1)
-    return messages - said
+            remaining = subscription.filter.not_reported(origin_of(origin, index), batch[record])
+            reported.update(record + offset for offset in range(batch[record]) if not remaining >> offset & 1)
+    return messages - reported
 
 
 def _sent_again(origin: Topic, there: Topic) -> BitMap:

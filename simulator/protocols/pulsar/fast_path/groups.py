@@ -50,16 +50,17 @@ class Groups:
     """Groups in order, `sent`.
 
     An ack is identified by its place: first those that waited (`counts`, by consumer; where a group is sent,
-    `waiting`), then (`acts_from`) those of `work.acts`, then (`arrivals_from`) those of arrivals. `made` are
-    a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is the cursor after
-    the last group, `flush_us` when it is written at the latest, if that is requested in the stretch.
+    `waiting`), then (`outcomes_from`) those of `work.outcomes`, then (`arrivals_from`) those of arrivals.
+    `made` are a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is the
+    cursor after the last group, `flush_us` when it is written at the latest, if that is requested in the
+    stretch.
     """
 
     __slots__ = (
         "work",
         "counts",
         "waiting",
-        "acts_from",
+        "outcomes_from",
         "arrivals_from",
         "made",
         "made_us",
@@ -72,8 +73,8 @@ class Groups:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        subscription = work.lane.subscription
-        self.counts = [len(consumer.acks.waiting) for consumer in work.lane.consumers]
+        subscription = work.flow.subscription
+        self.counts = [len(consumer.acks.waiting) for consumer in work.flow.consumers]
         self.waiting: list[AckColumns] = []
         self.made: list[np.ndarray] = []
         self.made_us: list[np.ndarray] = []
@@ -81,25 +82,25 @@ class Groups:
         self.cursor: Cursor = subscription.cursor
         self.flush_us: int | None = None
         self._usable_from = min((snapshot.index for snapshot in subscription.snapshots.kept), default=NEVER)
-        self.acts_from = sum(self.counts)
-        self.arrivals_from = self.acts_from + len(work.acts)
+        self.outcomes_from = sum(self.counts)
+        self.arrivals_from = self.outcomes_from + len(work.outcomes)
 
-    def foresee(self, horizon_us: int) -> int:
+    def plan(self, horizon_us: int) -> int:
         """Find the groups that are sent before `horizon_us`.
 
         Returns the first instant, at most that, at which more follows from a group than rows and a cursor.
         """
         groups: list[Group] = []
-        for turn in range(len(self.work.lane.sessions)):
+        for turn in range(len(self.work.flow.sessions)):
             horizon_us = self._gather(turn, horizon_us, groups)
         groups = sorted((group for group in groups if group.at_us < horizon_us), key=lambda group: group[:2])
         if groups and not self._plain():
             return groups[0].at_us
         if groups:
-            self.waiting = [consumer.acks.waiting.columns() for consumer in self.work.lane.consumers]
-            acted = np.array([act.delivery.key.index for act in self.work.acts], dtype=np.int64)
+            self.waiting = [consumer.acks.waiting.columns() for consumer in self.work.flow.consumers]
+            indices = np.array([outcome.delivery.key.index for outcome in self.work.outcomes], dtype=np.int64)
             self._indices = np.concatenate(
-                (*(acks.indices for acks in self.waiting), acted, self.work.indices)
+                (*(acks.indices for acks in self.waiting), indices, self.work.indices)
             )
         for at_us, together in groupby(groups, key=lambda group: group.at_us):
             if at_us >= horizon_us:
@@ -115,7 +116,7 @@ class Groups:
 
     def _send_only(self, groups: list[Group]) -> None:
         """These, from the beginning: what arrived after them has moved the cursor already."""
-        cursor = self.work.lane.subscription.cursor
+        cursor = self.work.flow.subscription.cursor
         self.sent, self.flush_us, self.cursor = [], None, cursor.copy() if groups else cursor
         for group in groups:
             self._send(group)
@@ -126,29 +127,29 @@ class Groups:
         """
         work, consumer, timer_us = (
             self.work,
-            self.work.lane.consumers[turn],
+            self.work.flow.consumers[turn],
             self.work.survey.timer_us[turn],
         )
         begun_us, done_us = (instants_us[work.places(turn)] for instants_us in (work.begun_us, work.done_us))
         acks, acks_us = (
-            np.arange(self.arrivals_from + turn, self.arrivals_from + len(work), len(work.lane.sessions)),
+            np.arange(self.arrivals_from + turn, self.arrivals_from + len(work), len(work.flow.sessions)),
             done_us,
         )
         if consumer.selections.candidates is not None:
             acknowledged = work.kinds[work.places(turn)] == ACKNOWLEDGED
             acks, acks_us = acks[acknowledged], acks_us[acknowledged]
-        acts = [
-            (self.acts_from + place, act.at_us)
-            for place, act in enumerate(work.acts)
-            if act.turn == turn and act.kind == ACKNOWLEDGED
+        outcomes = [
+            (self.outcomes_from + place, outcome.at_us)
+            for place, outcome in enumerate(work.outcomes)
+            if outcome.turn == turn and outcome.kind == ACKNOWLEDGED
         ]
-        for _place, at_us in acts:
+        for _place, at_us in outcomes:
             if at_us == timer_us or consumer.acks.ends_us(at_us - 1) == at_us:
                 horizon_us = min(horizon_us, at_us)
-        if acts:
+        if outcomes:
             made, made_us = (
                 np.concatenate((several, all_others))
-                for several, all_others in zip(np.array(acts).T, (acks, acks_us))
+                for several, all_others in zip(np.array(outcomes).T, (acks, acks_us))
             )
             order = made_us.argsort(kind="stable")
             acks, acks_us = made[order], made_us[order]
@@ -192,21 +193,21 @@ class Groups:
         """Whether the acks that wait are of single messages that the broker counts as sent, and the cursor
         has a ledger to be written to.
         """
-        lane = self.work.lane
-        alike = all(consumer.acks.waiting.all_of(lane.topic.place) for consumer in lane.consumers)
-        counted = lane.dispatcher.unacked >= self.arrivals_from
+        flow = self.work.flow
+        alike = all(consumer.acks.waiting.all_of(flow.topic.place) for consumer in flow.consumers)
+        counted = flow.dispatcher.unacked >= self.arrivals_from
         return (
             alike
             and counted
             and self.cursor.last_persist_us >= 0
-            and lane.producer.runtime.trace.number(REASON) is not None
+            and flow.producer.runtime.trace.number(REASON) is not None
         )
 
     def _send(self, group: Group) -> bool:
         """Register its acks, as `Subscription.acknowledge` does; False when more follows."""
         subscription, topic, cursor, at_us = (
-            self.work.lane.subscription,
-            self.work.lane.topic,
+            self.work.flow.subscription,
+            self.work.flow.topic,
             self.cursor,
             group.at_us,
         )
@@ -230,9 +231,9 @@ class Groups:
 
     def _position(self, index: int) -> tuple[int, int]:
         """The position of a mark-delete, which may be on an entry that is yet to be appended."""
-        log = self.work.lane.topic.log
+        log = self.work.flow.topic.log
         if index < log.length:
-            return self.work.lane.subscription.border.position(index)
+            return self.work.flow.subscription.border.position(index)
         return log.ledgers[-1].id, index - log.ledgers[-1].first_index
 
     # --- what comes of them
@@ -249,12 +250,12 @@ class Groups:
         """The groups have been sent: the broker's side of it; returns the timer of the cursor's write, if
         it begins.
         """
-        subscription, lane = self.work.lane.subscription, self.work.lane
+        subscription, flow = self.work.flow.subscription, self.work.flow
         events: list[tuple] = []
         if not self.sent:
             return events
         subscription.cursor.restore(self.cursor.capture())
-        lane.dispatcher.released_many(self._indices[np.concatenate([group.acks for group in self.sent])])
+        flow.dispatcher.released_many(self._indices[np.concatenate([group.acks for group in self.sent])])
         if any(group.persisted for group in self.sent):
             subscription.border.persist()
         if self.flush_us is not None:

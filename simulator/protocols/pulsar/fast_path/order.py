@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.fast_path.agenda import Agenda
 from simulator.protocols.pulsar.fast_path.survey import ACKS_SENT, PROCESSED, REDELIVERY_REQUESTED
 
 if TYPE_CHECKING:
-    from simulator.protocols.pulsar.fast_path.passing import Passing
+    from simulator.protocols.pulsar.fast_path.peer_events import PeerEvent
     from simulator.protocols.pulsar.fast_path.stretch import Stretch
 
 _NONE = np.empty(0, dtype=np.int64)
@@ -25,7 +25,7 @@ _NONE = np.empty(0, dtype=np.int64)
 class Seqs(NamedTuple):
     """Seqs of rows: of what is published `published`, `stored`, `receipted` and by wire `replicated`; by
     wire `arrived`; of the arrivals `begun` in their order `delivered`, of those `done` `settled`; of the
-    stretch's acts `acted`; of its groups' first rows `registered`.
+    stretch's outcomes `outcome_seqs`; of its groups' first rows `registered`.
     """
 
     published: np.ndarray
@@ -37,14 +37,15 @@ class Seqs(NamedTuple):
     delivered: np.ndarray = _NONE
     done: np.ndarray | slice = _NONE
     settled: np.ndarray = _NONE
-    acted: np.ndarray = _NONE
+    outcome_seqs: np.ndarray = _NONE
     registered: tuple[int, ...] = ()
 
 
 class Order:
     """A stretch's events, by kind as numbers of the agenda: `own`, `publishing`, by wire `arriving`,
     `sending` of groups that no timer of the calendar sends, `ticking`, and `working`, the end of work on
-    the arrivals `done`. `handing` hand out the arrivals `begun`, each with its last row.
+    the arrivals `done`. `dispatching` are those that dispatch the arrivals
+    `begun`, each with its last row.
 
     Peers' events that pass have no rows before they are done (`passed`); `seqs` asks when all are."""
 
@@ -60,27 +61,27 @@ class Order:
         "_sending",
         "_ticking",
         "_working",
-        "_handing",
+        "_dispatching",
         "_offsets",
     )
 
     def __init__(self, stretch: Stretch) -> None:
-        lane, wires, groups = stretch.lane, stretch.wires, stretch.groups
+        flow, wires, groups = stretch.flow, stretch.wires, stretch.groups
         self.stretch = stretch
         consumers, ticks = (
-            [consumer.rank for consumer in lane.consumers],
-            [one for one in stretch.passing if one.index is None],
+            [consumer.rank for consumer in flow.consumers],
+            [one for one in stretch.peer_events if one.index is None],
         )
         agenda = self._agenda = Agenda(
             [
-                lane.producer.rank,
+                flow.producer.rank,
                 *(wire.replicator.rank for wire in wires),
                 *consumers,
                 *(tick.rank for tick in ticks),
             ]
         )
         timed = {(group.at_us, group.turn): group.rows for group in groups if group.timed}
-        asked = [group for group in groups if not group.timed]
+        untimed = [group for group in groups if not group.timed]
         written = [
             timed[event.at_us, event.turn]
             if event.method == ACKS_SENT
@@ -90,13 +91,15 @@ class Order:
         self._own = agenda.add(
             [event.at_us for event in stretch.own], [event.rank for event in stretch.own], written
         )
-        self._publishing = agenda.add(stretch.published_us, lane.producer.rank, 3 + len(wires))
+        self._publishing = agenda.add(stretch.published_us, flow.producer.rank, 3 + len(wires))
         self._arriving = [
             agenda.add(wire.arrivals_us, wire.replicator.rank, wire.rows[: len(wire.arrivals_us)])
             for wire in wires
         ]
         self._sending = agenda.add(
-            [group.at_us for group in asked], [group.rank for group in asked], [group.rows for group in asked]
+            [group.at_us for group in untimed],
+            [group.rank for group in untimed],
+            [group.rows for group in untimed],
         )
         ticking = agenda.add(
             [tick.at_us for tick in ticks],
@@ -107,52 +110,55 @@ class Order:
         self._working = np.empty_like(stretch.done)
         for turn, rank in enumerate(consumers):
             mine = slice(None) if len(consumers) == 1 else stretch.done % len(consumers) == turn
-            self._working[mine] = agenda.add(lane.work.done_us[stretch.done[mine]], rank, 1)
+            self._working[mine] = agenda.add(flow.work.done_us[stretch.done[mine]], rank, 1)
         agenda.sort()
         if consumers:
-            self._handing = self._handed_out()
-            self._offsets = agenda.rows[self._handing]
-            agenda.rows[self._handing] += 1
-        self._first_seqs, self.row_count = agenda.seqs(lane.producer.runtime.seq)
+            self._dispatching = self._dispatching_events()
+            self._offsets = agenda.rows[self._dispatching]
+            agenda.rows[self._dispatching] += 1
+        self._first_seqs, self.row_count = agenda.seqs(flow.producer.runtime.seq)
         self.last_us = agenda.last_us
 
-    def _handed_out(self) -> np.ndarray:
+    def _dispatching_events(self) -> np.ndarray:
         stretch, place, nothing = self.stretch, self._agenda.place, -1
-        turns = len(stretch.lane.sessions)
-        coming = np.empty(len(self._publishing) + len(stretch.again), dtype=np.int64)
-        coming[stretch.fresh], coming[stretch.again] = self._publishing, self._own[stretch.returned]
-        ended = np.full(turns + len(stretch.lane.work), nothing)  # by arrival the end of the work before it
+        turns = len(stretch.flow.sessions)
+        coming = np.empty(len(self._publishing) + len(stretch.redelivered_places), dtype=np.int64)
+        coming[stretch.published_places], coming[stretch.redelivered_places] = (
+            self._publishing,
+            self._own[stretch.returned],
+        )
+        ended = np.full(turns + len(stretch.flow.work), nothing)  # by arrival the end of the work before it
         ended[stretch.done + turns] = self._working
-        for act in stretch.acts:
-            if stretch.own[act.event].method == PROCESSED:
-                ended[act.turn] = self._own[act.event]
+        for outcome in stretch.outcomes:
+            if stretch.own[outcome.event].method == PROCESSED:
+                ended[outcome.turn] = self._own[outcome.event]
         coming, ended = coming[stretch.begun], ended[stretch.begun]
         return np.where((ended == nothing) | (place[ended] < place[coming]), coming, ended)
 
     # --- what passes
 
-    def bring(self, one: Passing) -> None:
+    def bring(self, one: PeerEvent) -> None:
         """The peer has what arrives before."""
         wire, arriving, place = self.stretch.wires[one.wire], self._arriving[one.wire], self._agenda.place
         upto = int(place[arriving].searchsorted(place[self._event_of(one)]))
         size_bytes = int(
-            self.stretch.lane.producer.runtime.messages.values(
+            self.stretch.flow.producer.runtime.messages.values(
                 "size_bytes", wire.records[wire.stored : upto]
             ).sum()
         )
         wire.store(upto, self._first_seqs[arriving[wire.stored : upto]], size_bytes, one.at_us)
 
-    def _event_of(self, one: Passing) -> int:
+    def _event_of(self, one: PeerEvent) -> int:
         if one.index is None:
             return self._ticking[one]
         wire = self.stretch.wires[one.wire]
         return int(self._arriving[one.wire][wire.indices[: wire.before].searchsorted(one.index)])
 
-    def seq_of(self, one: Passing) -> int:
+    def seq_of(self, one: PeerEvent) -> int:
         """The seq of the first row that it writes."""
         return int(self._first_seqs[self._event_of(one)])
 
-    def passed(self, one: Passing) -> None:
+    def has_run(self, one: PeerEvent) -> None:
         """It has run: what follows its rows is renumbered."""
         place, count = self._agenda.place, len(one.rows)
         self._first_seqs[place > place[self._event_of(one)]] += count
@@ -176,20 +182,20 @@ class Order:
             replicated,
             [first_seqs[events] for events in self._arriving],
         )
-        if not stretch.lane.sessions:
+        if not stretch.flow.sessions:
             return Seqs(*carried)
         begun, done, delivered, settled = (
             stretch.begun,
             stretch.done,
-            first_seqs[self._handing] + self._offsets,
+            first_seqs[self._dispatching] + self._offsets,
             first_seqs[self._working],
         )
-        if len(stretch.lane.sessions) > 1:
+        if len(stretch.flow.sessions) > 1:
             begun, delivered = _by_seq(begun, delivered)
             done, settled = _by_seq(done, settled)
-        acted = first_seqs[self._own[[act.event for act in stretch.acts]]]
-        rest = settled, acted, self._registered()
-        if len(stretch.lane.sessions) == 1 and stretch.lane.work.plain:
+        outcome_seqs = first_seqs[self._own[[outcome.event for outcome in stretch.outcomes]]]
+        rest = settled, outcome_seqs, self._registered()
+        if len(stretch.flow.sessions) == 1 and stretch.flow.work.plain:
             return Seqs(*carried, slice(0, len(begun)), delivered, slice(0, len(done)), *rest)
         return Seqs(*carried, begun, delivered, done, *rest)
 

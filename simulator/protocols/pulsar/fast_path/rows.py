@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.fast_path.groups import REASON
 from simulator.protocols.pulsar.fast_path.order import Seqs
 from simulator.protocols.pulsar.fast_path.stretch import Stretch
-from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, HELD, NEGATIVE, Act
+from simulator.protocols.pulsar.fast_path.work import ACKNOWLEDGED, HELD, NEGATIVE, Outcome
 from simulator.trace.registry import NULL
 from simulator.trace.row_columns import RowColumns, alike, rows_by_column
 
@@ -25,19 +25,19 @@ REGISTERED, PERSISTED, MOVED = CODE["message.registered"], CODE["cursor.persiste
 
 def rows_of(stretch: Stretch, seqs: Seqs, consumed: Consumed | None) -> list[RowColumns]:
     """All rows of a stretch."""
-    passing = rows_by_column(
-        (seq, row) for one in stretch.passing for seq, row in enumerate(one.rows, one.seq)
+    peer_events = rows_by_column(
+        (seq, row) for one in stretch.peer_events for seq, row in enumerate(one.rows, one.seq)
     )
     return [
         *_publishing(stretch, seqs),
         *_arriving(stretch, seqs),
         *([] if consumed is None else consumed.rows()),
-        *passing,
+        *peer_events,
     ]
 
 
 def _publishing(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
-    producer, topic, at_us = stretch.lane.producer, stretch.lane.topic, stretch.published_us
+    producer, topic, at_us = stretch.flow.producer, stretch.flow.topic, stretch.published_us
     cluster, number, size_bytes = topic.cluster.number, topic.number, producer.spec.size_bytes
     who, where = (producer.number, stretch.sequence_ids), (stretch.ledger, stretch.entries, NULL)
     rows = [
@@ -61,7 +61,7 @@ def _publishing(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
 def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
     rows = []
     for wire, stored in zip(stretch.wires, seqs.arrived, strict=True):
-        messages, peer, arrived = stretch.lane.producer.runtime.messages, wire.peer, wire.messages
+        messages, peer, arrived = stretch.flow.producer.runtime.messages, wire.peer, wire.messages
         records, causes, at_us = wire.records[arrived], wire.seqs[arrived], wire.arrivals_us[arrived]
         who = (alike(messages.values("producer", records)), messages.values("sequence_id", records))
         where = (
@@ -78,7 +78,7 @@ def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
                     at_us,
                     causes,
                     peer.cluster.number,
-                    stretch.lane.topic.cluster.number,
+                    stretch.flow.topic.cluster.number,
                     peer.number,
                     *who,
                     *where,
@@ -93,69 +93,70 @@ class Consumed:
 
     By arrival: `causes`, the row that sent it; `about`, the columns that its rows share; `delivered`, the row
     that delivered it; `settled`, the row that acknowledged, held or negatively acknowledged it.
-    `acknowledged` are the arrivals that were; `acts`, with their seqs, what else was done.
+    `acknowledged` are the arrivals that were; `outcomes`, with their seqs, what else was done.
     """
 
     def __init__(self, stretch: Stretch, seqs: Seqs) -> None:
-        lane, work = stretch.lane, stretch.lane.work
+        flow, work = stretch.flow, stretch.flow.work
         self.stretch = stretch
         self.seqs = seqs
         self.work = work
-        count = len(stretch.published_us) + len(stretch.again)
+        count = len(stretch.published_us) + len(stretch.redelivered_places)
         self.causes, self.stored = np.empty((2, count), dtype=np.int64)
-        self.causes[stretch.fresh] = self.stored[stretch.fresh] = seqs.stored
+        self.causes[stretch.published_places] = self.stored[stretch.published_places] = seqs.stored
         self.about = self._about(count)
-        for place, event in zip(stretch.again.tolist(), stretch.returned):
+        for place, event in zip(stretch.redelivered_places.tolist(), stretch.returned):
             _epoch, delivery, self.causes[place] = stretch.own[event].argument
-            self.stored[place] = lane.topic.stored_seqs.values[delivery.key.index]
+            self.stored[place] = flow.topic.stored_seqs.values[delivery.key.index]
         self.delivered, self.settled = np.full((2, count), NULL)
         self.delivered[seqs.begun] = seqs.delivered
         self.settled[seqs.done] = seqs.settled
         self.acknowledged = seqs.done
-        self.acts: list[tuple[int, Act]] = list(zip(seqs.acted.tolist(), stretch.acts))
+        self.outcomes: list[tuple[int, Outcome]] = list(zip(seqs.outcome_seqs.tolist(), stretch.outcomes))
         if not work.plain:
             assert isinstance(seqs.done, np.ndarray), "a slice only where all are acknowledged"
             plain = work.kinds[seqs.done] == ACKNOWLEDGED
             self.acknowledged = seqs.done[plain]
-            self.acts = sorted(
-                [*self.acts, *map(self._aside, seqs.done[~plain].tolist())], key=lambda act: act[0]
+            self.outcomes = sorted(
+                [*self.outcomes, *map(self._aside, seqs.done[~plain].tolist())],
+                key=lambda outcome: outcome[0],
             )
         self._all_acks: tuple[int, AckColumns] | None = None
 
     def _about(self, count: int) -> AboutColumns:
-        stretch, lane = self.stretch, self.work.lane
+        stretch, flow = self.stretch, self.work.flow
         about = AboutColumns(
-            lane.topic.cluster.number,
-            lane.topic.number,
-            lane.subscription.number,
-            lane.consumers[0].number,
-            lane.producer.number,
+            flow.topic.cluster.number,
+            flow.topic.number,
+            flow.subscription.number,
+            flow.consumers[0].number,
+            flow.producer.number,
             stretch.sequence_ids,
             stretch.ledger,
             stretch.entries,
             NULL,
         )
-        if len(lane.sessions) > 1:
-            clients = [consumer.number for consumer in lane.consumers]
+        if len(flow.sessions) > 1:
+            clients = [consumer.number for consumer in flow.consumers]
             about = about._replace(client=np.resize(np.array(clients, dtype=np.int64), count))
         if not stretch.returned:
             return about
         known = np.empty((4, count), dtype=np.int64)
         for column, values in zip(known, about[4:8]):
-            column[stretch.fresh] = values
-        for place, event in zip(stretch.again.tolist(), stretch.returned):
+            column[stretch.published_places] = values
+        for place, event in zip(stretch.redelivered_places.tolist(), stretch.returned):
             known[:, place] = stretch.own[event].argument[1].about[4:8]
         producer, sequence_id, ledger, entry = known
         return about._replace(producer=producer, sequence_id=sequence_id, ledger=ledger, entry=entry)
 
-    def _aside(self, place: int) -> tuple[int, Act]:
+    def _aside(self, place: int) -> tuple[int, Outcome]:
         """What became of an arrival that was not acknowledged."""
         at_us, kind, held_us, seq = (
             int(values[place])
             for values in (self.work.done_us, self.work.kinds, self.work.held_us, self.settled)
         )
-        return seq, Act(
-            at_us, NULL, place % len(self.work.lane.sessions), self.delivery(place), kind, held_us
+        return seq, Outcome(
+            at_us, NULL, place % len(self.work.flow.sessions), self.delivery(place), kind, held_us
         )
 
     # --- the rows
@@ -166,22 +167,29 @@ class Consumed:
 
     def _delivering(self) -> RowColumns:
         """A message names the row that sent it, or the consumer's last one, if that is later."""
-        begun, work, consumers = self.seqs.begun, self.work, self.work.lane.consumers
+        begun, work, consumers = self.seqs.begun, self.work, self.work.flow.consumers
         before = np.concatenate(([consumer.last_seq for consumer in consumers], self.settled))[
             : len(self.causes)
         ]
         # the last one may be of an event of the calendar, where a consumer was idle then
-        if self.stretch.acts:
-            for place in (*range(min(len(consumers), len(before))), *self.stretch.again.tolist()):
+        if self.stretch.outcomes:
+            for place in (
+                *range(min(len(consumers), len(before))),
+                *self.stretch.redelivered_places.tolist(),
+            ):
                 mine = place % len(consumers)
                 before[place] = max(
                     [
                         before[place],
-                        *(seq for seq, act in self.acts if act.turn == mine and seq < self.delivered[place]),
+                        *(
+                            seq
+                            for seq, outcome in self.outcomes
+                            if outcome.turn == mine and seq < self.delivered[place]
+                        ),
                     ]
                 )
         causes = np.maximum(self.causes, before)[begun]
-        redeliveries = work.redeliveries[begun] if len(self.stretch.again) else 0
+        redeliveries = work.redeliveries[begun] if len(self.stretch.redelivered_places) else 0
         fields = (work.begun_us[begun], causes, *self.about.chosen(begun), redeliveries, self.stored[begun])
         return RowColumns(DELIVERED, self.seqs.delivered, fields)
 
@@ -190,12 +198,14 @@ class Consumed:
         work, done, individual = (
             self.work,
             self.acknowledged,
-            self.work.lane.consumers[0].individual,
+            self.work.flow.consumers[0].individual,
         )
         single = []
-        for seq, act in self.acts:
-            more = {ACKNOWLEDGED: (individual,), HELD: (act.held_us,), NEGATIVE: ()}[act.kind]
-            single.append((seq, (act.kind, act.at_us, act.delivery.seq, *act.delivery.about, *more)))
+        for seq, outcome in self.outcomes:
+            more = {ACKNOWLEDGED: (individual,), HELD: (outcome.held_us,), NEGATIVE: ()}[outcome.kind]
+            single.append(
+                (seq, (outcome.kind, outcome.at_us, outcome.delivery.seq, *outcome.delivery.about, *more))
+            )
         fields = (work.done_us[done], self.delivered[done], *self.about.chosen(done), individual)
         return [RowColumns(ACKNOWLEDGED, self.settled[done], fields), *rows_by_column(single)]
 
@@ -210,9 +220,9 @@ class Consumed:
             for values in ([group.at_us for group in groups], np.array(ends) - np.cumsum(counts))
         )
         registered = lasts + np.arange(len(acks.seqs))
-        lane = self.work.lane
-        cursor = lane.topic.cluster.number, lane.topic.number, lane.subscription.number
-        reason = lane.producer.runtime.name(REASON)
+        flow = self.work.flow
+        cursor = flow.topic.cluster.number, flow.topic.number, flow.subscription.number
+        reason = flow.producer.runtime.name(REASON)
         single: list[tuple[int, tuple[int, ...]]] = [
             (end, (PERSISTED, group.at_us, end - 1, *cursor, *group.persisted))
             for end, group in zip(ends, groups)
@@ -230,7 +240,7 @@ class Consumed:
     def received(self, place: int) -> ReceivedMessage:
         """An arrival in the receiver queue."""
         work = self.work
-        session = work.lane.sessions[place % len(work.lane.sessions)]
+        session = work.flow.sessions[place % len(work.flow.sessions)]
         index, message, redelivery, cause = (
             int(values[place]) for values in (work.indices, work.messages, work.redeliveries, self.causes)
         )
@@ -247,19 +257,28 @@ class Consumed:
 
     def _acks_in_order(self) -> tuple[int, AckColumns]:
         """The acks, those that waited only where groups are sent, and the place of the first."""
-        stretch, work, groups, count = self.stretch, self.work, self.work.lane.groups, len(self.causes)
+        stretch, work, groups, count = self.stretch, self.work, self.work.flow.groups, len(self.causes)
         several = [
             *groups.waiting,
             AckColumns(work.indices[:count], self.settled, work.messages[:count], self.about),
         ]
-        if work.acts:
-            seqs = [*self.seqs.acted.tolist(), *repeat(NULL, len(work.acts) - len(stretch.acts))]
-            acted = [
-                (act.delivery.key.index, NULL, seq, act.delivery.received.message, act.delivery.about)
-                for seq, act in zip(seqs, work.acts)
+        if work.outcomes:
+            seqs = [
+                *self.seqs.outcome_seqs.tolist(),
+                *repeat(NULL, len(work.outcomes) - len(stretch.outcomes)),
             ]
-            several.insert(-1, AckColumns.of(acted))
-        return 0 if groups.waiting else groups.acts_from, AckColumns.joined(several)
+            acks = [
+                (
+                    outcome.delivery.key.index,
+                    NULL,
+                    seq,
+                    outcome.delivery.received.message,
+                    outcome.delivery.about,
+                )
+                for seq, outcome in zip(seqs, work.outcomes)
+            ]
+            several.insert(-1, AckColumns.of(acks))
+        return 0 if groups.waiting else groups.outcomes_from, AckColumns.joined(several)
 
     def delivery(self, place: int) -> Delivery:
         """An arrival in the application's hands."""
@@ -267,6 +286,6 @@ class Consumed:
         return Delivery(
             received,
             int(self.delivered[place]),
-            MessageKey(self.work.lane.topic.place, received.index, NULL),
+            MessageKey(self.work.flow.topic.place, received.index, NULL),
             self.about.one(place),
         )

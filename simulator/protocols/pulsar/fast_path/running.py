@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simulator.protocols.pulsar.fast_path.consuming import consume
-from simulator.protocols.pulsar.fast_path.lane import MESSAGES_AT_ONCE, Lane, lane_of
+from simulator.protocols.pulsar.fast_path.flow import MESSAGES_AT_ONCE, Flow, flow_of
 from simulator.protocols.pulsar.fast_path.order import Order, Seqs
-from simulator.protocols.pulsar.fast_path.passing import ROWS_MAX
+from simulator.protocols.pulsar.fast_path.peer_events import ROWS_MAX
 from simulator.protocols.pulsar.fast_path.rows import Consumed, rows_of
 from simulator.protocols.pulsar.fast_path.stretch import Stretch
 from simulator.protocols.pulsar.fast_path.survey import Survey
@@ -59,31 +59,31 @@ def run_stretch(producer: ProducerOfFastPath) -> int | None:
 
     Returns how many queue events that replaces, None when nothing was done.
     """
-    runtime, lane = producer.runtime, lane_of(producer)
-    if lane is None:
+    runtime, flow = producer.runtime, flow_of(producer)
+    if flow is None:
         producer.attempts.missed(producer.scheduled, runtime.now_us)
         return None
-    worth = MESSAGES_MIN + MESSAGES_MIN_PER_CONSUMER * len(lane.sessions)
+    worth = MESSAGES_MIN + MESSAGES_MIN_PER_CONSUMER * len(flow.sessions)
     near_us, far_us = runtime.now_us, runtime.limit_us + 1
     if producer.intervals is None:
         near_us, far_us = (
             runtime.now_us + (worth - 1) * producer.every_us,
             runtime.now_us + MESSAGES_AT_ONCE * producer.every_us,
         )
-    survey = Survey(lane, near_us, far_us)
-    horizon_us = survey.horizon_us if survey.horizon_us <= near_us else lane.foresee(survey)
-    if len(lane.published_us) <= worth or lane.published_us[worth - 1] >= horizon_us:
+    survey = Survey(flow, near_us, far_us)
+    horizon_us = survey.horizon_us if survey.horizon_us <= near_us else flow.plan(survey)
+    if len(flow.published_us) <= worth or flow.published_us[worth - 1] >= horizon_us:
         producer.attempts.missed(producer.scheduled, horizon_us)
         return None
     producer.attempts.misses = 0
-    stretch = Stretch(lane, survey, _wires(lane, survey, horizon_us), horizon_us)
+    stretch = Stretch(flow, survey, _wires(flow, survey, horizon_us), horizon_us)
     order = Order(stretch)
     if (
         runtime.rows_max is not None
-        and runtime.seq + order.row_count + ROWS_MAX * len(stretch.passing) >= runtime.rows_max
+        and runtime.seq + order.row_count + ROWS_MAX * len(stretch.peer_events) >= runtime.rows_max
     ):
         return None
-    horizon_us = pass_by(order)
+    horizon_us = run_peer_events(order)
     if horizon_us < stretch.horizon_us:
         stretch = stretch.until(horizon_us)
         order = Order(stretch)
@@ -91,15 +91,15 @@ def run_stretch(producer: ProducerOfFastPath) -> int | None:
     return order.row_count // ROWS_PER_EVENT
 
 
-def pass_by(order: Order) -> int:
+def run_peer_events(order: Order) -> int:
     """Run the events of peers that pass in a stretch.
 
     Returns the first instant, at most the horizon of the stretch, at which something follows from them.
     """
     stretch = order.stretch
-    runtime, horizon_us = stretch.lane.producer.runtime, stretch.horizon_us
+    runtime, horizon_us = stretch.flow.producer.runtime, stretch.horizon_us
     now_us = runtime.now_us
-    for one in stretch.passing:
+    for one in stretch.peer_events:
         if one.at_us >= horizon_us:
             break
         order.bring(one)
@@ -113,17 +113,17 @@ def pass_by(order: Order) -> int:
         assert horizon_us > one.at_us, (
             f"{one.method} of {one.target} asked for something at its own instant, {one.at_us} us"
         )
-        order.passed(one)
+        order.has_run(one)
     runtime.now_us = now_us
     return horizon_us
 
 
 def _take_effect(stretch: Stretch, order: Order) -> None:
     """Apply the stretch: rows, state and calendar."""
-    runtime, seqs, count = stretch.lane.producer.runtime, order.seqs(), order.row_count
+    runtime, seqs, count = stretch.flow.producer.runtime, order.seqs(), order.row_count
     for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
         wire.sent_by(sent)
-    consumed = Consumed(stretch, seqs) if stretch.lane.sessions else None
+    consumed = Consumed(stretch, seqs) if stretch.flow.sessions else None
     _publish(stretch)
     _store(stretch, seqs, order.last_us)
     # else they are there already
@@ -131,7 +131,7 @@ def _take_effect(stretch: Stretch, order: Order) -> None:
     events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
     if consumed is not None:
         events += consume(stretch, consumed)
-    next_us, producer = int(stretch.lane.published_us[len(stretch.published_us)]), stretch.lane.producer
+    next_us, producer = int(stretch.flow.published_us[len(stretch.published_us)]), stretch.flow.producer
     runtime.pass_to(
         order.last_us,
         stretch.horizon_us,
@@ -139,25 +139,25 @@ def _take_effect(stretch: Stretch, order: Order) -> None:
     )
 
 
-def _wires(lane: Lane, survey: Survey, horizon_us: int) -> list[Wire]:
+def _wires(flow: Flow, survey: Survey, horizon_us: int) -> list[Wire]:
     """What the replicators carry, with what is sent before `horizon_us`."""
     wires = [
         Wire(replicator, peer, survey.sent[replicator.rank], horizon_us)
-        for replicator, peer in lane.replicators
+        for replicator, peer in flow.replicators
     ]
-    count = int(lane.published_us.searchsorted(horizon_us))
+    count = int(flow.published_us.searchsorted(horizon_us))
     indices, messages = (
-        lane.topic.log.length + np.arange(count),
-        lane.producer.runtime.message_count + np.arange(count),
+        flow.topic.log.length + np.arange(count),
+        flow.producer.runtime.message_count + np.arange(count),
     )
     for wire in wires:
-        wire.send(indices, messages, lane.published_us[:count], horizon_us)
+        wire.send(indices, messages, flow.published_us[:count], horizon_us)
     return wires
 
 
 def _publish(stretch: Stretch) -> None:
-    lane, count = stretch.lane, len(stretch.published_us)
-    producer, runtime = lane.producer, lane.producer.runtime
+    flow, count = stretch.flow, len(stretch.published_us)
+    producer, runtime = flow.producer, flow.producer.runtime
     runtime.messages.put_many(
         runtime.message_count,
         count,
@@ -168,7 +168,7 @@ def _publish(stretch: Stretch) -> None:
         key=stretch.keys,
         batch=1,
         deliver_at_us=0,
-        origin=lane.topic.cluster.index,
+        origin=flow.topic.cluster.index,
         replicate_to=producer.replicate_to,
     )
     runtime.message_count += count
@@ -180,30 +180,30 @@ def _publish(stretch: Stretch) -> None:
 
 def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
     """The entries in all logs."""
-    lane, count = stretch.lane, len(stretch.published_us)
-    lane.topic.append_many(
-        stretch.messages, seqs.stored, count * lane.producer.spec.size_bytes, int(stretch.published_us[-1])
+    flow, count = stretch.flow, len(stretch.published_us)
+    flow.topic.append_many(
+        stretch.messages, seqs.stored, count * flow.producer.spec.size_bytes, int(stretch.published_us[-1])
     )
     for wire, arrived in zip(stretch.wires, seqs.arrived, strict=True):
         rest = slice(wire.stored, len(arrived))
-        size_bytes = int(lane.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())
+        size_bytes = int(flow.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())
         wire.store(len(arrived), arrived[rest], size_bytes, last_us)
 
 
 def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
     """The replicator's side of what was sent; returns the arrivals that are still to come."""
     replicator, count = wire.replicator, len(stretch.published_us)
-    fresh = max(len(wire.arrivals_us) - wire.before, 0)
+    arrived = max(len(wire.arrivals_us) - wire.before, 0)
     indices, due_us = (
-        wire.indices[wire.before + fresh :].tolist(),
-        wire.due_us[wire.before + fresh :].tolist(),
+        wire.indices[wire.before + arrived :].tolist(),
+        wire.due_us[wire.before + arrived :].tolist(),
     )
-    replicator.wire.extend(zip(indices, stretch.published_us[fresh:].tolist(), due_us))
+    replicator.wire.extend(zip(indices, stretch.published_us[arrived:].tolist(), due_us))
     replicator.last_arrival_us = int(wire.due_us[-1])
     replicator.read_index = replicator.read_to = replicator.read_index + count
     replicator.sent_entries += count
-    replicator.sent_bytes += count * stretch.lane.producer.spec.size_bytes
-    seqs = wire.seqs[wire.before + fresh :].tolist()
+    replicator.sent_bytes += count * stretch.flow.producer.spec.size_bytes
+    seqs = wire.seqs[wire.before + arrived :].tolist()
     return [
         (at_us, replicator.rank, replicator.arrive, (replicator.connection, index, seq))
         for at_us, index, seq in zip(due_us, indices, seqs)

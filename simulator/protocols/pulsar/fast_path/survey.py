@@ -1,6 +1,6 @@
-"""The calendar's events for a lane: its own consumers' and replicators', and the next other event.
+"""The calendar's events for a flow: its own consumers' and replicators', and the next other event.
 
-Rules: an event of a consumer is the lane's own when `work` and `groups` handle it. One that the consumer
+Rules: an event of a consumer is the flow's own when `work` and `groups` handle it. One that the consumer
 ignores by now is skipped. Every other one ends a stretch.
 """
 
@@ -14,23 +14,23 @@ from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.protocols.pulsar.client.consumer import Consumer
 from simulator.protocols.pulsar.client.held_messages import HeldMessages
 from simulator.protocols.pulsar.client.redelivery import RedeliveryRequests
-from simulator.protocols.pulsar.fast_path.passing import Passings
+from simulator.protocols.pulsar.fast_path.peer_events import PeerEvents
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.message_keys import MessageKey
-    from simulator.protocols.pulsar.fast_path.lane import Lane
+    from simulator.protocols.pulsar.fast_path.flow import Flow
 
 PROCESSED, ACKS_SENT = Consumer.processed, AckGroup.time_over
 HOLD_OVER, REDELIVERY_REQUESTED = HeldMessages.hold_over, RedeliveryRequests.delay_over
 _OWN = (PROCESSED, ACKS_SENT, HOLD_OVER, REDELIVERY_REQUESTED)  # a consumer's rank is its own
-_STANDING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # what the lane must include, however late it is due
+_STANDING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # what the flow must include, however late it is due
 
 
 class Own(NamedTuple):
-    """An event of a consumer of the lane, as it is in the calendar; `turn` is the consumer's place in the
-    lane.
+    """An event of a consumer of the flow, as it is in the calendar; `turn` is the consumer's place in the
+    flow.
     """
 
     at_us: int
@@ -44,26 +44,26 @@ class Own(NamedTuple):
 class Survey:
     """`horizon_us`: the first instant with an event of anything else.
 
-    Before it, in order, `own`: events of the lane's consumers, and `passing`: of its peers. By consumer:
+    Before it, in order, `own`: events of the flow's consumers, and `peer_events`: of its peers. By consumer:
     until when it is busy (`busy_us`, None: idle), and when its acks that wait are sent (`timer_us`, None:
     none wait). `sent`: by replicator's rank and index the rows that sent what is on the wires.
     """
 
-    __slots__ = ("horizon_us", "own", "passing", "busy_us", "timer_us", "sent")
+    __slots__ = ("horizon_us", "own", "peer_events", "busy_us", "timer_us", "sent")
 
-    def __init__(self, lane: Lane, near_us: int, far_us: int) -> None:
+    def __init__(self, flow: Flow, near_us: int, far_us: int) -> None:
         """Looks for what happens before `far_us`, and no further once something else is found to happen by
         `near_us`.
         """
-        runtime, records = lane.producer.runtime, lane.topic.log.records.values
-        turns = {consumer.rank: turn for turn, consumer in enumerate(lane.consumers)}
-        replicators = {replicator.rank: replicator for replicator, _peer in lane.replicators}
+        runtime, records = flow.producer.runtime, flow.topic.log.records.values
+        turns = {consumer.rank: turn for turn, consumer in enumerate(flow.consumers)}
+        replicators = {replicator.rank: replicator for replicator, _peer in flow.replicators}
         self.horizon_us = horizon_us = min(far_us, runtime.limit_us + 1)
         self.sent: dict[int, dict[int, int]] = {rank: {} for rank in replicators}
         self.busy_us: list[int | None] = [None] * len(turns)
         self.timer_us: list[int | None] = [None] * len(turns)
         own: list[Own] = []
-        passings = Passings(lane)
+        peer_events = PeerEvents(flow)
         for event in runtime.events():
             at_us, rank, order, target, method, argument = event
             if at_us >= horizon_us and method not in _STANDING:
@@ -72,13 +72,13 @@ class Survey:
                 connection = replicators[rank].connection
                 if argument[0] == connection:
                     self.sent[rank][argument[1]] = argument[2]
-                if argument[0] != connection or records[argument[1]] >= 0 or passings.take_marker(event):
+                if argument[0] != connection or records[argument[1]] >= 0 or peer_events.take_marker(event):
                     continue
-            elif passings.take_tick(event):
+            elif peer_events.take_tick(event):
                 continue
             if rank in turns and method in _OWN:
                 turn = turns[rank]
-                owned = _owned(lane, turn, method, argument)
+                owned = _owned(flow, turn, method, argument)
                 if owned:
                     own.append(Own(at_us, rank, order, turn, method, argument))
                 if owned is not None:
@@ -87,7 +87,7 @@ class Survey:
                 self.horizon_us = horizon_us = at_us
                 if at_us <= near_us:
                     break
-        self.passing, self.horizon_us = passings.before(self.horizon_us)
+        self.peer_events, self.horizon_us = peer_events.before(self.horizon_us)
         self._sort(own)
 
     def _sort(self, own: list[Own]) -> None:
@@ -108,12 +108,12 @@ class Survey:
         self.own = [event for event in own if event.at_us < self.horizon_us]
 
 
-def _owned(lane: Lane, turn: int, method: Callable[..., int | None], argument: Any) -> bool | None:
-    """Whether a consumer's event is the lane's own: True, or False when the consumer ignores it.
+def _owned(flow: Flow, turn: int, method: Callable[..., int | None], argument: Any) -> bool | None:
+    """Whether a consumer's event is the flow's own: True, or False when the consumer ignores it.
 
-    None when more follows from it than a lane handles.
+    None when more follows from it than a flow handles.
     """
-    consumer = lane.consumers[turn]
+    consumer = flow.consumers[turn]
     if method == PROCESSED:
         return argument == consumer.epoch and consumer.current is not None
     if method == ACKS_SENT:
@@ -122,10 +122,10 @@ def _owned(lane: Lane, turn: int, method: Callable[..., int | None], argument: A
     if epoch != consumer.epoch or (method == HOLD_OVER and consumer.held.serials.get(what) != serial):
         return False
     key = what if method == HOLD_OVER else what.key
-    known = key.place == lane.topic.place and key.batch_index == NULL
+    known = key.place == flow.topic.place and key.batch_index == NULL
     if not known:
         return None
-    return (_held_only(consumer, key) if method == HOLD_OVER else _given_back(lane, turn, key)) or None
+    return (_held_only(consumer, key) if method == HOLD_OVER else _redeliverable(flow, turn, key)) or None
 
 
 def _held_only(consumer: Consumer, key: MessageKey) -> bool:
@@ -133,14 +133,14 @@ def _held_only(consumer: Consumer, key: MessageKey) -> bool:
     return key in consumer.unacked and (consumer.current is None or consumer.current.key != key)
 
 
-def _given_back(lane: Lane, turn: int, key: MessageKey) -> bool:
+def _redeliverable(flow: Flow, turn: int, key: MessageKey) -> bool:
     """Whether the dispatcher awaits it from this consumer, and no other has it as well."""
-    dispatcher, index = lane.dispatcher, key.index
+    dispatcher, index = flow.dispatcher, key.index
     awaited = (
-        isinstance(dispatcher, SharedDispatcher) and dispatcher.pending.get(index) is lane.sessions[turn]
+        isinstance(dispatcher, SharedDispatcher) and dispatcher.pending.get(index) is flow.sessions[turn]
     )
     return (
         awaited
-        and not lane.subscription.cursor.is_acknowledged(index)
-        and not any(key in one.unacked or key in one.acks.waiting for one in lane.consumers)
+        and not flow.subscription.cursor.is_acknowledged(index)
+        and not any(key in one.unacked or key in one.acks.waiting for one in flow.consumers)
     )

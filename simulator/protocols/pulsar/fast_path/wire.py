@@ -1,7 +1,7 @@
 """What one replicator carries in a batched stretch: what was in flight, and messages sent in it.
 
 Rules: a connection is first in, first out, so what arrives before the horizon is at the front. Markers among
-it are run by the event engine (`passing`), each when everything before it has been stored at the peer
+it are run by the event engine (`peer_events`), each when everything before it has been stored at the peer
 (`store`).
 """
 

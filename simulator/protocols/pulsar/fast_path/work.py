@@ -1,4 +1,4 @@
-"""What the consumers of a lane do with the messages that they receive, in columns over the arrivals.
+"""What the consumers of a flow do with the messages that they receive, in columns over the arrivals.
 
 Rules: an arrival is a message that is published, or one to redeliver (negatively acknowledged a while ago).
 The dispatcher assigns them in turn, so that with n consumers every n-th is one consumer's. It works on them
@@ -19,7 +19,7 @@ from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.delivery import Delivery
-    from simulator.protocols.pulsar.fast_path.lane import Lane
+    from simulator.protocols.pulsar.fast_path.flow import Flow
     from simulator.protocols.pulsar.fast_path.survey import Survey
 
 NEVER = 1 << 62
@@ -31,7 +31,7 @@ HELD, NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
 _NONE = np.empty(0, dtype=np.int64)
 
 
-class Act(NamedTuple):
+class Outcome(NamedTuple):
     """What a consumer does at a calendar event with a message that it has processed.
 
     `event` is the event's place in the survey. It holds the row's type, and for how long the message is held
@@ -50,13 +50,14 @@ class Work:
     """Columns over arrivals in order: instants, message numbers, indices and what is done with each.
 
     `arrived_us`, `begun_us`, `done_us`, message numbers, indices, redelivery counts, and `kinds`, the type of
-    row that ends its processing (empty where no choice is made). `fresh` are the places of what is published,
-    `again` those of redelivered messages. `aside` are the places of those that are not acknowledged at once,
-    `held_us` for how long, as in an act. `acts` are those of events in the calendar.
+    row that ends its processing (empty where no choice is made). `published_places` are the places of
+    messages that are published, `redelivered_places` those of redelivered messages. `aside` are the places
+    of those that are not acknowledged at once, `held_us` for how long, as in an outcome. `outcomes` are those
+    of events in the calendar.
     """
 
     __slots__ = (
-        "lane",
+        "flow",
         "survey",
         "arrived_us",
         "begun_us",
@@ -67,15 +68,15 @@ class Work:
         "kinds",
         "held_us",
         "aside",
-        "fresh",
-        "again",
-        "acts",
+        "published_places",
+        "redelivered_places",
+        "outcomes",
     )
 
-    def __init__(self, lane: Lane, survey: Survey, published_us: np.ndarray) -> None:
-        self.lane = lane
+    def __init__(self, flow: Flow, survey: Survey, published_us: np.ndarray) -> None:
+        self.flow = flow
         self.survey = survey
-        self._deal(published_us)
+        self._assign(published_us)
         self._choose()
 
     def __len__(self) -> int:
@@ -88,11 +89,11 @@ class Work:
 
     def places(self, turn: int) -> slice:
         """Where the arrivals of a consumer are."""
-        return slice(turn, None, len(self.lane.sessions))
+        return slice(turn, None, len(self.flow.sessions))
 
-    def _deal(self, published_us: np.ndarray) -> None:
-        runtime, topic, ordinals = self.lane.producer.runtime, self.lane.topic, np.arange(len(published_us))
-        self.again, self.fresh = _NONE, ordinals
+    def _assign(self, published_us: np.ndarray) -> None:
+        runtime, topic, ordinals = self.flow.producer.runtime, self.flow.topic, np.arange(len(published_us))
+        self.redelivered_places, self.published_places = _NONE, ordinals
         self.arrived_us, self.messages, self.indices = (
             published_us,
             runtime.message_count + ordinals,
@@ -104,7 +105,7 @@ class Work:
             back = [event.argument[1] for event in returned]
             # consumers go before producers
             at = published_us.searchsorted([event.at_us for event in returned])
-            self.again, self.fresh = (
+            self.redelivered_places, self.published_places = (
                 at + np.arange(len(back)),
                 ordinals + at.searchsorted(ordinals, side="right"),
             )
@@ -114,16 +115,16 @@ class Work:
             self.redeliveries = np.insert(
                 self.redeliveries,
                 at,
-                [self.lane.dispatcher.redeliveries.get(delivery.key.index, 0) + 1 for delivery in back],
+                [self.flow.dispatcher.redeliveries.get(delivery.key.index, 0) + 1 for delivery in back],
             )
 
-    def foresee(self, horizon_us: int) -> int:
+    def plan(self, horizon_us: int) -> int:
         """When the work on each arrival begins and ends; returns the first instant, at most `horizon_us`,
         at which something else follows.
         """
-        draws = self.messages + (self.redeliveries << 40) if len(self.again) else self.messages
+        draws = self.messages + (self.redeliveries << 40) if len(self.redelivered_places) else self.messages
         self.begun_us, self.done_us = np.empty((2, len(self)), dtype=np.int64)
-        for turn, consumer in enumerate(self.lane.consumers):
+        for turn, consumer in enumerate(self.flow.consumers):
             mine, busy_us = self.places(turn), self.survey.busy_us[turn]
             spans_us, arrived_us = consumer.processing.several(draws[mine]), self.arrived_us[mine]
             if not spans_us.all():
@@ -134,12 +135,12 @@ class Work:
                 (arrived_us if busy_us is None else np.maximum(arrived_us, busy_us)) - before_us
             )
             self.done_us[mine] = self.begun_us[mine] + spans_us
-        horizon_us = min(horizon_us, *(self._permitted_us(turn) for turn in range(len(self.lane.sessions))))
+        horizon_us = min(horizon_us, *(self._permitted_us(turn) for turn in range(len(self.flow.sessions))))
         return min([horizon_us, *self._later_us()])
 
     def _permitted_us(self, turn: int) -> int:
         """Up to when a consumer has permits, which are granted again as it takes messages."""
-        session, mine = self.lane.sessions[turn], self.places(turn)
+        session, mine = self.flow.sessions[turn], self.places(turn)
         arrived_us = self.arrived_us[mine]
         if len(arrived_us) < session.permits:
             return NEVER
@@ -151,7 +152,7 @@ class Work:
 
     def _choose(self) -> None:
         """What becomes of each message that the application has worked on."""
-        consumers = self.lane.consumers
+        consumers = self.flow.consumers
         chosen = [
             (turn, consumer, consumer.selections.candidates)
             for turn, consumer in enumerate(consumers)
@@ -167,26 +168,28 @@ class Work:
                         int(self.messages[place])
                     )
             self.aside = (self.kinds != ACKNOWLEDGED).nonzero()[0].tolist()
-        self.acts: list[Act] = []
+        self.outcomes: list[Outcome] = []
         for place, (at_us, _rank, _order, turn, method, argument) in enumerate(self.survey.own):
             consumer = consumers[turn]
             if method == PROCESSED and (current := consumer.current) is not None:
                 choice = consumer.selections.choice(current.received.message)
-                self.acts.append(Act(at_us, place, turn, current, *choice))
+                self.outcomes.append(Outcome(at_us, place, turn, current, *choice))
             elif method == HOLD_OVER:
-                self.acts.append(Act(at_us, place, turn, consumer.unacked[argument[1]], ACKNOWLEDGED, NULL))
+                self.outcomes.append(
+                    Outcome(at_us, place, turn, consumer.unacked[argument[1]], ACKNOWLEDGED, NULL)
+                )
 
     def _later_us(self) -> list[int]:
         """When held messages are acknowledged, and redelivery of negatively acked ones is requested."""
         later_us = [
-            self.until_us(act.turn, act.at_us, act.kind, act.held_us)
-            for act in self.acts
-            if act.kind != ACKNOWLEDGED
+            self.until_us(outcome.turn, outcome.at_us, outcome.kind, outcome.held_us)
+            for outcome in self.outcomes
+            if outcome.kind != ACKNOWLEDGED
         ]
         for place in self.aside:
             later_us.append(
                 self.until_us(
-                    place % len(self.lane.sessions),
+                    place % len(self.flow.sessions),
                     *(int(values[place]) for values in (self.done_us, self.kinds, self.held_us)),
                 )
             )
@@ -198,5 +201,5 @@ class Work:
         NEVER when that is not determined.
         """
         if kind == NEGATIVE:
-            return at_us + self.lane.consumers[turn].spec.redelivery_delay_us
+            return at_us + self.flow.consumers[turn].spec.redelivery_delay_us
         return NEVER if held_us == NULL else at_us + held_us

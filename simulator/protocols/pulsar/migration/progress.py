@@ -128,7 +128,7 @@ class AcknowledgementSync(_Telling):
         It keeps a received state even when the source loads its topic anew and no longer holds what it sent.
         """
         there = self.there(subscription)
-        return there is not None and self.run.source in there.filter.said
+        return there is not None and self.run.source in there.filter.reported
 
     def tick(self) -> None:
         """What was lost on the way is sent again at once; after that the period does it."""

@@ -89,20 +89,20 @@ class MessageTable:
             return
         for name, value in zip(_COLUMNS, values, strict=True):
             column = getattr(self, name)
-            unsaid = _UNSAID.get(name)
+            not_reported = _UNSAID.get(name)
             if missing > 0:
-                column.extend([unsaid or 0] * (missing + 1))
-            if unsaid is None or column[number] == unsaid:
+                column.extend([not_reported or 0] * (missing + 1))
+            if not_reported is None or column[number] == not_reported:
                 column[number] = value
 
     def put_many(self, first: int, count: int, **columns: np.ndarray | int) -> None:
         """`put` for messages `first`…, each a separate entry: per column one value each, or one for all."""
         missing, known = max(0, first - len(self.producer)), min(count, max(0, len(self.producer) - first))
         for name in _COLUMNS:
-            column, unsaid, values = getattr(self, name), _UNSAID.get(name), columns[name]
+            column, not_reported, values = getattr(self, name), _UNSAID.get(name), columns[name]
             if missing:
-                column.extend([unsaid or 0] * missing)
-            if known and unsaid is None:
+                column.extend([not_reported or 0] * missing)
+            if known and not_reported is None:
                 column[first : first + known] = _array(values, count)[:known]
             if isinstance(values, int):
                 column.extend(_array(values, count - known))

@@ -65,13 +65,13 @@ def sync_in_flight(batch: Batch) -> Verdict:
         since = np.minimum(taken, cursor.covered_since(batch.acknowledged_position, telling))
         place = np.minimum(np.searchsorted(sent, since), len(sent) - 1)
         request = np.where(since == NEVER, request, np.minimum(request, sent[place]))
-    said = request != NEVER
+    was_requested = request != NEVER
     words, rows = _fates(batch, sent)
     place = np.minimum(np.searchsorted(sent, request), len(sent) - 1)
     return Verdict(
-        said,
+        was_requested,
         words[place],
-        {"request": np.where(said, request, NULL), "whereabouts": rows[place], "end": batch.end.seq},
+        {"request": np.where(was_requested, request, NULL), "whereabouts": rows[place], "end": batch.end.seq},
     )
 
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
     from simulator.system.run_view import RunView
 
-RANGES_MAX, IN_HAND_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
+RANGES_MAX, UNACKED_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
 """What one frame may carry of lists that grow."""
 
-SAID_WITHIN = 2_000
+REPORTED_WITHIN = 2_000
 """Entries beyond a mark-delete that are compared with other clusters' reported acks: a millisecond or two."""
 
 PENDING_MAX = 64
@@ -179,7 +179,7 @@ def _subscription(runtime: Pulsar, subscription: Subscription) -> dict[str, Any]
         "read_position": read_position_text(subscription.topic, subscription.dispatcher.read_index),
         "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
         "ranges_total": cursor.ranges_total,
-        "said": _said(subscription),
+        "reported": _reported(subscription),
         "individually_deleted": cursor.text(log, TEXT_CHARACTERS_MAX),
         "backlog": subscription.backlog,
         "unacked": subscription.dispatcher.unacked,
@@ -227,7 +227,7 @@ def _received(subscription: Subscription, peer: str) -> dict[str, int | None]:
     topic, cursor = subscription.topic, subscription.cursor
     there = topic.runtime.clusters[peer].topics.get(topic.name)
     found = there.subscriptions.get(subscription.name) if there is not None else None
-    state = found.filter.said.get(topic.cluster.name) if found is not None else None
+    state = found.filter.reported.get(topic.cluster.name) if found is not None else None
     if state is None:
         return {"entries": 0, "at_us": None}
     named = state.whole.get(topic.cluster.index, BitMap())
@@ -238,7 +238,7 @@ def _received(subscription: Subscription, peer: str) -> dict[str, int | None]:
     }
 
 
-def _said(subscription: Subscription) -> list[list[int]]:
+def _reported(subscription: Subscription) -> list[list[int]]:
     """Entries beyond the mark-delete that other clusters report as acknowledged whole.
 
     The filter stage will not send them.
@@ -246,7 +246,9 @@ def _said(subscription: Subscription) -> list[list[int]]:
     ranges: list[list[int]] = []
     log, cursor = subscription.topic.log, subscription.cursor
     first = cursor.mark_delete + 1
-    for index in range(first, min(log.length, first + SAID_WITHIN)) if subscription.filter.said else ():
+    for index in (
+        range(first, min(log.length, first + REPORTED_WITHIN)) if subscription.filter.reported else ()
+    ):
         if (
             log.records[index] < 0
             or cursor.is_acknowledged(index)
@@ -263,13 +265,13 @@ def _said(subscription: Subscription) -> list[list[int]]:
 
 
 def _session(consumer: Consumer, session: Session) -> dict[str, Any]:
-    in_hand = [key.index for key in consumer.unacked if key.place == session.topic.place]
+    unacked = [key.index for key in consumer.unacked if key.place == session.topic.place]
     state = "blocked" if session.blocked else consumer.state
     return {
         "permits": session.permits,
         "queued": session.queued,
-        "in_hand": in_hand[:IN_HAND_MAX],
-        "in_hand_total": len(in_hand),
+        "unacked": unacked[:UNACKED_MAX],
+        "unacked_total": len(unacked),
         "state": state,
     }
 

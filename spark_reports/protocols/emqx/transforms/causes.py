@@ -72,8 +72,10 @@ def known(rows: DataFrame, deciding: DataFrame) -> DataFrame:
     `who` is the leader.
     """
     steps = of_group(rows, "progress.told", "progress.saved", "progress.persisted", "stream.found")
-    said = steps.select(*STREAM, "type", "seq", "client", F.col("count").alias("who"), "position")
-    return said.join(F.broadcast(deciding), list(STREAM), "inner").filter(F.col("seq") < F.col("decided_seq"))
+    reported_steps = steps.select(*STREAM, "type", "seq", "client", F.col("count").alias("who"), "position")
+    return reported_steps.join(F.broadcast(deciding), list(STREAM), "inner").filter(
+        F.col("seq") < F.col("decided_seq")
+    )
 
 
 def furthest(known: DataFrame) -> DataFrame:

@@ -21,7 +21,7 @@ READER = (*STREAM, "client", "borrower")
 END = 1 << 40
 """The position after the last message of a closed stream."""
 
-_SAID, _GRANTED, _RELEASED = 0, 1, 2
+_GRANTING, _GRANTED, _RELEASED = 0, 1, 2
 
 
 def topic_pattern(wanted: str) -> str:
@@ -83,9 +83,11 @@ def leases(control: DataFrame) -> DataFrame:
     end_us (null: to the end).
     """
     changed = of_group(control, "lease.changed", "assignment.changed").withColumn("borrower", F.col("count"))
-    said = (F.col("type") == "assignment.changed") & (F.col("reason") == "granting")
+    granting = (F.col("type") == "assignment.changed") & (F.col("reason") == "granting")
     granted = (F.col("type") == "lease.changed") & (F.col("reason") == "granted")
-    kind = F.when(said, _SAID).when(granted, _GRANTED).when(F.col("type") == "lease.changed", _RELEASED)
+    kind = (
+        F.when(granting, _GRANTING).when(granted, _GRANTED).when(F.col("type") == "lease.changed", _RELEASED)
+    )
     of_reader = Window.partitionBy(*READER).orderBy("seq")
     before, after = (
         of_reader.rowsBetween(Window.unboundedPreceding, -1),
@@ -96,11 +98,11 @@ def leases(control: DataFrame) -> DataFrame:
         .filter(F.col("kind").isNotNull())
         .withColumns(
             {
-                "decided": F.last(F.when(F.col("kind") == _SAID, F.col("seq")), ignorenulls=True).over(
+                "decided": F.last(F.when(F.col("kind") == _GRANTING, F.col("seq")), ignorenulls=True).over(
                     before
                 ),
                 "next": F.first(
-                    F.when(F.col("kind") != _SAID, F.struct("kind", "seq", "at_us")), ignorenulls=True
+                    F.when(F.col("kind") != _GRANTING, F.struct("kind", "seq", "at_us")), ignorenulls=True
                 ).over(after),
                 "again_seq": F.first(F.when(F.col("kind") == _GRANTED, F.col("seq")), ignorenulls=True).over(
                     after

@@ -242,9 +242,9 @@ def consumers(failover: dict[str, Any]) -> Markup:
     rows = [
         [
             entry["client"] or "?",
-            *(number(entry[name]) for name in ("delivered", "acknowledged", "in_hand")),
+            *(number(entry[name]) for name in ("delivered", "acknowledged", "unacked")),
             span(entry["slowest_us"]) if entry["slowest_us"] is not None else "–",
-            harm_cell(number(entry["came_twice"])),
+            harm_cell(number(entry["duplicates"])),
         ]
         for entry in found
     ]

@@ -177,18 +177,18 @@ def went_back(duplicates: DataFrame, backward_steps: DataFrame) -> DataFrame:
 
 
 def explained(
-    duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, said: DataFrame, parties: DataFrame
+    duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, reported: DataFrame, parties: DataFrame
 ) -> DataFrame:
     """Each duplicate with `cause` and `evidence_seq`: the deciding row beside delivery and acknowledgement.
 
-    `said` is of `transforms.sync`; `parties` holds every threshold of `transforms.parties` and what
+    `reported` is of `transforms.sync`; `parties` holds every threshold of `transforms.parties` and what
     `sync.synced` adds.
     """
     known = parties.select(*PARTY, *_THRESHOLDS).withColumnRenamed("x", "ack_cluster")
     with_evidence = (
         duplicates.join(copies, DUPLICATE, "left")
         .join(went_back, DUPLICATE, "left")
-        .join(said, DUPLICATE, "left")
+        .join(reported, DUPLICATE, "left")
         .join(F.broadcast(known), [*FAILOVER, "topic", "ack_cluster"], "left")
     )
     holds = _conditions()
@@ -225,7 +225,7 @@ _THRESHOLDS = (
     "attempt_us",
     "attempt_seq",
     "synchronises",
-    "told_mark",
+    "reported_mark",
     "newest_request_seq",
 )
 
@@ -236,7 +236,9 @@ def _conditions() -> dict[str, Column]:
     passed_at_x = F.coalesce(F.col("mark_x") >= F.col("ack_place"), F.lit(False))
     dispatched = F.coalesce(F.col("mark_b") >= p, F.lit(False))
     synchronises = F.coalesce("synchronises", F.lit(False))
-    said = F.col("said_seq").isNotNull() | F.coalesce(F.col("told_mark") >= F.col("ack_place"), F.lit(False))
+    reported = F.col("reported_seq").isNotNull() | F.coalesce(
+        F.col("reported_mark") >= F.col("ack_place"), F.lit(False)
+    )
     return {
         "resent_copy": F.col("earlier_copy_seq").isNotNull(),
         "subscription_missing": F.col("missing_at_target"),
@@ -246,7 +248,7 @@ def _conditions() -> dict[str, Column]:
         | (own & F.col("registered_at_b_seq").isNotNull()),
         "ack_not_registered": ~(F.coalesce("registered_at_x", F.lit(False)) | (~own & passed_at_x)),
         "not_in_target_yet": F.col("stored_seq") > F.col("failover_seq"),
-        "sync_in_flight": synchronises & said,
+        "sync_in_flight": synchronises & reported,
         "after_last_sync": synchronises,
         "ack_hole": ~passed_at_x,
         "update_in_flight": (p <= F.col("late_update")) | (dispatched & (p <= F.col("prompt_update"))),
@@ -264,7 +266,7 @@ def _evidence() -> dict[str, Column]:
         "cursor_went_back": F.coalesce("back_seq", "registered_at_b_seq"),
         "ack_not_registered": F.col("ended_seq"),
         "not_in_target_yet": F.col("stored_seq"),
-        "sync_in_flight": F.coalesce("said_seq", "newest_request_seq"),
+        "sync_in_flight": F.coalesce("reported_seq", "newest_request_seq"),
         "after_last_sync": F.coalesce("newest_request_seq", "ended_seq"),
         "ack_hole": F.col("mark_x_seq"),
         "update_in_flight": F.col("late_update_seq"),

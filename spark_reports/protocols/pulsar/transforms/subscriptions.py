@@ -55,7 +55,7 @@ def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame)
     )
     twice = explained.select(*FAILOVER, "producer", "sequence_id", F.lit(1).alias("twice"))
     found = each.join(twice, [*FAILOVER, "producer", "sequence_id"], "left")
-    in_hand = F.col("delivered_seq").isNotNull() & (
+    unacked = F.col("delivered_seq").isNotNull() & (
         F.col("acknowledged_seq").isNull() | (F.col("acknowledged_seq") < F.col("delivered_seq"))
     )
     return (
@@ -63,12 +63,12 @@ def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame)
         .agg(
             F.sum("deliveries").alias("delivered"),
             F.sum("acks").alias("acknowledged"),
-            F.count_if(in_hand).alias("in_hand"),
+            F.count_if(unacked).alias("unacked"),
             F.max(F.col("acknowledged_us") - F.col("delivered_us")).alias("slowest_us"),
-            F.count_if((F.col("acks") > 0) & F.col("twice").isNotNull()).alias("came_twice"),
+            F.count_if((F.col("acks") > 0) & F.col("twice").isNotNull()).alias("duplicates"),
         )
         .select(
-            *FAILOVER, "cluster", "client", "delivered", "acknowledged", "in_hand", "slowest_us", "came_twice"
+            *FAILOVER, "cluster", "client", "delivered", "acknowledged", "unacked", "slowest_us", "duplicates"
         )
     )
 

@@ -48,7 +48,7 @@ def _requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFram
 
 
 def synced(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """PARTY, synchronises, told_mark (the furthest mark-delete that X sent), newest_request_seq."""
+    """PARTY, synchronises, reported_mark (the furthest mark-delete that X sent), newest_request_seq."""
     of_tenant = (
         rows.filter(is_type("migration.started") & (F.col("reason") == "acknowledgement-sync"))
         .groupBy("run", "tenant")
@@ -60,7 +60,7 @@ def synced(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions:
     furthest = (
         _requests(rows, parties, marks)
         .groupBy(*PARTY)
-        .agg(F.max("mark").alias("told_mark"), F.max("sent_seq").alias("newest_request_seq"))
+        .agg(F.max("mark").alias("reported_mark"), F.max("sent_seq").alias("newest_request_seq"))
     )
     return (
         parties.join(F.broadcast(synchronises), ["run", "subscription"], "left")
@@ -71,7 +71,7 @@ def synced(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions:
                 F.coalesce("synchronises", F.lit(False))
                 | F.coalesce(F.col("since_seq") < F.col("failover_seq"), F.lit(False))
             ).alias("synchronises"),
-            "told_mark",
+            "reported_mark",
             "newest_request_seq",
         )
     )
@@ -81,13 +81,16 @@ def nothing_synced(parties: DataFrame) -> DataFrame:
     """As `synced`, where no subscription synchronises."""
     none = F.lit(None).cast("long")
     return parties.select(
-        *PARTY, F.lit(False).alias("synchronises"), none.alias("told_mark"), none.alias("newest_request_seq")
+        *PARTY,
+        F.lit(False).alias("synchronises"),
+        none.alias("reported_mark"),
+        none.alias("newest_request_seq"),
     )
 
 
-def nothing_said(duplicates: DataFrame) -> DataFrame:
-    """As `said`, where no subscription synchronises."""
-    return duplicates.filter(F.lit(False)).select(*DUPLICATE, F.lit(None).cast("long").alias("said_seq"))
+def nothing_reported(duplicates: DataFrame) -> DataFrame:
+    """As `reported_acks`, where no subscription synchronises."""
+    return duplicates.filter(F.lit(False)).select(*DUPLICATE, F.lit(None).cast("long").alias("reported_seq"))
 
 
 def forgettings(rows: DataFrame) -> DataFrame:
@@ -155,10 +158,10 @@ def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame
     )
 
 
-def said(
+def reported_acks(
     rows: DataFrame, duplicates: DataFrame, tellings: DataFrame, forgettings: DataFrame, limits: DataFrame
 ) -> DataFrame:
-    """Duplicates whose individual ack was in a request: DUPLICATE, said_seq (the first such request)."""
+    """Duplicates whose individual ack was in a request: DUPLICATE, reported_seq (the first such request)."""
     cursor = ["run", "x", "topic", "subscription"]
     wanted = duplicates.select(
         *DUPLICATE, "topic", "subscription", F.col("ack_cluster").alias("x"), "ack_place"
@@ -193,6 +196,6 @@ def said(
     return (
         found.filter((F.col("sent_seq") > F.col("taken_seq")) & (F.col("sent_seq") < F.col("until_seq")))
         .groupBy(*DUPLICATE)
-        .agg(F.min("sent_seq").alias("said_seq"))
-        .select(*DUPLICATE, "said_seq")
+        .agg(F.min("sent_seq").alias("reported_seq"))
+        .select(*DUPLICATE, "reported_seq")
     )

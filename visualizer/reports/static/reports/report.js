@@ -30,9 +30,9 @@ export function watchReport(root, window, storage) {
 
   async function post(address) {
     const answer = await window.fetch(address, { method: "POST", headers: { "Content-Type": "application/json", "X-Lab-Token": token ?? "" }, body: JSON.stringify({ token }) });
-    const said = await answer.json();
-    if (answer.ok) show(said);
-    else part("hint").textContent = `${said.error} ${said.hint}`;
+    const report = await answer.json();
+    if (answer.ok) show(report);
+    else part("hint").textContent = `${report.error} ${report.hint}`;
   }
 
   function show(status) {

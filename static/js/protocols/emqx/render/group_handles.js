@@ -17,7 +17,7 @@ export function makeGroupHandles(document, layer, onThing) {
   const held = new Map();
   const roving = makeRoving(layer);
 
-  function put({ key, text, label, x, y, width, classes = "", thing, said }) {
+  function put({ key, text, label, x, y, width, classes = "", thing, drawn }) {
     let made = held.get(key);
     if (!made) {
       made = element(document, "button", { type: "button", onclick: (event) => onThing(made.thing, event.currentTarget) }, [element(document, "span")]);
@@ -34,15 +34,15 @@ export function makeGroupHandles(document, layer, onThing) {
       made.place = place;
       Object.assign(made.style, { left: `${x}px`, top: `${y}px`, maxWidth: width ? `${width}px` : "" });
     }
-    said.add(key);
+    drawn.add(key);
   }
 
   return {
     /** @param {object} scene @param {import("../../../model/state.js").LabState} state */
     update(scene, state) {
-      const said = new Set();
-      for (const handle of [...ofNodes(scene, state), ...ofLeader(scene), ...ofTapes(scene), ...ofFolds(scene)]) put({ ...handle, said });
-      for (const [key, made] of held) if (!said.has(key)) made.remove(), held.delete(key);
+      const drawn = new Set();
+      for (const handle of [...ofNodes(scene, state), ...ofLeader(scene), ...ofTapes(scene), ...ofFolds(scene)]) put({ ...handle, drawn });
+      for (const [key, made] of held) if (!drawn.has(key)) made.remove(), held.delete(key);
       const dense = scene.plane.nodes.filter((node) => node.dense);
       roving.update(new Map(dense.map(({ name, cards }) => [name, { buttons: cards.map(({ client }) => held.get(`dial ${client}`)), across: cards.filter(({ y }) => y === cards[0].y).length }])));
     },

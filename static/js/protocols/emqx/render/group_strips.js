@@ -55,10 +55,10 @@ function totals(context, { fold, y, height }, theme, k, x) {
   context.font = fontOf(theme, theme.label, 400);
   let at = x;
   runs.slice(0, 3).forEach(([text, colour], place) => {
-    const said = place ? `, ${text}` : text;
+    const label = place ? `, ${text}` : text;
     context.fillStyle = colour;
-    context.fillText(said, at, y + height / 2);
-    at += context.measureText(said).width;
+    context.fillText(label, at, y + height / 2);
+    at += context.measureText(label).width;
   });
 }
 

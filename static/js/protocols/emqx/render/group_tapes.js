@@ -65,13 +65,13 @@ function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fadi
     nobodys(context, start, y, end - start, body, theme);
     return;
   }
-  const [read, in_hand] = [xAt(row, done), xAt(row, held)];
+  const [read, unacked] = [xAt(row, done), xAt(row, held)];
   context.globalAlpha = fading ? 0.55 : 1;
   context.fillStyle = theme.done[hue];
   context.fillRect(start, y, read - start, body);
   context.fillStyle = theme.origin[hue];
-  context.fillRect(in_hand, y, end - in_hand, body);
-  if (in_hand > read) context.fillRect(read, y, in_hand - read, body + raise);
+  context.fillRect(unacked, y, end - unacked, body);
+  if (unacked > read) context.fillRect(read, y, unacked - read, body + raise);
   context.globalAlpha = 1;
   if (unit_px < APART_PX) return;
   context.fillStyle = theme.ink.bg;

@@ -35,7 +35,7 @@ function consumersOf(cluster, state, watched) {
 function consumersLost(cluster, state, watched) {
   const consumers = consumersOf(cluster, state, watched);
   if (consumers.length === 0) return "";
-  const held = consumers.reduce((sum, [, one]) => sum + one.in_hand.length + one.queued, 0);
+  const held = consumers.reduce((sum, [, one]) => sum + one.unacked.length + one.queued, 0);
   const names = consumers.map(([name]) => name);
   const who = `${names.slice(0, 3).join(", ")}${names.length > 3 ? " and others" : ""}`;
   return `${who} ${names.length === 1 ? "is" : "are"} killed with it, with ${counted(held, "message")} unacked or queued.`;
@@ -43,7 +43,7 @@ function consumersLost(cluster, state, watched) {
 
 function inHandOf(client, state, watched) {
   const found = watched.clusters.flatMap((cluster) => consumersOf(cluster, state, watched)).find(([name]) => name === client)?.[1];
-  return found ? `${counted(found.in_hand.length + found.queued, "message")} that it had received go to other consumers or wait.` : "";
+  return found ? `${counted(found.unacked.length + found.queued, "message")} that it had received go to other consumers or wait.` : "";
 }
 
 function snapshotsNeedAll(state, watched) {

@@ -84,7 +84,7 @@ export function makeStanding(state, watched) {
     const store = state.cells[`${cluster}/${topic}`];
     const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
     if (!store) return bits;
-    const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.in_hand ?? []));
+    const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.unacked ?? []));
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
@@ -101,7 +101,7 @@ export function makeStanding(state, watched) {
         continue;
       }
       const identity = identityOf(store.columns, at);
-      const filtered = inRanges(cursor?.said ?? [], index);
+      const filtered = inRanges(cursor?.reported ?? [], index);
       if (!here && anywhere.has(identity) && (filtered || !comes_once)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !filtered ? DONE | TWICE : DONE;
       if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~TWICE) | CAME_TWICE;
       if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;

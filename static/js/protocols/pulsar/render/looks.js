@@ -69,7 +69,7 @@ function lineOfCluster(document, state, watched, cluster, identity) {
 }
 
 function heldBy(cursor, index) {
-  const holder = Object.entries(cursor.consumers).find(([, consumer]) => consumer.in_hand.includes(index));
+  const holder = Object.entries(cursor.consumers).find(([, consumer]) => consumer.unacked.includes(index));
   if (holder) return `delivered to ${holder[0]}, not acked`;
   return index < cursor.read_index ? "dispatched" : "not read";
 }

@@ -1,6 +1,6 @@
 """What happens at a peer during a batched stretch: a marker arrives, or its snapshot controller ticks.
 
-Rules: the marker is of the lane's log. Such an event changes nothing in the lane, so a stretch continues over
+Rules: the marker is of the flow's log. Such an event changes nothing in the flow, so a stretch continues over
 it. It is left to the event engine, which runs it at its place, when the peer has all that arrived before. The
 rows that it writes are set aside until those of the stretch are made. What it schedules ends the stretch:
 where it is certain to request an answer, the stretch ends with that from the first. It is run only where it
@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.snapshots.controller import SnapshotController
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
-    from simulator.protocols.pulsar.fast_path.lane import Lane
+    from simulator.protocols.pulsar.fast_path.flow import Flow
 
 ENTRIES_MAX = 8
 """More than the entries that one such event appends to the peer's log."""
@@ -28,8 +28,8 @@ ROWS_MAX = 64
 _NEVER = 1 << 62
 
 
-class Passing:
-    """An event of the calendar at the lane's peer `wire`.
+class PeerEvent:
+    """An event of the calendar at the flow's peer `wire`.
 
     `answered_us`: what follows from it has arrived by then, if that is determined. `rows`: what it wrote,
     with seqs from `seq` on, once it has run.
@@ -54,21 +54,21 @@ class Passing:
         return self.argument[1] if self.method is Replicator.arrive else None
 
 
-class Passings:
+class PeerEvents:
     """Finds out which events can run during a stretch."""
 
-    def __init__(self, lane: Lane) -> None:
-        self.lane = lane
-        self.found: list[tuple[int, int, int, Passing]] = []
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.found: list[tuple[int, int, int, PeerEvent]] = []
         self._wires = {
             replicator.rank: wire
-            for wire, (replicator, peer) in enumerate(lane.replicators)
-            if _lets_pass(peer)
+            for wire, (replicator, peer) in enumerate(flow.replicators)
+            if _can_run_during_stretch(peer)
         }
         self._ticking = {
             controller.rank: wire
             for wire in self._wires.values()
-            if (controller := lane.replicators[wire][1].controller) is not None
+            if (controller := flow.replicators[wire][1].controller) is not None
         }
 
     def take_marker(self, event: Event) -> bool:
@@ -76,8 +76,8 @@ class Passings:
         wire = self._wires.get(event[1])
         if wire is None:
             return False
-        replicator, peer = self.lane.replicators[wire]
-        marker = replicator.runtime.markers[-self.lane.topic.log.records[event[5][1]] - 1]
+        replicator, peer = self.flow.replicators[wire]
+        marker = replicator.runtime.markers[-self.flow.topic.log.records[event[5][1]] - 1]
         if marker.type == UPDATE and marker.subscription not in peer.subscriptions:
             return False  # creating one may start the peer's controller at once
         self._take(event, wire, marker.type == REQUEST)
@@ -90,7 +90,7 @@ class Passings:
         wire = self._ticking.get(event[1])
         if wire is None:
             return False
-        replicator, peer = self.lane.replicators[wire]
+        replicator, peer = self.flow.replicators[wire]
         if (
             event[4] is not SnapshotController.tick
             or event[3] is not peer.controller
@@ -102,25 +102,28 @@ class Passings:
         return True
 
     def _take(self, event: Event, wire: int, asks: bool) -> None:
-        back_us = self.lane.replicators[wire][0].back.constant_us
+        back_us = self.flow.replicators[wire][0].back.constant_us
         self.found.append(
-            (*event[:3], Passing(event, wire, event[0] + back_us if asks and back_us is not None else _NEVER))
+            (
+                *event[:3],
+                PeerEvent(event, wire, event[0] + back_us if asks and back_us is not None else _NEVER),
+            )
         )
 
-    def before(self, horizon_us: int) -> tuple[list[Passing], int]:
+    def before(self, horizon_us: int) -> tuple[list[PeerEvent], int]:
         """Those before the horizon, in order, and the horizon, which is no later than the answer to one of
         them.
         """
-        passing = []
+        peer_events = []
         for at_us, _rank, _order, one in sorted(self.found, key=lambda found: found[:3]):
             if at_us >= horizon_us:
                 break
-            passing.append(one)
+            peer_events.append(one)
             horizon_us = min(horizon_us, one.answered_us)
-        return passing, horizon_us
+        return peer_events, horizon_us
 
 
-def _lets_pass(peer: Topic) -> bool:
+def _can_run_during_stretch(peer: Topic) -> bool:
     """Whether nothing that arrives there can start its controller, answer at once, or delete a ledger."""
     controller = peer.controller
     ticks = controller is not None and controller.ticking

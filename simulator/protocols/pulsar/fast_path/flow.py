@@ -1,6 +1,6 @@
-"""One producer's steady-state flow (lane): its participants, whether it is steady now, and for how long.
+"""One producer's steady-state flow: its participants, whether it is steady now, and for how long.
 
-Rules: a lane is a producer, the log that it publishes to, the consumers of the one subscription that is read
+Rules: a flow is a producer, the log that it publishes to, the consumers of the one subscription that is read
 there, if one is, and the replicators with the logs that they fill. It is steady when each of its messages
 takes the plain way: published one by one, stored, sent to every peer, read by no consumer there, dispatched
 in turn and acknowledged by the consumer that received it. In every doubtful case the event engine runs.
@@ -15,7 +15,7 @@ import numpy as np
 from simulator.kernel.random import Shares
 from simulator.protocols.pulsar.client.consumer import RUNNING as TAKING
 from simulator.protocols.pulsar.fast_path.groups import Groups
-from simulator.protocols.pulsar.fast_path.passing import ENTRIES_MAX, ENTRY_BYTES_MAX
+from simulator.protocols.pulsar.fast_path.peer_events import ENTRIES_MAX, ENTRY_BYTES_MAX
 from simulator.protocols.pulsar.fast_path.work import NEVER, Work
 from simulator.protocols.pulsar.replication.connecting import STARTED
 from simulator.trace.registry import NULL
@@ -40,10 +40,10 @@ With more, the next group may be one behind a hole.
 """
 
 
-class Lane:
-    """A steady lane.
+class Flow:
+    """A steady flow.
 
-    `sessions` are those of its consumers, the one whose turn is next first. `foresee` computes what follows:
+    `sessions` are those of its consumers, the one whose turn is next first. `plan` computes what follows:
     instants of the next publishes, the consumers' work on them, and the groups of their acks.
     """
 
@@ -83,7 +83,7 @@ class Lane:
         """The consumer whose turns the sessions follow."""
         return self.subscription.dispatcher
 
-    def foresee(self, survey: Survey) -> int:
+    def plan(self, survey: Survey) -> int:
         """From the publish that is due now on; returns the first instant, at most the survey's horizon, at
         which something else happens.
         """
@@ -105,9 +105,9 @@ class Lane:
         else:
             gaps_us = producer.intervals.several(producer.scheduled + 1 + np.arange(count))
             self.published_us = np.concatenate(([first_us], first_us + gaps_us.cumsum()))
-            twice = (gaps_us == 0).nonzero()[0]
+            same_instant = (gaps_us == 0).nonzero()[0]
             # two publishes at one instant are left to the event engine
-            count = int(twice[0]) if len(twice) else count
+            count = int(same_instant[0]) if len(same_instant) else count
         if producer.spec.stop_us is not None:  # the publish after the stretch is still one of the plan
             count = min(count, int(self.published_us.searchsorted(producer.spec.stop_us)) - 1)
         if count <= 0:
@@ -115,10 +115,10 @@ class Lane:
         horizon_us = min(horizon_us, int(self.published_us[count]))
         if self.sessions:
             self.work = Work(self, survey, self.published_us)
-            horizon_us = self.work.foresee(horizon_us)
+            horizon_us = self.work.plan(horizon_us)
         if self.sessions and horizon_us > first_us:
             self.groups = Groups(self.work)
-            horizon_us = self.groups.foresee(horizon_us)
+            horizon_us = self.groups.plan(horizon_us)
         return horizon_us
 
     def _update_us(self, survey: Survey) -> int:
@@ -149,27 +149,27 @@ class Lane:
             room = min(room, self.dispatcher.room - own)
         for replicator, peer in self.replicators:
             replicator.settle()
-            coming = [
+            in_flight = [
                 record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0
             ]
             # by markers that arrive, and a tick
-            more = ENTRIES_MAX * (len(replicator.wire) - len(coming) + 1)
+            more = ENTRIES_MAX * (len(replicator.wire) - len(in_flight) + 1)
             there, until_there_us = peer.rollover.room(
                 now_us,
                 size_bytes,
-                sum(messages.size_bytes[record] for record in coming) + more * ENTRY_BYTES_MAX,
+                sum(messages.size_bytes[record] for record in in_flight) + more * ENTRY_BYTES_MAX,
             )
             room = min(
                 room,
                 self.topic.hot.replicator_queue_entries - replicator.in_flight,
-                there - len(coming) - more,
+                there - len(in_flight) - more,
             )
             until_us = min(until_us, until_there_us)
         return room, min(horizon_us, until_us)
 
 
-def lane_of(producer: ProducerOfFastPath) -> Lane | None:
-    """The producer's lane, None while it is not steady."""
+def flow_of(producer: ProducerOfFastPath) -> Flow | None:
+    """The producer's flow, None while it is not steady."""
     runtime = producer.runtime
     if not _publishes_evenly(producer) or runtime.windows or runtime.schemas is not None:
         return None
@@ -187,16 +187,16 @@ def lane_of(producer: ProducerOfFastPath) -> Lane | None:
         return None
     read = [subscription for subscription in topic.subscriptions.values() if subscription.dispatcher.sessions]
     if not read:
-        return Lane(producer, topic)
+        return Flow(producer, topic)
     sessions = read[0].dispatcher.in_turn()
     if (
         len(read) > 1
         or not sessions
-        or not _hands_out_evenly(read[0])
+        or not _dispatches_in_turn(read[0])
         or not all(_takes_in_turn(_consumer_of(session), read[0]) for session in sessions)
     ):
         return None
-    return Lane(producer, topic, read[0])
+    return Flow(producer, topic, read[0])
 
 
 def _consumer_of(session: Session) -> Consumer:
@@ -263,13 +263,13 @@ def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
     )
 
 
-def _hands_out_evenly(subscription: Subscription) -> bool:
+def _dispatches_in_turn(subscription: Subscription) -> bool:
     """Whether everything has been read, and no sync filter of peers' acknowledgements applies to arrivals."""
     dispatcher = subscription.dispatcher
     return (
         not dispatcher.busy
         and dispatcher.read_index == subscription.topic.log.length
-        and not subscription.filter.said
+        and not subscription.filter.reported
     )
 
 
@@ -294,7 +294,7 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
         and current.key.batch_index == NULL
         and current.key not in consumer.acks.waiting
     )
-    fresh = current is None or current.key not in consumer.held.serials
+    not_held = current is None or current.key not in consumer.held.serials
     idle = (
         consumer.state == TAKING
         and not consumer.queue
@@ -302,4 +302,4 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
         and len(consumer.sessions) == 1
         and spec.receiver_queue_size > 0
     )
-    return acks_each and single and fresh and idle and consumer.acks.timed == bool(consumer.acks.waiting)
+    return acks_each and single and not_held and idle and consumer.acks.timed == bool(consumer.acks.waiting)
