@@ -80,7 +80,7 @@ def number(name: str, default: int, least: int) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 9) or int(text) < least:
         PROBLEMS.append(
             (
-                f"{name} is {text[:40]!r}, which is no whole number from {least} on.",
+                f"{name} is {text[:40]!r}, which is not a whole number of at least {least}.",
                 f"For example {name}={default}.",
             )
         )

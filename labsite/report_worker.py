@@ -195,7 +195,7 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
             }
         return failed | {
             "error": f"The report could not be made: internal error ({type(error).__name__}).",
-            "hint": "Try again. The worker's log says more.",
+            "hint": "Try again. The worker's log has the details.",
         }
 
 

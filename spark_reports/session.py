@@ -63,7 +63,7 @@ def check_java() -> None:
     answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=30, check=False)
     version = re.search(r'version "(\d+)', answer.stderr + answer.stdout)
     if version is None:
-        raise JavaMissing(f"{java} does not tell its version. {JAVA_ADVICE}")
+        raise JavaMissing(f"{java} does not print its version. {JAVA_ADVICE}")
     if int(version[1]) < JAVA_AT_LEAST:
         raise JavaMissing(f"{java} is Java {version[1]}. {JAVA_ADVICE}")
 

@@ -32,7 +32,7 @@ class Check:
 
     def read(self, stretch: Stretch, known: Any) -> Iterable[tuple[int, str]]:
         """(seq, reason) of each violation in the stretch; `known` already includes its rows."""
-        raise TypeError(f"{type(self).__name__} does not say how it reads the trace")
+        raise TypeError(f"{type(self).__name__} does not define how it reads the trace")
 
     def copy_into(self, copy: Self) -> None:
         """Give `copy` an independent copy of what `begin` made."""

@@ -77,7 +77,7 @@ def _definitions() -> dict[str, Any]:
         "maxItems": shape.MOST_COMMANDS,
     }
     definitions["expect"] = {
-        "description": "paths into the summary and what must stand there: a value, or [low, high]",
+        "description": "paths into the summary and the expected value: a value, or [low, high]",
         "type": ["object", "null"],
         "additionalProperties": {"not": {"type": "object"}},
     }

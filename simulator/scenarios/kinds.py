@@ -214,7 +214,7 @@ def list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
                 reader.fail(
                     node.value[index],
                     f"{path}[{index}]",
-                    f'"{node.value[index].text}" stands twice',
+                    f'"{node.value[index].text}" is given twice',
                     "name each once",
                 )
                 return BAD

@@ -73,7 +73,7 @@ class Reader:
             elif key.field in values:
                 other = next(entry.name for entry in keys if entry.field == key.field)
                 self.fail(
-                    members[key.name], inner, f"says the same as {other}", "keep one of them", at_key=True
+                    members[key.name], inner, f"means the same as {other}", "keep one of them", at_key=True
                 )
                 good = False
             else:

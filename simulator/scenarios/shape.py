@@ -28,7 +28,7 @@ def head() -> tuple[Key, ...]:
         Key("about", "text", "what happens, for a reader who has not run it"),
         Key("watch", "text", "what to look at while it runs"),
         Key(
-            "seed", "integer", "the one number that all chance comes from", minimum=0, maximum=LARGEST_INTEGER
+            "seed", "integer", "the number that seeds all random streams", minimum=0, maximum=LARGEST_INTEGER
         ),
         Key(
             "until",

@@ -271,7 +271,7 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
             continue
         if key in members:
             under_way.problems.append(
-                Problem(source, line, column, inner, "stands twice", "keep one of them")
+                Problem(source, line, column, inner, "is given twice", "keep one of them")
             )
             continue
         member = _convert(value_node, source, inner, under_way.inside(node))
@@ -315,7 +315,7 @@ def _value(read: Callable[[str], Any], node: Any, made: Node, path: str, problem
     except ValueError:
         problems.append(
             made.problem(
-                path, f'"{node.value[:40]}" is not what its tag {node.tag} says', "write a plain value"
+                path, f'"{node.value[:40]}" is not a value of its tag {node.tag}', "write a plain value"
             )
         )
         return node.value

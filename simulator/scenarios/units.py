@@ -72,7 +72,7 @@ def format_rate(interval_us: int) -> str:
     `every`.
     """
     if 1_000_000 % interval_us:
-        raise ValueError(f"one in {interval_us} us is no whole number per second; write it as a duration")
+        raise ValueError(f"one in {interval_us} us is not a whole number per second; write it as a duration")
     return f"{1_000_000 // interval_us}/s"
 
 

@@ -84,7 +84,7 @@ def test_a_report_by_click_through_a_killed_worker(
     lab.seek(14_000_000)
     page.locator("[data-act=report]").click()
     page.wait_for_url("**/reports/*/")
-    expect(page.locator("#words")).to_have_text("Waiting for the worker.")
+    expect(page.locator("#words")).to_have_text("Queued.")
 
     worker = start_worker()
     wait_for(lambda: max(steps_shown(page), default=0) >= 2, MADE_WITHIN_MS / 1000)

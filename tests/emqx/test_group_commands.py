@@ -227,7 +227,7 @@ def test_in_the_community_edition_a_share_has_no_effect():
         ("$share/g+/t", "without / + #"),
         ("$queue", "$queue/FILTER"),
         ("t/#/x", "alone at the end"),
-        ("t/a+", "a whole level"),
+        ("t/a+", "one whole level"),
     ],
 )
 def test_a_filter_that_is_none_is_told_what_would_be_right(broken, words):

@@ -104,7 +104,7 @@ def test_the_replicated_flag_and_what_it_does_not_say():
     words = note(world, "stats", "isReplicated")
     remote = world.view()["clusters"]["b"]["topics"]["t"]["subscriptions"]["s"]
     assert f"{kept} snapshots kept" in words and kept >= 2
-    assert f"b stands at {remote['mark_delete']}, moved by an Update" in words
+    assert f"b is at {remote['mark_delete']}, moved by an Update" in words
     assert tree(run(body(replicated="false"), until="1s"))["subscriptions"]["s"]["isReplicated"] is False
 
 
@@ -126,7 +126,7 @@ def test_replicator_without_a_link_shows_a_backlog_and_a_delay_of_nought():
     local, remote = int(words.split()[0]), int(words.split()[3])
     markers = int(words.split(", ")[2].split()[0])
     assert local + remote + markers == stats["replicationBacklog"] and local >= len(waiting)
-    assert "0 says nothing here" in note(world, "stats", "replicationDelayInSeconds")
+    assert "0 is no evidence here" in note(world, "stats", "replicationDelayInSeconds")
     assert "pulsar_replication_connected_count" in world.admin("metrics", "a")["text"]
     cursor = tree(world, "stats-internal")["cursors"]["pulsar.repl.b"]
     assert cursor["active"] is False and cursor["waitingReadOp"] is False

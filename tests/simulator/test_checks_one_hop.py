@@ -60,7 +60,7 @@ def test_a_forwarded_message_is_broken(written):
     seq = sent(written, 2, producer="api")
     (broken,) = violations(written)
     assert (broken.claim, broken.seq) == (CLAIM, seq)
-    assert broken.reason == "the replicator a -> b of orders forwarded 1:2, which came from b"
+    assert broken.reason == "the replicator a -> b of orders forwarded 1:2, which was replicated from b"
 
 
 def test_a_forwarded_marker_is_broken(written):

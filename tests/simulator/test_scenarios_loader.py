@@ -207,7 +207,7 @@ def test_a_problem_prints_place_path_what_and_right():
 @pytest.mark.parametrize(
     ("old", "new", "path", "words"),
     [
-        ("every: 10ms", "rate: 5/s, every: 10ms", "producers.p.rate", "says the same as every"),
+        ("every: 10ms", "rate: 5/s, every: 10ms", "producers.p.rate", "means the same as every"),
         ("every: 10ms", "count: 5", "producers.p.count", "without an interval"),
         ("every: 10ms", "arrivals: poisson", "producers.p.arrivals", "without an interval"),
         ("every: 10ms", "at: [1s], every: 1s", "producers.p.every", "does not go with at"),
@@ -225,7 +225,7 @@ def test_a_problem_prints_place_path_what_and_right():
             "looks like a partition",
         ),
         ("[a, b]", "[]", "topics.t.clusters", "is empty"),
-        ("[a, b]", "[a, a]", "topics.t.clusters[1]", "stands twice"),
+        ("[a, b]", "[a, a]", "topics.t.clusters[1]", "is given twice"),
         ("[a, b]}", "[a, b], replication: [a -> a]}", "topics.t.replication[0]", "to itself"),
         (
             "clusters: [a, b]}",

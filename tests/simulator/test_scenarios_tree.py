@@ -58,7 +58,7 @@ def test_a_name_of_digits_keeps_its_text():
         ("a: &x 1", "anchor"),
         ("a: !!binary aaaa", "tag"),
         ("a: .nan", "not a number"),
-        ("a: 1\na: 2", "stands twice"),
+        ("a: 1\na: 2", "is given twice"),
         ("<<: {a: 1}", "plain text"),
         ("[1]: 2", "plain text"),
         ("a: " + "9" * 40, "this long"),

@@ -68,7 +68,7 @@ def test_the_owner_asks_and_the_task_is_queued(made: Any) -> None:
     assert queued.task_path == "labsite.tasks.make_failover_report"
     assert queued.args_kwargs["args"] == [report.pk, 1]
     page = Client().get(answer.json()["url"])
-    assert page.status_code == 200 and b"Waiting for the worker." in page.content
+    assert page.status_code == 200 and b"Queued." in page.content
 
 
 def test_a_report_ends_at_the_scenarios_end_unless_asked_otherwise(made: Any) -> None:
@@ -163,7 +163,7 @@ def test_while_spark_is_installed_a_waiting_report_says_so(
     words, note = said('{"state": "failed", "words": "pip ended with an error"}')
     assert words == "Spark could not be installed, so this report waits." and "script/server" in note
     for broken in ("", "[]", '{"state": 1}', "\x00"):
-        assert said(broken) == ("Waiting for the worker.", "")
+        assert said(broken) == ("Queued.", "")
     Report.objects.filter(pk=report.pk).update(
         state=Report.State.RUNNING, worker_seen_at=timezone.now(), step_name="starting Spark"
     )

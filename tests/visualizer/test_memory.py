@@ -79,7 +79,7 @@ async def test_a_watched_lab_that_stands_still_goes_next_and_its_page_is_told(st
     hub.memory.limit_bytes = bytes_of(hub, made.lab.pk) - 1
     await hub.memory.look()
     assert hub.rooms == {}
-    assert "needs the memory" in (await page.until("bye"))["reason"]
+    assert "needed the memory" in (await page.until("bye"))["reason"]
     hub.memory.limit_bytes = 2**20 // 2  # nothing fits
     await hub.memory.look()
 

@@ -189,7 +189,7 @@ async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
     for path in (f"/ws/labs/{made.lab.pk}/", "/ws/answers/"):
         socket = Socket(application, path, headers=[(b"host", HOST.encode()), ORIGIN])
         await socket.connect()
-        assert "Nothing was said" in await socket.receive_from()
+        assert "No message arrived" in await socket.receive_from()
         closed = await socket.receive_output()
         assert (closed["type"], closed["code"]) == ("websocket.close", 4408)
     page = Page(made.lab.pk, made.token)

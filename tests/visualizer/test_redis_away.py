@@ -42,7 +42,7 @@ def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
     there.frame(lambda frame: frame["at_us"] > 1_000_000)
 
     mortal_redis.kill()
-    assert "goes on here" in told(here)
+    assert "continues here" in told(here)
     assert "cannot be shown" in told(there)
     before = here.frame()
     here.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})

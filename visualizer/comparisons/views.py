@@ -102,6 +102,6 @@ def _builtin(name: str, seed: int | None) -> Any:
         raise Refused(
             "not-found",
             f"There is no built-in scenario {name[:60]!r}.",
-            "Names stand on the gallery's cards.",
+            "The gallery's cards show the names.",
         )
     return builtin_scenario(name, seed)

@@ -79,7 +79,7 @@ def new_lab(given: dict[str, Any]) -> NewLab:
     if seed is not None and (type(seed) is not int or not 0 <= seed <= SEED_LIMIT):
         raise Refused(
             "bad-seed",
-            "The seed is not a whole number that JavaScript can hold.",
+            "The seed is not a whole number that JavaScript can represent.",
             f"Give one from 0 to {SEED_LIMIT}.",
         )
     _room_for_one_more()

@@ -43,8 +43,8 @@ ROOMS = 200
 """Labs that this process runs or shows at once; each may hold five million rows."""
 
 GAVE_WAY = (
-    "All places of this server process are taken, and your address has the most labs open. Open it again "
-    "to go on: it comes back where it stood."
+    "All places of this server process are taken, and your address has the most labs open. "
+    "Open it again to continue at the same instant."
 )
 
 DELETED = "This lab has been deleted by its owner."

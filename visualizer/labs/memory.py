@@ -30,8 +30,8 @@ Above it each new lab would cause another one to be closed.
 
 HINT = "Try again in a minute, or ask the server's operator for a larger LAB_MEMORY_MB."
 EVICTED = (
-    "The server needs the memory of this lab, which stood still. Open it again to go on: it comes back "
-    "where it stood."
+    "The server needed the memory of this lab, which was paused. Open it again to continue at"
+    " the same instant."
 )
 
 

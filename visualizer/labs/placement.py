@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 AWAY = "processes-apart"
 HERE_GOES_ON = (
-    "The server's processes cannot reach one another (Redis does not answer). This lab goes on here; pages "
+    "The server's processes cannot reach one another (Redis does not answer). This lab continues here; pages "
     "at another process cannot see it until Redis is back."
 )
 ELSEWHERE = (

@@ -64,7 +64,7 @@ class Relay:
         waiting, self._waiting = self._waiting, {}
         why = Refused(
             "no-answer",
-            "The lab's server process cannot be reached, so the answer did not come.",
+            "The lab's server process cannot be reached, so there is no answer.",
             "Look at the lab's commands once it is shown again: this one may or may not be among them.",
         )
         for asked, reply in waiting.values():

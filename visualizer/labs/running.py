@@ -158,7 +158,7 @@ class Runner:
     def _play(self, speed: float | None) -> None:
         limit = self.session.at_limit
         if limit:
-            raise Refused("limit", limit, "Go back, or open the scenario anew.")
+            raise Refused("limit", limit, "Go back, or open the scenario again.")
         self.session.play(speed)
 
     def _job(self, message: dict[str, Any], reply: Reply) -> Job:
@@ -280,7 +280,7 @@ class Runner:
                     "internal-error",
                     words,
                     (
-                        "The lab goes on. Please report this with the lab's id and seed; the server's log "
+                        "The lab continues. Please report this with the lab's id and seed; the server's log "
                         "has the details."
                     ),
                 )

@@ -47,12 +47,13 @@ UNDECIDED = "undecided"
 """Code of the notice to the sender of a command that was taken back and may still be stored."""
 
 UNDECIDED_NOTICE = (
-    "The database may have saved the last command although its answer did not come. The lab goes on "
-    "without it; it is removed as soon as the database answers, and its result follows then."
+    "The database may have saved the last command although it did not answer. The lab "
+    "continues without it; it is removed as soon as the database answers, and its result "
+    "follows then."
 )
 
 NOTICE = (
-    "Cannot save, retrying. The lab goes on; what it does now is lost if the server stops before this "
+    "Cannot save, retrying. The lab continues; what it does now is lost if the server stops before this "
     "notice ends. Commands are refused meanwhile."
 )
 
@@ -70,7 +71,7 @@ def no_answer() -> Refused:
     """The answer to a command when this process cannot find out whether it was stored."""
     return Refused(
         "no-answer",
-        "The lab went to another server process before the result came.",
+        "The lab moved to another server process before the result arrived.",
         "Look at the lab's commands once it is shown again: this one may or may not be among them.",
     )
 

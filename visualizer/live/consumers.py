@@ -86,7 +86,9 @@ class LabConsumer(PageConsumer):
     def _entering_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             logger.error("A page could not enter its lab", exc_info=task.exception())
-            self.viewer.close("The lab could not be opened: internal error. The server's log says more.")
+            self.viewer.close(
+                "The lab could not be opened: internal error. The server's log has the details."
+            )
 
     async def disconnect(self, code: int) -> None:
         if self.entering is not None:

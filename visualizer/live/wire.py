@@ -177,7 +177,7 @@ _COMMAND = (
     f'an object with "do" and at most {MOST_ARGUMENTS} arguments, lists of at most {MOST_ITEMS}',
 )
 _FLAG = (lambda value: isinstance(value, bool), "true or false")
-_IDENTIFIER = (_is_identifier, "text or a whole number that comes back with the result")
+_IDENTIFIER = (_is_identifier, "text or a whole number that is returned with the result")
 _EPOCH = _whole(-1, LATEST_US)
 
 INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset[str]]] = {

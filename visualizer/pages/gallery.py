@@ -103,7 +103,7 @@ def _of_each(request: HttpRequest, compute: Callable[[Any], dict[str, Any]]) -> 
             Refused(
                 "not-found",
                 f"There is no built-in scenario {unknown[0][:60]!r}.",
-                "Names stand on the gallery's cards.",
+                "The gallery's cards show the names.",
             )
         )
     return JsonResponse({name: compute(builtin_scenario(name)) for name in names})

@@ -171,7 +171,7 @@ async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
     if type(at_us) is not int or not 0 <= at_us <= farthest_us:
         raise Refused(
             "bad-field",
-            "at_us is no instant that a lab can stand at.",
+            "at_us is not an instant that a lab can be at.",
             f"Give a whole number from 0 to {farthest_us}.",
         )
     made = await sync_to_async(copy_of)(lab, at_us)

@@ -132,9 +132,7 @@ def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int,
 def require_logs(session: Session) -> None:
     """What is asked about logs has an answer only in a lab of a protocol that has some."""
     if not session.world.topics:
-        raise Refused(
-            "no-logs", "This lab has no clusters with logs.", "The event list and the summary tell of it."
-        )
+        raise Refused("no-logs", "This lab has no clusters with logs.", "See the event list and the summary.")
 
 
 def require_topic(session: Session, cluster: str, topic: str) -> None:

@@ -23,10 +23,9 @@ def missing_tools() -> tuple[str, str] | None:
         return None
     if state == "failed":
         return "Spark could not be installed, so this report waits.", (
-            "Start script/server again to retry; the terminal has the reason. The lab goes on without "
-            "reports."
+            "Start script/server again to retry; the terminal has the reason. The lab works without reports."
         )
     return (
         f"Installing Spark: {doing}.",
-        "This report begins by itself when that is done. The lab can be used meanwhile.",
+        "This report starts automatically when that is done. The lab can be used meanwhile.",
     )

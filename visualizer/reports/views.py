@@ -163,7 +163,7 @@ def _status(report_id: str) -> dict[str, Any]:
 def words(report: Report) -> str:
     """The state as a sentence."""
     if report.state == Report.State.QUEUED:
-        return "Waiting for the worker."
+        return "Queued."
     if report.state == Report.State.RUNNING:
         if report.cancel_wanted:
             return "Being cancelled."

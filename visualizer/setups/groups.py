@@ -48,7 +48,7 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
         "messages",
         (
             Field("rate", "Rate", "such as 100/s"),
-            Field("arrivals", "They come", choices=(("poisson", "by chance"), ("regular", "regularly"))),
+            Field("arrivals", "Arrivals", choices=(("poisson", "Poisson"), ("regular", "constant interval"))),
             Field(
                 "producers",
                 "Published",
@@ -121,7 +121,7 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
             ),
             Field("at", "At", "such as 20s"),
             Field("after", "Consumers moved after", "time from the crash to the move"),
-            Field("end", "Then run on for", "to see what comes twice"),
+            Field("end", "Then run on for", "to see all duplicates"),
         ),
     ),
 )

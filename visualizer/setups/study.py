@@ -190,7 +190,7 @@ class Study:
         if refused:
             raise Refused(
                 "refused",
-                f"The fail-over is refused when its time comes: {refused[0]}",
+                f"The failover is refused at its instant: {refused[0]}",
                 "Change which region goes down, or where the consumers move.",
             )
         failovers = yield in_thread(world.failovers)

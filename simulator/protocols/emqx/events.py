@@ -107,7 +107,7 @@ EVENTS: tuple[EventType, ...] = (
         "store.failed",
         ("duration_us",),
         "control",
-        "the leaders' store answers nobody for duration_us",
+        "the leaders' store answers no request for duration_us",
     ),
     EventType(
         146,
@@ -115,7 +115,7 @@ EVENTS: tuple[EventType, ...] = (
         ("cluster", "peer", "subscription", "client", "topic", "count", "reason", "entry", "size_bytes"),
         "data",
         (
-            "a borrower or leader at cluster said something (reason) to the other at peer; count numbers it, "
+            "a borrower or leader at cluster sent a message (reason) to the other at peer; count numbers it, "
             "entry is the position in it"
         ),
     ),
@@ -131,7 +131,7 @@ EVENTS: tuple[EventType, ...] = (
         "protocol.lost",
         ("cluster", "peer", "subscription", "client", "topic", "count", "reason", "entry", "detail"),
         "control",
-        "it did not reach anybody; detail: loss, link-cut, node-down, no-such-process, command",
+        "it was not received; detail: loss, link-cut, node-down, no-such-process, command",
     ),
     EventType(
         149,
@@ -170,9 +170,9 @@ EVENTS: tuple[EventType, ...] = (
         ("cluster", "subscription", "client", "topic", "count", "entry", "to_entry", "reason"),
         "data",
         (
-            "the session took messages entry to to_entry (excluded) of the stream to hand them to its "
+            "the session took messages entry to to_entry (excluded) of the stream to deliver them to its "
             "client; "
-            "count is the borrower; reason: fetched, or again: what a session that comes back had in flight"
+            "count is the borrower; reason: fetched, or again: what was in flight when a session reconnects"
         ),
     ),
     EventType(
@@ -273,14 +273,14 @@ EVENTS: tuple[EventType, ...] = (
         "borrower.joined",
         ("cluster", "subscription", "client", "count"),
         "control",
-        "the leader knows borrower count",
+        "the leader has registered borrower count",
     ),
     EventType(
         167,
         "borrower.dropped",
         ("cluster", "subscription", "client", "count", "reason"),
         "control",
-        "the leader knows it no more; its streams are free",
+        "the leader has dropped it; its streams are free",
     ),
     EventType(
         168,
@@ -304,7 +304,7 @@ EVENTS: tuple[EventType, ...] = (
         "leader.blocked",
         ("cluster", "subscription", "count"),
         "control",
-        "leader count waits for the store to answer its commit, and handles nothing meanwhile",
+        "leader count waits for the store to answer its commit, and handles no message until then",
     ),
     EventType(
         171,

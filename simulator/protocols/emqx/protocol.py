@@ -141,7 +141,7 @@ GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE, FREE = (
 _OWNER_GONE = "its owner left or was dropped"
 _AT_END = "read to its end, or no longer in storage"
 ASSIGNMENT_MOVES: Moves = {
-    FREE: {GRANTING: "a round, or somebody connects: grant is sent"},
+    FREE: {GRANTING: "a round, or a borrower connects: grant is sent"},
     GRANTING: {LEADER_GRANTED: "update-progress", REVOKED_STATE: _AT_END, FREE: _OWNER_GONE},
     LEADER_GRANTED: {
         LEADER_REVOKING: "a round: its owner has too many; revoke is sent",

@@ -43,7 +43,7 @@ const REQUIRED = {
 export function decode(text) {
   const frame = parse(text);
   const required = REQUIRED[frame.type];
-  if (!required) throw new WireError(`The server sent a frame of type “${frame.type}”, which this page does not know. Reload the page.`);
+  if (!required) throw new WireError(`The server sent a frame of type “${frame.type}”, which this page cannot read. Reload the page.`);
   for (const [name, [test, word]] of Object.entries(required)) {
     if (!test(frame[name])) throw new WireError(`The server sent a ${frame.type} frame whose “${name}” is not ${word}.`);
   }

@@ -44,7 +44,9 @@ class Command(BaseCommand):
             help="change the scenario; may be repeated",
         )
         parser.add_argument(
-            "--notes", action="store_true", help="print what the lab knows under the fields that it is about"
+            "--notes",
+            action="store_true",
+            help="print the lab's own knowledge under the fields that it concerns",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

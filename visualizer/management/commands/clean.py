@@ -28,7 +28,7 @@ class Command(BaseCommand):
             default=DAYS_UNUSED,
             help=f"unused for so many days (default: {DAYS_UNUSED})",
         )
-        parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+        parser.add_argument("--dry-run", action="store_true", help="only list what would be removed")
 
     def handle(self, *args: Any, **options: Any) -> None:
         done = clean(options["days"], options["dry_run"])

@@ -259,7 +259,7 @@ class PersistedAcknowledged(Passing):
         "A position in the leaders' store passes no message of QoS 1 or 2 that no session has acknowledged."
     )
     moved_by = (("progress.persisted", "entry"),)
-    words = "is not acknowledged by anybody"
+    words = "is not acknowledged by any session"
 
 
 class NothingPassedOver(Passing):
@@ -268,7 +268,7 @@ class NothingPassedOver(Passing):
     claim = "A leader's position passes no message of QoS 1 or 2 that was delivered to no session."
     done_by = ("message.delivered",)
     moved_by = (("progress.saved", "to_entry"),)
-    words = "was given to nobody"
+    words = "was delivered to no session"
 
 
 GROUP_CHECKS = (LegalMoves, OneOwner, PersistedAcknowledged, NothingPassedOver, Settled)

@@ -148,7 +148,7 @@ class _Group:
             return f"has {name(who[0])}, which is still {state}"
         for stream, one in self.shared.items():
             if one is None:
-                return f"has {name(stream)}, which nobody owns"
+                return f"has {name(stream)}, which has no owner"
             if one[0] != "granted":
                 return f"has {name(stream)}, which is still {one[0]}"
             if (one[1], stream) not in self.leases and not (

@@ -71,7 +71,7 @@ _TOPIC = Key(
     "topic", "subscription-filter", "a topic filter, $share/GROUP/FILTER or $queue/FILTER", required=True
 )
 _NEXT = (
-    Key("type", "choice", "what is said", required=True, choices=PROTOCOL_MESSAGES),
+    Key("type", "choice", "type of message", required=True, choices=PROTOCOL_MESSAGES),
     Key("session", "session", "only to or from this session"),
     Key("group", "text", "only about this group"),
     Key("stream", "text", "only about this stream, named shard/generation/topic"),
@@ -98,7 +98,10 @@ DECLARED: tuple[Command, ...] = (
             Key(
                 "clean",
                 "boolean",
-                "with a clean start: its old session is dropped, and it subscribes as when it first came",
+                (
+                    "with a clean start: its old session is dropped, and it subscribes as at "
+                    "its first connection"
+                ),
                 default=False,
             ),
         ),

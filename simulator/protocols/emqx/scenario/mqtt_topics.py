@@ -73,7 +73,7 @@ def check_filter(text: str) -> str:
             f'"{text}" has # elsewhere than as its last level', "write # alone at the end, such as sensors/#"
         )
     if any("+" in level and level != "+" for level in levels):
-        raise Wrong(f'"{text}" has + within a level', "+ stands for a whole level, such as sensors/+/heat")
+        raise Wrong(f'"{text}" has + within a level', "+ matches one whole level, such as sensors/+/heat")
     return text
 
 

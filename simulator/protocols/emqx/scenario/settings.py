@@ -119,7 +119,10 @@ OPTIONS: tuple[Setting, ...] = (
         "lateProgress",
         "keep-highest",
         "choice",
-        "a progress that comes late leaves a stream's position where it is, or rewinds it, as shipped",
+        (
+            "a progress report that arrives late leaves a stream's position where it is, or "
+            "rewinds it, as shipped"
+        ),
         ("keep-highest", "last-write-wins"),
     ),
     _Own(
@@ -127,8 +130,8 @@ OPTIONS: tuple[Setting, ...] = (
         "ends",
         "choice",
         (
-            "a borrower reset while it unsubscribes is gone, or comes back for a subscription that is no "
-            "more, as shipped"
+            "a borrower reset while it unsubscribes ends, or starts again for a "
+            "subscription that is gone, as shipped"
         ),
         ("ends", "resubscribes"),
     ),

@@ -93,7 +93,7 @@ def _command(tool: str, topic: Topic) -> str:
 def _unavailable(topic: Topic) -> str:
     cluster = topic.cluster
     if cluster.up:
-        return f"No broker of {cluster.name} serves {topic.name} now, so there is nobody to ask."
+        return f"No broker of {cluster.name} serves {topic.name} now, so no broker can answer."
     return (
         f"{cluster.name} is {cluster.state}: no broker answers, and pulsar-admin prints a connection error."
     )

@@ -77,7 +77,7 @@ def _of_subscription(runtime: Pulsar, path: Path, one: Subscription, found: Back
     partly = one.cursor.partly_acknowledged()
     if partly:
         notes[(*path, "nonContiguousDeletedMessagesRanges")] = (
-            f"{some(len(partly), 'batch is', 'batches are')} acknowledged in part, which no field says."
+            f"{some(len(partly), 'batch is', 'batches are')} acknowledged in part, which no field shows."
         )
     for place, session in enumerate(one.dispatcher.sessions):
         if session.queued:
@@ -125,7 +125,7 @@ def remote_words(runtime: Pulsar, one: Subscription) -> list[str]:
                 if twin.last_applied_us is not None
                 else "never moved by an Update"
             )
-            words.append(f"{name} stands at {twin.mark_delete_text}, {when}.")
+            words.append(f"{name} is at {twin.mark_delete_text}, {when}.")
     return words
 
 
@@ -140,7 +140,7 @@ def _of_replicator(path: Path, replicator: Replicator, found: Backlog) -> Notes:
     pending_us = oldest_pending_us(replicator)
     if not replicator.connected:
         notes[(*path, "replicationDelayInSeconds")] = (
-            "0 says nothing here: without a connection nothing is pending."
+            "0 is no evidence here: without a connection nothing is pending."
         )
     elif pending_us:
         oldest = (
@@ -194,7 +194,7 @@ def of_stats_internal(stats: TopicStats) -> Generator[None, None, dict[Path, str
 def _holes_words(one: Subscription, found: Backlog) -> str:
     count = one.cursor.deleted_count
     if not count:
-        return "No holes: all that is acknowledged lies at or below the mark-delete."
+        return "No holes: everything acknowledged is at or below the mark-delete."
     words = (
         f"{some(count, 'entry', 'entries')}, {some(found.deleted_markers, 'marker')} of them acknowledged "
         f"by the broker itself. None of it is replicated."
@@ -221,7 +221,7 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
         row.at_us for row in last if row.event == "snapshot.completed" and row.cluster == cluster.number
     ]
     age = (
-        f"The last one completed {seconds(stats.runtime.now_us - done_us[-1])} ago, which no metric says."
+        f"The last one completed {seconds(stats.runtime.now_us - done_us[-1])} ago, which no metric shows."
         if done_us
         else "None has completed since the topic was loaded."
     )
@@ -249,7 +249,7 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
             f"subscription={name}",
         )
         notes[("pulsar_subscription_back_log", *labels)] = (
-            f"No metric says: {some(updates.rows, 'Update')} written, {applied.rows:,} applied here. "
+            f"No metric shows: {some(updates.rows, 'Update')} written, {applied.rows:,} applied here. "
             f"{' '.join(remote_words(stats.runtime, one))}"
         ).strip()
     first_rate = ("pulsar_subscription_msg_rate_out", *labels) if topic.subscriptions else None

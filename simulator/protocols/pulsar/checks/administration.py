@@ -305,7 +305,7 @@ class Administered(Check):
 
     def judge(self, row: Row) -> Iterable[str]:
         """What is wrong with it, in words; called before the row is taken in."""
-        raise TypeError(f"{type(self).__name__} does not say how it judges a row")
+        raise TypeError(f"{type(self).__name__} does not define how it judges a row")
 
 
 def logs_of(base: str, count: int) -> list[str]:

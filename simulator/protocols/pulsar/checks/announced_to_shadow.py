@@ -172,7 +172,7 @@ class AnnouncedToShadow(Check):
                 yield (
                     seq,
                     (
-                        f"{stretch.name(source)} did not tell {stretch.name(place[1])} of "
+                        f"{stretch.name(source)} did not announce to {stretch.name(place[1])} "
                         f"{position_words(missing)}"
                     ),
                 )

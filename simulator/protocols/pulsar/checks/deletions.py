@@ -165,7 +165,7 @@ class DeletedUnused(Check):
         if there and (arguments["force"] or (sure and not any(self._using(cluster, named, at_us)))):
             yield (
                 f"{command} of {named} in {cluster} was refused, "
-                f"{'by force though it was' if arguments['force'] else 'and nobody used it'}"
+                f"{'by force though it was' if arguments['force'] else 'although no client used it'}"
             )
 
     def _using(self, cluster: str, topic: str, at_us: int) -> Iterator[str]:

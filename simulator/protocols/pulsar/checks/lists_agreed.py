@@ -25,7 +25,7 @@ class ListsAgreed(Administered):
     """Looks at each command with what both sides had just before."""
 
     claim = (
-        "A replication list is set when, and only when, the clusters that it names may stand in it "
+        "A replication list is set when, and only when, the clusters that it names are allowed in it "
         "and, where both sides are compared, have the same topics"
         " and the same auto-creation; a partitioned topic with a list of its own is then in each of them."
     )

@@ -180,7 +180,7 @@ class StateAsSent(Check):
         stands, log = known.cursors.place_at(cursor, seq), known.logs.of(*cursor[:2])
         between = log.between(min(sent, stands), max(sent, stands), seq)
         if stands != NOWHERE and between.stop > between.start:
-            yield f"the cursor stands at {position_words(stands)}"
+            yield f"the cursor is at {position_words(stands)}"
 
     def _wrong(self, state: tuple[int, ...], sent_seq: int) -> Iterator[str]:
         sent, pair = self.on_the_way.pop(sent_seq, None), state[:4]

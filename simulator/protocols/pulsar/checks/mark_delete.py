@@ -21,8 +21,8 @@ class MarkDelete(Check):
     """Follows every cursor by its rows."""
 
     claim = (
-        "Mark-delete moves back only by a reset, by recovery to its persisted value, or to the last entry "
-        "that its topic knows of."
+        "Mark-delete moves back only by a reset, by recovery to its persisted value, or to "
+        "the last entry in its topic's ledgers."
     )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:

@@ -35,7 +35,7 @@ class SentWhereLookedUp(Check):
     """Keeps the map, the last answer to each client, and where brokers redirected it."""
 
     claim = (
-        "A client's lookup returns what the LookupService's map says, and the client connects "
+        "A client's lookup returns the cluster in the LookupService's map, and the client connects "
         "only there or where a broker redirected it."
     )
 
@@ -82,7 +82,7 @@ class SentWhereLookedUp(Check):
                             seq,
                             (
                                 f"{name(client)} got {name(cluster)} for {name(topic)} while the map "
-                                f"said {mapped}"
+                                f"had {mapped}"
                             ),
                         )
                     )

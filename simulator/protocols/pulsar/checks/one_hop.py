@@ -84,7 +84,7 @@ class OneHop(Check):
         def say(number: int) -> str:
             at = int(bad[number])
             place, origin = position_words(int(places[at])), stretch.name(int(origins[at]))
-            return f"{_link_words(stretch, link)} forwarded {place}, which came from {origin}"
+            return f"{_link_words(stretch, link)} forwarded {place}, which was replicated from {origin}"
 
         return first_broken(sent.seqs[bad], say)
 

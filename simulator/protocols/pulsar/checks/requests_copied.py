@@ -95,7 +95,7 @@ class RequestsCopied(Administered):
                 yield (
                     seq,
                     (
-                        f"{command} of {base} with {partitions} partitions in {cluster} came to nothing in "
+                        f"{command} of {base} with {partitions} partitions in {cluster} had no effect in "
                         f"{remote}"
                     ),
                 )

@@ -38,7 +38,7 @@ class SchemaFirst(Check):
     """
 
     claim = (
-        "A message with a schema is stored only where its topic knew that schema before, and a replicator "
+        "A message with a schema is stored only where its topic had that schema before, and a replicator "
         "that a schema stopped sends nothing more."
     )
 
@@ -79,7 +79,7 @@ class SchemaFirst(Check):
                             (
                                 f"{stretch.message(producer, sequence_id)} was stored in "
                                 f"{stretch.name(cluster)}, "
-                                f"which did not know its schema {schema}"
+                                f"which did not have its schema {schema}"
                             ),
                         )
                     )

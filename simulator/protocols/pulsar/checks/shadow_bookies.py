@@ -126,7 +126,7 @@ class ShadowKnowsFromBookies(Check):
                 seq,
                 (
                     f"{here} takes {position_words(seen)} for the last confirmed entry of "
-                    f"{stretch.name(source[1])} ({reason}), of which the bookies know {what}"
+                    f"{stretch.name(source[1])} ({reason}) while the bookies had {what}"
                 ),
             )
 

@@ -268,7 +268,7 @@ class ShadowHears(Check):
                 yield (
                     first_after(stretch, due_us),
                     (
-                        f"{stretch.name(shadow[1])} does not know ledger {ledger}, which {source} opened "
+                        f"{stretch.name(shadow[1])} does not list ledger {ledger}, which {source} opened "
                         f"{self.latency_us / 1e3:g} ms before"
                     ),
                 )

@@ -46,7 +46,7 @@ class ShadowCheck(Check):
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         """Breaks of the claim, in a run with shadow topics."""
-        raise TypeError(f"{type(self).__name__} does not say what it looks at")
+        raise TypeError(f"{type(self).__name__} does not define what it looks at")
 
     def rows_of(self, stretch: Stretch, *types: str) -> Iterator[tuple[Place, Rows]]:
         """The rows of these types, by shadow topic."""
@@ -260,7 +260,7 @@ class ShadowLosesAloud(ShadowCheck):
                     (
                         f"{stretch.name(subscription)} of {stretch.name(topic)} was pushed over "
                         f"{message}, and "
-                        f"nothing says that it is lost"
+                        f"no row records that it is lost"
                     ),
                 )
 

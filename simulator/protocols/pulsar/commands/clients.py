@@ -208,7 +208,7 @@ def release(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     ]
     if wanted is not None and not keys:
         raise CommandError(
-            "not-held", f"{consumer.name} holds none of these messages", "see its messages in hand"
+            "not-held", f"{consumer.name} holds none of these messages", "list its unacked messages"
         )
     begin()
     if wanted is None:
@@ -230,8 +230,8 @@ def negatively_acknowledge(runtime: Pulsar, arguments: dict, begin: Begin) -> No
     if not chosen:
         raise CommandError(
             "not-in-hand",
-            f"{consumer.name} has none of these messages in hand",
-            "a message is in hand from delivery to ack",
+            f"{consumer.name} has none of these messages delivered and unacked",
+            "a message is unacked from its delivery to its ack",
         )
     cause = begin()
     for delivery in chosen:

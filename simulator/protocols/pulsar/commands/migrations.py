@@ -81,7 +81,7 @@ def start(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
         )
     if arguments["strategy"] == BLUE_GREEN and arguments["startAt"] != "earliest":
         raise CommandError(
-            "bad-value", "blue-green copies nothing: startAt says nothing", "leave startAt out"
+            "bad-value", "blue-green copies nothing, so startAt has no effect", "leave startAt out"
         )
     cause = begin()
     migration = Migration(runtime, arguments)
@@ -130,7 +130,7 @@ def _begin_step(migration: Migration, step: str | None, force: bool, begin: Begi
         raise CommandError(
             "wrong-state",
             f"the migration of {run.tenant} is {run.state}: {now}",
-            "wait until that is through, or resume it",
+            "wait until that is complete, or resume it",
         )
     broken = [condition for condition in migration.conditions() if not condition.holds]
     if broken and not force:

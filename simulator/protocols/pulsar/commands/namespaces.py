@@ -80,7 +80,7 @@ def set_auto_creation(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             if number is None
             else "cannot be less than 1 for partition type."
         )
-        raise CommandError("412", f"{_INVALID}[defaultNumPartitions] {why}", "say how many")
+        raise CommandError("412", f"{_INVALID}[defaultNumPartitions] {why}", "give the number of partitions")
     policies.change(
         runtime,
         cluster.name,

@@ -49,7 +49,7 @@ def _refuse_namespace_replication(runtime: Pulsar, base: str) -> None:
         namespace = runtime.scenario.topics[base].namespace
         raise CommandError(
             "namespace-replication",
-            f"{base} replicates as its namespace {namespace} says",
+            f"{base} replicates to the clusters of its namespace {namespace}",
             "use namespace.set-clusters or topic.set-replication-clusters",
         )
 

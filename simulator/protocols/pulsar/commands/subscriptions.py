@@ -195,7 +195,7 @@ def fail_over(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     if all(consumer.spec.cluster is None for consumer in moving):
         raise CommandError(
             "looks-up",
-            f"the consumers of {name} go where the LookupService says",
+            f"the consumers of {name} connect where the LookupService sends them",
             "migrate their tenant, or give them a cluster of their own",
         )
     topic = runtime.subscriptions[name].topic

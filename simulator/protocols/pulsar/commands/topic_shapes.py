@@ -124,7 +124,7 @@ def refuse_in_use(runtime: Pulsar, cluster: Cluster, base: str) -> None:
                     f"Topic has {clients} {noun} connected Including {consumers} consumers, {producers} "
                     f"producers, and {replicators} replicators."
                 ),
-                "stop its clients, and replication towards it where it comes from, or force",
+                "stop its clients, and replication to it at its source, or force",
             )
 
 

@@ -38,7 +38,7 @@ CREATION: tuple[EventType, ...] = (
         "topic.creation-refused",
         ("cluster", "peer", "topic", "client", "reason", "detail"),
         "control",
-        "the cluster did not create it; peer or client had asked, detail says why",
+        "the cluster did not create it; peer or client had requested it, detail gives the reason",
     ),
     EventType(
         86,

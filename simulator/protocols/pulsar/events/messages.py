@@ -68,8 +68,7 @@ MESSAGES: tuple[EventType, ...] = (
         "data",
         (
             "the broker's cursor took the ack; cause_seq is the acknowledgement, or the "
-            "message.filtered that "
-            "stands for it (then client is null)"
+            "message.filtered in its place (then client is null)"
         ),
     ),
     EventType(
@@ -110,7 +109,7 @@ MESSAGES: tuple[EventType, ...] = (
         "data",
         (
             "left the topic's declared broker for the client; the broker was busy with the entry for "
-            "duration_us until now and sent size_bytes, both said on the entry's first row, else 0"
+            "duration_us until now and sent size_bytes, both given on the entry's first row, else 0"
         ),
     ),
 )

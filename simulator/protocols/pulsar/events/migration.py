@@ -34,7 +34,7 @@ MIGRATION: tuple[EventType, ...] = (
         "lookup.stopped",
         (),
         "control",
-        "the LookupService answers nobody; who is connected stays so",
+        "the LookupService answers no request; existing connections stay",
     ),
     EventType(
         118,
@@ -83,14 +83,14 @@ MIGRATION: tuple[EventType, ...] = (
         "migration.step-finished",
         ("tenant", "cluster", "peer", "reason", "duration_us"),
         "control",
-        "step reason is through, duration_us after it began first",
+        "step reason is complete, duration_us after it began first",
     ),
     EventType(
         125,
         "migration.step-failed",
         ("tenant", "cluster", "peer", "reason", "detail"),
         "control",
-        "step reason cannot go on; detail says why and how far it is",
+        "step reason is blocked; detail gives the reason and its progress",
     ),
     EventType(
         126,
@@ -105,8 +105,8 @@ MIGRATION: tuple[EventType, ...] = (
         ("tenant", "cluster", "peer", "reason"),
         "control",
         (
-            "reason: pause, resume, roll-back, undo of the current step, or forced: a person cleans up what "
-            "somebody still needs"
+            "reason: pause, resume, roll-back, undo of the current step, or forced: an "
+            "operator deletes what is still needed"
         ),
     ),
     EventType(

@@ -63,7 +63,7 @@ REPLICATION: tuple[EventType, ...] = (
         ("cluster", "peer", "topic", "count", "duration_us", "reason", "detail"),
         "control",
         (
-            "the start check said no; count starts failed so far, the next is tried after duration_us; "
+            "the start check failed; count starts failed so far, the next is tried after duration_us; "
             "reason: different-partitions, no-remote-topic, conflict, and before PIP-433 "
             "remote-partitioned, no-such-partition, no-partitioned-topic, auto-creation-not-allowed"
         ),
@@ -74,7 +74,7 @@ REPLICATION: tuple[EventType, ...] = (
         ("cluster", "peer", "topic", "ledger", "entry", "duration_us", "reason", "detail"),
         "control",
         (
-            "connected, but it goes no further than this entry until it connects anew (reason: schema; "
+            "connected, but it is blocked at this entry until it reconnects (reason: schema; "
             "duration: how long the entry has been pending)"
         ),
     ),

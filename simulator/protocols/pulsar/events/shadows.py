@@ -56,8 +56,7 @@ SHADOWS: tuple[EventType, ...] = (
         ("cluster", "topic", "reason"),
         "control",
         (
-            "it is not connected any more (reason: shadow-unload, shadow-crash: it comes back; "
-            "source-unload, "
+            "it is disconnected (reason: shadow-unload, shadow-crash: it reconnects; source-unload, "
             "source-crash, removed, start-failed: it is gone, and its cursor too)"
         ),
     ),

@@ -182,7 +182,7 @@ SNAPSHOTS: tuple[EventType, ...] = (
         "update.applied",
         ("cluster", "peer", "topic", "subscription", "marker", "to_ledger", "to_entry", "evidence_seq"),
         "control",
-        "cluster acked cumulatively as peer's Update says; evidence_seq is update.written",
+        "cluster acked cumulatively up to the position in peer's Update; evidence_seq is update.written",
     ),
     EventType(
         55,

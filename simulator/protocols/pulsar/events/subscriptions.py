@@ -86,7 +86,7 @@ SUBSCRIPTIONS: tuple[EventType, ...] = (
         "consumer.unblocked",
         ("cluster", "topic", "subscription", "client", "count"),
         "control",
-        "dispatch goes on",
+        "dispatch continues",
     ),
     EventType(
         76,
@@ -132,7 +132,7 @@ SUBSCRIPTIONS: tuple[EventType, ...] = (
         ),
         "data",
         (
-            "not dispatched: acknowledged, says the state of peer; evidence_seq is "
+            "not dispatched: acknowledged according to the state of peer; evidence_seq is "
             "acknowledgements.applied; a "
             "message.registered row without client follows"
         ),

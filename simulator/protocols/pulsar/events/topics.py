@@ -17,7 +17,7 @@ TOPICS: tuple[EventType, ...] = (
         "cluster.restarted",
         ("cluster",),
         "control",
-        "the cluster came back from what it had persisted",
+        "the cluster restarted from what it had persisted",
     ),
     EventType(
         5,

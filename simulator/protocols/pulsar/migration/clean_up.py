@@ -38,7 +38,7 @@ class CleanUp(Work):
         found = [
             Condition(
                 migration.works.switch.complete() and run.switched_at_us is not None,
-                f"step {SWITCH}: {came.done:,} of {came.total:,} {came.unit} have come over",
+                f"step {SWITCH}: {came.done:,} of {came.total:,} {came.unit} have moved",
             ),
             Condition(self.source.up, f"{run.source} is {self.source.state}"),
             Condition(not clients, connected(clients, run.source)),

@@ -199,5 +199,5 @@ class Migration:
                 f"the {CLEAN_UP.replace('-', ' ')} of {run.source} has begun: what it needs is being deleted"
             )
         if not source.up:
-            return f"{run.source} is {source.state}: nobody could connect there"
+            return f"{run.source} is {source.state}: no client could connect there"
         return self.works.switch.no_way_back()

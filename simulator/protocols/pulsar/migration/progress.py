@@ -119,10 +119,10 @@ class AcknowledgementSync(_Telling):
         return sender is not None and (
             sender.is_current(self.run.target)
             or self.nothing_to_say(subscription)
-            or self._knows_something(subscription)
+            or self._has_report(subscription)
         )
 
-    def _knows_something(self, subscription: Subscription) -> bool:
+    def _has_report(self, subscription: Subscription) -> bool:
         """Whether any state has reached the target.
 
         It keeps a received state even when the source loads its topic anew and no longer holds what it sent.
@@ -142,9 +142,9 @@ class AcknowledgementSync(_Telling):
             return f"{subscription.name} is not in {self.run.target}"
         if sender is None or sender.is_current(self.run.target) or self.nothing_to_say(subscription):
             return None if sender is not None else f"{subscription.name} is not synchronised"
-        if not self._knows_something(subscription):
+        if not self._has_report(subscription):
             return f"{self.run.target} has received nothing about {subscription.name}"
-        assert there.filter.received_us is not None, "it knows something"
+        assert there.filter.received_us is not None, "a report arrived"
         age_us = now_us - there.filter.received_us
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
         if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:

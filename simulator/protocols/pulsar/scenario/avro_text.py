@@ -28,6 +28,7 @@ def canonical_definition(value: Any) -> str:
         make_avsc_object(value)
     except (AvroException, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise Wrong(
-            f"is not an Avro schema: {error}", f"write it as Avro's specification says, such as {EXAMPLE}"
+            f"is not an Avro schema: {error}",
+            f"write it as Avro's specification defines it, such as {EXAMPLE}",
         ) from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

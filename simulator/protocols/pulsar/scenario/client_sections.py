@@ -14,7 +14,7 @@ PRODUCERS = Section(
     "the producers, by name; one without `every`, `rate` or `at` publishes on command only",
     (
         Key("topic", "topic", "where it publishes", required=True),
-        Key("cluster", "cluster", "where it is connected; without it the LookupService says"),
+        Key("cluster", "cluster", "cluster that it connects to; default: what the LookupService returns"),
         *PUBLISHING,
         Key(
             "keys",
@@ -39,7 +39,7 @@ PRODUCERS = Section(
         Key("delay", "delay", "delayed delivery: which messages, and for how long"),
         Key("paused", "boolean", "begins paused"),
         Key("schema", "schema", "schema of its messages; without it bytes"),
-        Key("role", "role", "as whom it connects, where the scenario has roles"),
+        Key("role", "role", "role that it connects with, where the scenario has roles"),
     ),
     most=1000,
     protocol=PULSAR,
@@ -95,7 +95,7 @@ CONSUMERS = Section(
     "the consumers, by name",
     (
         Key("subscription", "subscription", "which subscription it consumes", required=True),
-        Key("cluster", "cluster", "where it is connected; without it the LookupService says"),
+        Key("cluster", "cluster", "cluster that it connects to; default: what the LookupService returns"),
         Key("start", "duration", "instant at which it subscribes", attribute="start_us"),
         Key(
             "stop",
@@ -156,7 +156,7 @@ CONSUMERS = Section(
         ),
         Key("paused", "boolean", "begins paused: connected, but takes nothing"),
         Key("schema", "schema", "schema that it reads with; without it bytes"),
-        Key("role", "role", "as whom it connects, where the scenario has roles"),
+        Key("role", "role", "role that it connects with, where the scenario has roles"),
     ),
     most=1000,
     protocol=PULSAR,

@@ -126,7 +126,7 @@ def _tenants(check: PulsarCheck) -> None:
         check.fail(
             ("tenants",),
             f"is for the family {TENANT_MIGRATION}",
-            f"write family: {TENANT_MIGRATION}, whose causes know what moves with a tenant",
+            f"write family: {TENANT_MIGRATION}, whose causes cover tenant migration",
         )
     for name, tenant in scenario.tenants.items():
         topics = [topic for topic in scenario.topics.values() if topic.tenant == name]

@@ -50,7 +50,7 @@ def _producer(check: PulsarCheck, producer: ProducerSpec) -> None:
             ("arrivals", producer.arrivals != "regular"),
         ):
             if given:
-                check.fail((*here, key), "says nothing without an interval", "give every, rate or at")
+                check.fail((*here, key), "has no effect without an interval", "give every, rate or at")
     if producer.at_us is not None:
         _instants(check, producer)
     _messages(check, (*here, "delay"), producer.delay, producer.topic)

@@ -39,7 +39,7 @@ def _namespaces(check: PulsarCheck) -> None:
                 check.fail(
                     (*here, "replicationClusters"),
                     "is empty",
-                    "leave it out: a namespace without it replicates to nobody",
+                    "leave it out: a namespace without it is not replicated",
                 )
             allowed = policies["allowed_clusters"]
             for other in listed or ():
@@ -83,7 +83,7 @@ def _schemas(check: PulsarCheck) -> None:
         if not needs and schema.definition is not None:
             check.fail(
                 ("schemas", name, "definition"),
-                f"says nothing for {schema.type}",
+                f"has no effect for {schema.type}",
                 "leave it out, or choose AVRO or JSON",
             )
 
@@ -107,5 +107,5 @@ def _exists(check: PulsarCheck, name: str) -> None:
         check.fail(
             ("topics", name, "partitions"),
             "does not go with exists",
-            "leave it out: exists says how many, cluster by cluster",
+            "leave it out: exists gives the number for each cluster",
         )

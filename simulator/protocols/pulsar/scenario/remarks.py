@@ -26,7 +26,7 @@ def remarks(scenario: Scenario) -> Iterator[str]:
             if count is not None and number >= count:
                 there = f"{name}/0 to {name}/{count - 1}" if count else "none"
                 yield (
-                    f"{place}: {name}/{number} does not come; {name} is planned to publish {count} "
+                    f"{place}: {name}/{number} will not be published; {name} is planned to publish {count} "
                     f"messages, {there}"
                 )
 

@@ -26,7 +26,7 @@ CLUSTERS = Section(
         Key(
             "peerClusters",
             "clusters",
-            "clusters that may not stand beside it in a namespace's replication list",
+            "clusters that must not be in the same replication list of a namespace",
             attribute="peer_clusters",
         ),
     ),
@@ -42,7 +42,7 @@ NAMESPACES = Section(
     model.NamespaceSpec,
     (
         "namespaces with policies, by tenant/namespace (docs/topic-creation.md); one that is not declared "
-        "exists everywhere with defaults, and its topics replicate as they say themselves"
+        "exists everywhere with defaults, and its topics replicate by their own lists"
     ),
     (
         Key("clusters", "clusters", "where it exists; without it everywhere"),
@@ -170,8 +170,8 @@ ROLES = Section(
     "role",
     model.RoleSpec,
     (
-        "the roles, by name; with any, clients need permission for what they do, and without any everybody "
-        "may do everything"
+        "the roles, by name; with any, clients need permission for what they do, and "
+        "without any every client may do everything"
     ),
     (
         Key("superuser", "boolean", "may do everything"),

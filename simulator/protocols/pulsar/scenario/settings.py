@@ -401,7 +401,7 @@ OPTIONS: tuple[Setting, ...] = (
         "boolean",
         (
             "who opens a ledger that is being written sees all but its last entry, as BookKeeper's entries "
-            "carry it; false: nothing, unless bookkeeperExplicitLacIntervalInMills says more"
+            "carry it; false: nothing, unless bookkeeperExplicitLacIntervalInMills adds more"
         ),
     ),
     _own(

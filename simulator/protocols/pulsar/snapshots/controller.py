@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ANSWERING, TICKING, CLOSED = "answering", "ticking", "closed"
 CONTROLLER_MOVES: dict[str, dict[str, str]] = {
     ANSWERING: {
-        TICKING: "a subscription is replicated, or a marker came and `forcedControllerStart` is on",
+        TICKING: "a subscription is replicated, or a marker arrived and `forcedControllerStart` is on",
         CLOSED: "the topic is unloaded, or no subscription is replicated",
     },
     TICKING: {CLOSED: "the topic is unloaded, or no subscription is replicated"},

@@ -70,7 +70,7 @@ def _went_back(case: Case, row: Row) -> str:
     if row["type"] == "subscription.deleted":
         return f"{case.subscription} is deleted in {row['cluster']}."
     return (
-        f"The cursor of {case.subscription} in {row['cluster']} goes {_DELETED[row['type']]}, to "
+        f"The cursor of {case.subscription} in {row['cluster']} moves {_DELETED[row['type']]}, to "
         f"{_at(row) if row['type'] == 'cursor.recovered' else _to(row)}."
     )
 

@@ -16,8 +16,8 @@ LOG = TermSection(
         Term(
             "Region, cluster",
             (
-                "A Pulsar cluster with its own brokers and its own copy of a topic's log. The lab says "
-                "region where an operator would."
+                "A Pulsar cluster with its own brokers and its own copy of a topic's log."
+                " Operators call it a region."
             ),
             "`ClusterData`",
             ("cluster",),
@@ -113,8 +113,8 @@ CONSUMERS = TermSection(
         Term(
             "Registered",
             (
-                "The broker's cursor has the acknowledgement. Clients group acknowledgements, so this "
-                "comes later than the application's call."
+                "The broker's cursor has the acknowledgement. Clients group "
+                "acknowledgements, so this happens later than the application's call."
             ),
             "`PersistentAcknowledgmentsGroupingTracker`",
         ),

@@ -75,8 +75,8 @@ def _has_controller(topic: Topic, controller: SnapshotController | None) -> Answ
     if not topic.cluster.up:
         return (
             False,
-            f"{here} is {'lost' if topic.cluster.state == 'lost' else 'down'}, so nobody asks.",
-            f"{here} coming back." if topic.cluster.state != "lost" else "Nothing: it is gone for good.",
+            f"{here} is {'lost' if topic.cluster.state == 'lost' else 'down'}, so no snapshot is requested.",
+            f"{here} coming back." if topic.cluster.state != "lost" else "Nothing: it is permanently lost.",
         )
     if controller is not None and controller.ticking:
         names = ", ".join(
@@ -93,12 +93,12 @@ def _has_controller(topic: Topic, controller: SnapshotController | None) -> Answ
     if not topic.remote_clusters():
         return (
             False,
-            f"{topic.name} is copied from {here} to no other region, so there is nobody to tell.",
+            f"{topic.name} is copied from {here} to no other region, so no region would use a snapshot.",
             "Another region on the topic's replication list.",
         )
     return (
         False,
-        f"No subscription in {here} is replicated, so there is nothing to tell.",
+        f"No subscription in {here} is replicated, so there is no position to send.",
         "Replication of a subscription being switched on, or a consumer that subscribes with it.",
     )
 
@@ -134,7 +134,7 @@ def _something_new(topic: Topic, controller: SnapshotController) -> Answer:
             False,
             (
                 f"{here} has stored no message since the newest finished snapshot was asked for, at "
-                f"{_seconds(last_ms * 1000)}: it says all there is to say."
+                f"{_seconds(last_ms * 1000)}: that snapshot covers everything."
             ),
             f"The next message in {here}.",
         )

@@ -334,7 +334,7 @@ def _overlaps(run: dict[str, Any], group: dict[str, Any]) -> Markup:
     leases = group["leases_us"]
     says = (
         f"Not a violation of the protocol: a leader reassigns a stream {span(leases['leader'])} after the "
-        f"reader's last ping, a reader without an answer goes on for up to {span(leases['reader'])}, "
+        f"reader's last ping, a reader without an answer keeps reading for up to {span(leases['reader'])}, "
         f"and a new leader has no record of it. What both receive are duplicates.{few}"
     )
     return section(

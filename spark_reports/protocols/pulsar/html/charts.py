@@ -91,7 +91,7 @@ def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
             "line": {"color": HARM, "width": 1.6, "shape": "hv"},
             "fill": "tozeroy",
             "fillcolor": HARM_VEIL,
-            "name": "duplicates if moved then; after the move, still to come",
+            "name": "duplicates if moved at that instant; after the move, still to be delivered",
             "yaxis": "y3",
         }
     )

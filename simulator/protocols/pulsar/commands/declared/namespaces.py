@@ -67,7 +67,7 @@ NAMESPACES: tuple[Command, ...] = (
             Key(
                 "allowAutoTopicCreationType",
                 "choice",
-                "what they create; without it as the broker says",
+                "what they create; default: the broker's setting",
                 choices=TOPIC_TYPES,
             ),
             Key(

@@ -49,8 +49,8 @@ LISTS: tuple[Command, ...] = (
         label="give a topic its own replication list",
         consequence=(
             (
-                "From {cluster} the topic replicates to {clusters|the clusters you name}, whatever its "
-                "namespace says."
+                "From {cluster} the topic replicates to {clusters|the clusters you name},"
+                " whatever its namespace's list contains."
             ),
             When(
                 "global",

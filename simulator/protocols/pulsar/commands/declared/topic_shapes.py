@@ -11,7 +11,12 @@ from simulator.scenarios.consequence import When
 from simulator.scenarios.key import Key
 
 _PARTITIONS = Key(
-    "partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=PARTITIONS_MOST
+    "partitions",
+    "integer",
+    "number of partitions afterwards",
+    required=True,
+    minimum=1,
+    maximum=PARTITIONS_MOST,
 )
 
 GROW: tuple[Command, ...] = (
@@ -20,7 +25,14 @@ GROW: tuple[Command, ...] = (
         "add partitions to a partitioned topic",
         (
             TOPIC,
-            Key("partitions", "integer", "how many it shall have", required=True, minimum=1, maximum=256),
+            Key(
+                "partitions",
+                "integer",
+                "number of partitions afterwards",
+                required=True,
+                minimum=1,
+                maximum=256,
+            ),
         ),
         refusals=("not-more", "not-partitioned", "too-many"),
         label="add partitions",
