@@ -51,7 +51,7 @@ def test_messages_that_nobody_is_planned_to_publish_are_remarked_on():
     code, _, err = simulate("figure-4", sets=["producers.shop.count=6"])
     assert code == 0 and err.splitlines() == [
         (
-            f"figure-4: consumers.{consumer}.hold.messages: shop/{number} does not come; shop is planned "
+            f"figure-4: consumers.{consumer}.hold.messages: shop/{number} will not be published; shop is planned "
             f"to publish 6 messages, shop/0 to shop/5"
         )
         for consumer in ("billing-1", "billing-2")
