@@ -43,7 +43,7 @@ def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
     expect(page.get_by_role("region", name="The scenario's YAML")).to_contain_text(
         "ams <-> fra: {latency: 4500us}"
     )
-    expect(page.get_by_label("This region goes down")).to_have_value("ams")
+    expect(page.get_by_label("Failing region")).to_have_value("ams")
     expect(page).to_have_url(re.compile(r"regions=ams%2C\+fra%2C\+lhr.*rtt\.ams\.fra=9ms"))
     page.reload()
     expect(page.get_by_label("ams and fra")).to_have_value("9ms")

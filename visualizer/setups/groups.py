@@ -42,7 +42,7 @@ class Shown:
 
 
 GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
-    ("Regions", "regions", (Field("regions", "Names", "with commas between them", wide=True),)),
+    ("Regions", "regions", (Field("regions", "Names", "separated by commas", wide=True),)),
     (
         "Messages",
         "messages",
@@ -51,11 +51,10 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
             Field("arrivals", "Arrivals", choices=(("poisson", "Poisson"), ("regular", "constant interval"))),
             Field(
                 "producers",
-                "Published",
-                "there: in the region that fails",
-                choices=(("active", "only there"), ("everywhere", "in every region")),
+                "Published in",
+                choices=(("active", "the region that fails"), ("everywhere", "every region")),
             ),
-            Field("count", "How many", "empty: until the end"),
+            Field("count", "Number of messages", "empty: until the end"),
             Field("partitions", "Partitions", "0 is a plain topic"),
         ),
     ),
@@ -63,7 +62,7 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
         "Consumers",
         "consumers",
         (
-            Field("consumers", "How many", "in the region that fails"),
+            Field("consumers", "Number of consumers", "in the region that fails"),
             Field(
                 "type",
                 "Subscription type",
@@ -74,20 +73,20 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
                 "Subscription state",
                 choices=(("true", "replicated"), ("false", "not replicated")),
             ),
-            Field("processing", "Time for a message", "such as 5ms"),
+            Field("processing", "Processing time", "per message, such as 5ms"),
             Field(
                 "varies",
-                "That time is",
-                "the time is its median or mean",
+                "Distribution",
+                "of the processing time: its median or mean",
                 choices=(
                     ("constant", "constant"),
                     ("lognormal", "lognormal"),
                     ("exponential", "exponential"),
                 ),
             ),
-            Field("slow_share", "Slow acks, share", "such as 1%; empty: none"),
-            Field("slow_for", "They are held for", "empty: for good"),
-            Field("queue", "Receiver queue", "messages, for each"),
+            Field("slow_share", "Share of slow acks", "such as 1%; empty: none"),
+            Field("slow_for", "Slow acks held for", "empty: permanently"),
+            Field("queue", "Receiver queue", "messages per consumer"),
         ),
     ),
     (
@@ -98,30 +97,30 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
             Field("cache", "Kept per subscription", "empty: as the broker does"),
             Field(
                 "rule",
-                "A full cache",
+                "Rule of a full cache",
                 "spread from broker version 4.0.9 on",
                 choices=tuple((name, name) for name in OPTIONS["snapshotCacheRule"].choices),
             ),
         ),
     ),
     (
-        "What goes wrong",
+        "Failure",
         "failure",
         (
-            Field("from", "This region goes down", choices=REGION),
+            Field("from", "Failing region", choices=REGION),
             Field("to", "Consumers move to", choices=REGION),
             Field(
                 "how",
-                "How",
+                "Failover mode",
                 choices=(
-                    ("crash", "it crashes"),
-                    ("planned", "a planned move"),
-                    ("drained", "planned, after draining"),
+                    ("crash", "crash"),
+                    ("planned", "planned move"),
+                    ("drained", "planned move after draining"),
                 ),
             ),
-            Field("at", "At", "such as 20s"),
+            Field("at", "Instant", "such as 20s"),
             Field("after", "Consumers moved after", "time from the crash to the move"),
-            Field("end", "Then run on for", "to see all duplicates"),
+            Field("end", "Continue for", "to see all duplicates"),
         ),
     ),
 )

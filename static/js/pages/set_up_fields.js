@@ -42,7 +42,7 @@ export function makeFields(document, form, pairs) {
   function onlyWhenCrashing() {
     const crash = fieldOf("how").value === "crash";
     fieldOf("after").disabled = !crash;
-    setText(required(form, "[data-field=from] label"), crash ? "This region goes down" : "Consumers leave");
+    setText(required(form, "[data-field=from] label"), crash ? "Failing region" : "Consumers leave");
   }
 
   onlyWhenCrashing();
