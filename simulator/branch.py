@@ -1,8 +1,9 @@
 """One branch of a lab's history: its trace, its checkpoints and its command log.
 
-Rules: checkpoints are taken only at the branch's front, at the end of an instant; the next one waits until it
-costs at most a tenth of the rows since the last. Before its cut a branch uses its parent's checkpoints: such
-a state is `adopted`, that is, given this branch's growing columns, which begin with the same values.
+Rules: checkpoints are taken only at the branch's front, at the end of an instant; the next one is taken once
+it costs at most a tenth of the memory of the rows since the last. For instants before its cut a branch uses
+its parent's checkpoints. Such a state is `adopted`: it gets this branch's growing columns, which begin with
+the same values.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from simulator.system.system import System
 from simulator.trace.block import Block
 
 CHECKPOINT_ROWS_MIN = 16_384
-"""Rows between checkpoints at least: about 60 ms to run again, and a run of the hardest mix spends 2 % of
-its time on them.
+"""The least number of rows between checkpoints.
+
+Running them again takes about 60 ms. A run of the hardest mix spends 2 % of its time on checkpoints.
 """
 ROW_BYTES = 40
-"""What a row costs in memory, packed; a checkpoint may cost a tenth of that for each row since the last."""
+"""Bytes of a packed row in memory; a checkpoint may cost a tenth of that for each row since the last."""
 
 TABLES_BYTES_PER_ROW = 40
-"""Tables of messages and entries, which each branch has of its own, and the live state: about 350 bytes a
-message, of nine rows.
+"""The tables of messages and entries, which each branch has of its own, and the live state.
+
+About 350 bytes a message, of nine rows.
 """
 BRANCH_BYTES = 1_000_000
-"""What a branch costs whatever it holds: clusters, clients, views."""
+"""The fixed memory of a branch: clusters, clients, views."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,11 @@ class Checkpoint:
 
 
 class Branch:
-    """A line of history. `parent` and `cut_us` say where it left another one, `command` by which command."""
+    """One line of history: trace, checkpoints, command log.
+
+    A branch made from another has its `parent`, the instant `cut_us` at which it begins, and the `command`
+    that began it.
+    """
 
     def __init__(
         self, number: int, runtime: System, parent: Branch | None = None, command: dict | None = None
@@ -64,11 +71,11 @@ class Branch:
     # --- checkpoints
 
     def save(self, runtime: System) -> None:
-        """Take a checkpoint of a state that stands at the front."""
+        """Take a checkpoint of a state at the branch's front."""
         self.checkpoints.append(Checkpoint(runtime.now_us, runtime.seq, self.shared.save(runtime)))
 
     def save_if_due(self, runtime: System) -> None:
-        """Take a checkpoint when enough rows have come since the last."""
+        """Take a checkpoint when enough rows were written since the last one."""
         last = self.checkpoints[-1]
         rows = runtime.seq - last.seq
         if (
@@ -90,8 +97,9 @@ class Branch:
         return self.parent._nearest(at_us)
 
     def load(self, at_us: int) -> System:
-        """The last state at or before an instant, with the commands given by hand since then on its
-        calendar.
+        """Load the last state at or before an instant.
+
+        The commands given by hand since then are put on its calendar.
         """
         owner, checkpoint = self._nearest(at_us)
         runtime = owner.shared.load(checkpoint.saved)
@@ -109,7 +117,7 @@ class Branch:
         return sum(len(checkpoint.saved) for checkpoint in self.checkpoints)
 
     def describe(self) -> dict:
-        """What the page lists."""
+        """The branch as the page lists it."""
         parent = self.parent.number if self.parent is not None else None
         return {
             "number": self.number,

@@ -1,9 +1,9 @@
-"""Checkpoints: the live state as bytes, without what a branch shares.
+"""Checkpoints: the live state as bytes, without what the worlds of a branch share.
 
-Rules: append-only things (trace, logs' records, messages, markers) and what never changes (scenario,
-samplers) are kept once per branch and named by number; the rest is pickled, which copies an object graph in C
-faster than any copy written here in Python would, keeps every field, and leaves bytes that nothing can
-change. Checkpoints never leave the process.
+Rules: append-only objects (trace, logs' records, messages, markers) and objects that never change (scenario,
+samplers) are kept once per branch and referred to by number. The rest is pickled: that copies an object graph
+in C, faster than Python code could, keeps every field, and gives bytes that nothing can change. Checkpoints
+never leave the process.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ _SHARED_TYPES = (Trace, SharedColumn, Sampler, Handlers, *_SPECS)
 
 
 COMPRESSION_LEVEL = 1
-"""The fastest: a third of the size for about a millisecond, so checkpoints may stand three times as close."""
+"""The fastest level: a third of the size for about a millisecond, so checkpoints may be three times as
+frequent.
+"""
 
 
 def _fetch(_number: int) -> Any:
-    """Stands in pickles for "shared object number n"; `_Loader` puts the real look-up in its place."""
+    """Placeholder in pickles for "shared object number n"; `_Loader` replaces it by the real look-up."""
     raise AssertionError("a checkpoint was loaded without its branch's shared objects")
 
 
 class SharedObjects:
-    """What the worlds of one branch have in common, numbered in order of first meeting.
+    """The objects that the worlds of one branch share, numbered in the order of their first save.
 
-    `types` are those of the protocol, beside what every protocol shares.
+    `types` are the protocol's shared types, in addition to those of every protocol.
     """
 
     def __init__(self, types: tuple[type, ...]) -> None:

@@ -1,7 +1,7 @@
 """One run under every strategy: the same seed, publishes, faults and move, side by side.
 
 Rules: a strategy changes the options of subscriptions and nothing else (`scenarios/strategies.py`). Page,
-command line and report use these very functions, so their figures agree. Each run is a world of its own.
+command line and report use the same functions, so their figures agree. Each run is a world of its own.
 """
 
 from __future__ import annotations
@@ -77,13 +77,14 @@ def result(strategy: str, world: World) -> dict[str, Any]:
 
 
 def column(rerun: Rerun) -> dict[str, Any]:
-    """What a page draws of one strategy's finished run: its `result`, and each failover's messages and
-    what travelled meanwhile.
+    """Everything that a page draws of one strategy's finished run.
+
+    That is its `result`, and each failover's messages with what was sent between the clusters meanwhile.
     """
     world = rerun.world
     outcome = result(rerun.variant.key, world)
     outcome["followed"] = _declared(world).followed(world)
     outcome["until_us"] = world.now_us
-    # with commands by hand it is not the whole run
+    # with commands given by hand the scenario text is not the whole run
     outcome["text"] = None if rerun.variant.commands else rerun.variant.scenario.canonical_text
     return outcome

@@ -1,5 +1,6 @@
-"""The glossary of all protocols, and `docs/glossary.md`, made from it: `python -m simulator.glossary >
-docs/glossary.md`; a test asserts it is current.
+"""The glossary of all protocols, and `docs/glossary.md`, which is made from it.
+
+Command: `python -m simulator.glossary > docs/glossary.md`. A test asserts that the file is current.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ with events and columns. How figures are counted: [counting.md](counting.md). Ev
 
 
 def catalogue() -> Catalogue:
-    """The terms of the protocols that are in the table now, after those that they share."""
+    """The terms that all protocols share, then those of each protocol in the table."""
     return Catalogue((*SHARED_TERMS, *(part for one in PROTOCOLS.values() for part in one.terms)))
 
 
@@ -35,7 +36,7 @@ def events() -> tuple[EventType, ...]:
 
 
 def columns() -> dict[str, str]:
-    """By column of a trace what it holds."""
+    """The meaning of each column of a trace, by name."""
     return {name: says for name, (_kind, says) in COLUMNS.items()}
 
 

@@ -1,10 +1,8 @@
-"""A run without a page: what `manage.py simulate`, `admin` and `scenarios` do, and what a script or
-notebook may call.
+"""Runs without a page, for `manage.py simulate`, `admin` and `scenarios`, scripts and notebooks.
 
-Rules: the exit codes are a contract (0 fine, 1 a check was violated, 2 bad input; 3, an internal error, is
-what the command makes of any other exception); the answer goes to `out` and nothing else does; progress and
-complaints go to `err`. The run is cut into slices for the progress bar only, which does not change a byte of
-it.
+Rules: the exit codes are a contract: 0 fine, 1 a check was violated, 2 bad input. The command turns any other
+exception into 3, an internal error. Only the answer goes to `out`; progress and errors go to `err`. The run
+is cut into slices for the progress bar only, which does not change a byte of it.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from simulator.world import World
 EXIT_FINE, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 
 ROWS_MAX = 50_000_000
-"""Rows of a run without a page, about 2 GB of trace: ten times a lab's, and still a bound."""
+"""The most rows of a run without a page: about 2 GB of trace, ten times a lab's limit."""
 BAR_CHARACTERS = 40
 
 
@@ -46,8 +44,9 @@ def simulate(
     progress: bool = False,
     strategy: str | None = None,
 ) -> int:
-    """Run a scenario (name, file or text), as it is or under a strategy, to its end, print its summary to
-    `out`, write its trace; gives the exit code.
+    """Run a scenario (name, file or text), as it is or under a strategy, to its end.
+
+    Prints its summary to `out` and writes its trace. Returns the exit code.
     """
     try:
         until_us, overrides, way, _ = read_all(
@@ -99,8 +98,10 @@ def compare(
     as_json: bool = False,
     progress: bool = False,
 ) -> int:
-    """Run a scenario under every strategy and print the comparison to `out`: a table, or the scenario's
-    summary as written with `comparison[]`; gives the exit code.
+    """Run a scenario under every strategy and print the comparison to `out`.
+
+    The output is a table, or as JSON the summary of the scenario as written plus `comparison[]`. Returns the
+    exit code.
     """
     try:
         until_us, overrides = read_all(lambda: _instant(until), lambda: parse_overrides(sets))
@@ -145,8 +146,9 @@ def print_admin(
     sets: Sequence[str] = (),
     notes: bool = False,
 ) -> int:
-    """Run a scenario to an instant (default: its end) and print what an operator's tool says then; gives
-    the exit code.
+    """Run a scenario to an instant (default: its end) and print the output of an admin tool then.
+
+    Returns the exit code.
     """
     try:
         loaded = load_scenario(scenario, seed=seed, overrides=parse_overrides(sets))
@@ -274,8 +276,9 @@ def _check_trace_path(path: str | None) -> None:
 
 
 def trace_files() -> ModuleType:
-    """`simulator.trace.files`, imported when it is needed: its pyarrow is installed after the site's own
-    packages.
+    """Imports `simulator.trace.files` on demand.
+
+    It needs pyarrow, which is installed later than the site's own packages.
     """
     from simulator.trace import files
 

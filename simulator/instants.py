@@ -1,8 +1,8 @@
 """Applies commands in slices of whole instants, and undoes an instant that would write too many rows.
 
-Rules: an instant is finished or undone, however the run is cut. Undone means back at the end of the last
-complete instant, with nothing of the undone one left in trace, logs or tables. Which instant that is depends
-on the rows alone, never on the slices.
+Rules: an instant is finished or undone, however the run is cut into slices. After an undo the run is at the
+end of the last complete instant, and nothing of the undone one is left in trace, logs or tables. Which
+instant that is depends on the rows alone, never on the slices.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ if TYPE_CHECKING:
     from simulator.trace.trace import Trace
 
 BRANCHES_MAX = 20
-"""Branches of a lab: each may hold as many rows as a lab, and a list of more cannot be overlooked."""
+"""The most branches of a lab: each may hold as many rows as a lab, and a longer list is hard to read."""
 
 SLICE_EVENTS = 4_000
-"""Queue events between looks at the checkpoints in an uncut run."""
+"""Queue events per slice of an uncut run; after each slice it is checked whether a checkpoint is due."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """The answer to a command: ok, or code, what is wrong, what would be right; then nothing has changed."""
+    """The answer to a command: ok, or a code, what is wrong and what would be right.
+
+    A refused command has changed nothing.
+    """
 
     ok: bool
     code: str | None = None
@@ -78,9 +81,9 @@ class Run(Protocol):
 
 
 class Undo:
-    """Going back to the state at the end of an instant of a branch; -1 is before the first.
+    """The return to the state at the end of an instant of a branch; -1 is before the first.
 
-    With `cut`, what lies beyond is forgotten.
+    With `cut`, the rows after it are deleted.
     """
 
     def __init__(self, branch: Branch, at_us: int, cut: bool) -> None:
@@ -97,14 +100,17 @@ class Undo:
 
 
 class Applying:
-    """A command under way. `step` runs a slice of its instant; `result` is there when `step` gives False."""
+    """A command under way: `step` runs a slice of its instant.
+
+    `result` is set when `step` returns False.
+    """
 
     def __init__(self, world: Run, command: dict) -> None:
         self.world = world
         self.result: CommandResult | None = None
         self._command = command
         self._begun = False
-        self._parent: Branch | None = None  # the branch before, when the command began one
+        self._parent: Branch | None = None  # the branch that was left, when the command began a new one
         self._full_us: int | None = None
 
     def step(self, events: int) -> bool:
@@ -137,14 +143,14 @@ class Applying:
                 )
             self._parent = world.begin_branch(normal)
         branch = world.present_branch
-        self._full_us, branch.full_us = branch.full_us, None  # what comes after may be less now
+        self._full_us, branch.full_us = branch.full_us, None  # the command may reduce later rows
         branch.command_log.append({"at_us": world.now_us, "number": len(branch.command_log), **normal})
         world.runtime.command_count += 1
         world.applying, self._begun = self, True
         execute(world.runtime, normal)
 
     def undo(self, rows_max: int) -> Undo:
-        """Its instant would write too many rows: it is refused, and the state is that before it."""
+        """Refuse the command, whose instant would write too many rows, and return to the state before it."""
         world = self.world
         at_us, do = world.now_us, self._command["do"]
         if self._parent is not None:
@@ -177,7 +183,7 @@ class Advancing:
 
     @property
     def seq(self) -> int:
-        """Rows up to now; the branch may hold later ones."""
+        """Rows up to now; the branch may hold more, of later instants."""
         return self.runtime.seq
 
     @property
@@ -191,11 +197,11 @@ class Advancing:
 
     @property
     def unchecked_rows(self) -> int:
-        """Rows up to now that the checks have not read; `violations` reads them all at once."""
+        """Rows up to now that the checks have not read; `violations` reads all of them."""
         return self._branch.checks.unread_rows(self.seq) if self.whole else 0
 
     def _keep_forecasts(self) -> None:
-        """Keep what was forecast at each failover; a world does."""
+        """Keep the forecast of each failover; the world implements it."""
 
     @property
     def limit_reached(self) -> str | None:
@@ -226,10 +232,11 @@ class Advancing:
     def advance(
         self, until_us: int, events: int = SLICE_EVENTS, pause: Callable[[], bool] | None = None
     ) -> bool:
-        """Run at most about `events` queue events towards `until_us`, perhaps into the middle of an
-        instant (`whole`); True while more is left.
+        """Run at most about `events` queue events towards `until_us`; True while more is left.
 
-        `pause` is asked before each further instant and stops the run there."""
+        It may stop in the middle of an instant (then not `whole`). `pause` is called before each further
+        instant and can stop the run there.
+        """
         if self._undo is not None:
             return self._go_back(events)
         runtime, branch, rows_max = self.runtime, self._branch, self.rows_max
@@ -247,8 +254,9 @@ class Advancing:
         return more
 
     def _undo_instant(self, rows_max: int) -> None:
-        """The instant under way would write too many rows: which one that is depends on the rows alone,
-        not on where the run was cut.
+        """Undo the instant under way, which would write too many rows.
+
+        Which instant that is depends on the rows alone, not on the slices of the run.
         """
         if self.applying is not None:
             self._undo = self.applying.undo(rows_max)
@@ -258,7 +266,7 @@ class Advancing:
             self._undo = Undo(self._branch, self._branch.full_us - 1, cut=True)
 
     def _go_back(self, events: int) -> bool:
-        """A slice of the way back from an instant that is undone; True while more is left."""
+        """Run a slice of the return from an undone instant; True while more is left."""
         assert self._undo is not None
         if self._undo.step(events):
             return True
@@ -275,14 +283,14 @@ class Advancing:
         if self.runtime.seq == self._branch.trace.length:
             self._branch.furthest_us = max(self._branch.furthest_us, self.runtime.now_us)
             self._branch.save_if_due(self.runtime)
-            # after a very large instant they are read in slices, or when asked for
+            # the rows of a very large instant are checked in slices, or on request
             if self.unchecked_rows < 2 * BLOCK_ROWS:
                 self._branch.checks.read_sealed(self.trace)
             self._keep_forecasts()
 
 
 class Seek:
-    """A seek under way. `step` does a slice of it."""
+    """A seek under way: `step` runs a slice of it."""
 
     def __init__(self, world: Run, at_us: int) -> None:
         self.world = world

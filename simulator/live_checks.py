@@ -1,8 +1,8 @@
-"""The checks of one branch, kept up with its trace as it grows.
+"""The checks of one branch, which read its trace as it grows.
 
-Rules: whole blocks are read as soon as they are sealed, the open end only when the result is requested. A
+Rules: a whole block is read as soon as it is sealed, the open end only when the result is requested. A
 capture at every block lets a new branch continue from there instead of reading the past again. At an earlier
-instant of the branch nothing is read twice.
+instant of the branch no row is read twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LiveChecks:
         return max(0, upto_seq - self._checks.position)
 
     def read_on(self, trace: Trace, upto_seq: int, rows: int) -> None:
-        """Read at most `rows` rows more of those before `upto_seq`: a branch begins up to a block behind."""
+        """Read at most `rows` more rows before `upto_seq`; a branch begins up to a block behind."""
         self._read(trace, min(upto_seq, self._checks.position + rows, self._block_end()))
 
     def violations(self, trace: Trace, upto_seq: int) -> list[Violation]:
@@ -44,12 +44,12 @@ class LiveChecks:
         return (self._checks.position // BLOCK_ROWS + 1) * BLOCK_ROWS
 
     def _read(self, trace: Trace, upto_seq: int) -> None:
-        """Read on within a block; at its end a capture is kept."""
+        """Read on within a block and keep a capture at its end."""
         self._checks.read(trace, upto_seq)
         if self._checks.position > self._captures[-1].position and self._checks.position % BLOCK_ROWS == 0:
             self._captures.append(self._checks.capture())
 
     def branched(self, seq: int) -> LiveChecks:
-        """The checks of a branch that leaves at `seq`, from the nearest capture before it."""
+        """The checks of a branch that begins at `seq`, from the nearest capture before it."""
         nearest = next(capture for capture in reversed(self._captures) if capture.position <= seq)
         return LiveChecks(self._scenario, nearest.copy())

@@ -1,4 +1,7 @@
-"""A run's summary for people to read in a terminal. Everything in it is in the summary's JSON too."""
+"""A run's summary as text for a terminal.
+
+Everything in it is in the summary's JSON too.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ _ALWAYS = ("duplicates", "lost")
 
 
 def readable_summary(scenario: Scenario, summary: dict[str, Any], broken: list[str] | None) -> str:
-    """`broken` are the scenario's expectations that were not met; None when the run was not the file's
-    own.
+    """The summary of one run as text.
+
+    `broken` are the scenario's expectations that were not met; None when the run differs from the file, so
+    that they do not apply.
     """
     lines = [
         f"{scenario.title} ({scenario.name}), seed {summary['seed']}",
@@ -190,7 +195,7 @@ def _brokers(summary: dict[str, Any]) -> list[str]:
 
 
 def _replicators(summary: dict[str, Any]) -> list[str]:
-    """Those that something keeps from replicating at the end."""
+    """The replicators that do not replicate at the end, with the reason."""
     rows = [
         [
             f"{source} -> {target}",
@@ -210,7 +215,7 @@ def _replicators(summary: dict[str, Any]) -> list[str]:
 
 
 def _latencies(summary: dict[str, Any]) -> list[str]:
-    """Of audiences, and of subscriptions on declared brokers."""
+    """Delivery latency of audiences, and of subscriptions on declared brokers."""
     found: list[tuple[str, str | None, str | None, dict[str, Any]]] = [
         (
             name,
@@ -254,7 +259,7 @@ def _snapshots(summary: dict[str, Any]) -> list[str]:
 
 
 def _not_replicated(failover: dict[str, Any]) -> list[tuple[str, int]]:
-    """`stranded` of a failover in its two parts, each with words for it."""
+    """The two parts of a failover's `stranded`: already processed and unread, each with its label."""
     unread = failover["stranded_unprocessed"]
     return [
         ("not replicated (already processed)", failover["stranded"] - unread),

@@ -1,8 +1,8 @@
 """Stepping through a run by rows that pass a filter.
 
-Rules: a world is always at the end of an instant, so a step ends where the found row's instant ends. Filters:
-"everything", "control" (the default: markers, snapshots, cursors, faults, failovers), {"message": [producer,
-sequence id]}, {"subscription": name}.
+Rules: a world is always at the end of an instant, so a step goes to the end of the found row's instant.
+Filters: "everything", "control" (the default: markers, snapshots, cursors, faults, failovers), {"message":
+[producer, sequence id]}, {"subscription": name}.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulator.system.system import System
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
 SEARCH_US = 60_000_000
-"""How far a step runs ahead of the furthest instant before it ends without a row."""
+"""How far a step runs beyond the furthest instant before it gives up."""
 SLICE_EVENTS = 1
 
 
@@ -59,7 +59,7 @@ def step(world: Run, filter: str | dict | None) -> dict | None:
 
 
 def _run_on(world: Run, rows: int) -> bool:
-    """Run until a new row comes; False when the search's end or the lab's bound is reached."""
+    """Run until a new row is written; False when the search's end or the row limit is reached."""
     end_us = world.furthest_us + SEARCH_US
     while world.trace.length == rows:
         next_us = world.runtime.next_at_us
@@ -88,7 +88,7 @@ def step_back(world: Run, filter: str | dict | None) -> dict | None:
 
 
 def passing(world: Run, first: int, last: int, filter: str | dict | None) -> list[int]:
-    """Seqs in `first` <= seq < `last` that pass."""
+    """Seqs in `first` <= seq < `last` of the rows that pass the filter."""
     if filter in (None, "control"):
         return world.trace.seqs(first, last, control_only=True)
     if filter == "everything":
@@ -111,7 +111,7 @@ def _equal(world: Run, first: int, last: int, **wanted: str | int) -> list[int]:
 
 
 def instant_of(trace: Trace, at_us: int | None, seq: int | None) -> int:
-    """The instant that is asked for, or that of the row that is."""
+    """The instant to seek to: `at_us`, or the instant of row `seq`."""
     if at_us is not None and seq is None:
         return max(0, at_us)
     if seq is not None and at_us is None:

@@ -1,6 +1,6 @@
-"""The summary of a run up to now: what `simulate --json` prints (docs/counting.md).
+"""The summary of a run up to now, which `simulate --json` prints (docs/counting.md).
 
-Names are only ever added. What a protocol adds is in its manifest.
+Names are only ever added. Each protocol's own sections are in its manifest.
 """
 
 from __future__ import annotations

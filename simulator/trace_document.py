@@ -1,5 +1,6 @@
-"""`docs/trace.md`, made from the registry: `python -m simulator.trace_document > docs/trace.md`; a test
-asserts it is current.
+"""Makes `docs/trace.md` from the registry of events and columns.
+
+Command: `python -m simulator.trace_document > docs/trace.md`. A test asserts that the file is current.
 """
 
 from __future__ import annotations

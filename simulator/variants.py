@@ -1,7 +1,7 @@
-"""The variants of a run: as it was, and with each change that its protocol knows and that makes sense for it.
+"""The variants of a run: as it was, and with each change of its protocol that applies to it.
 
-Rules: a variant is inputs only (scenario and command log), so it can be run, saved and linked like any run;
-whether a change makes sense is read from those inputs, never from the outcome.
+Rules: a variant is inputs only (scenario and command log), so it can be run, saved and linked like any run.
+Whether a change applies is decided from those inputs, never from the outcome.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ __all__ = ["CommandLog", "Variant", "variants"]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One changed run: `key` for links, `name` in words, its scenario (with its canonical text) and
-    command log.
+    """The inputs of one changed run: its scenario, with its canonical text, and its command log.
+
+    `key` is for links, `name` for readers.
     """
 
     key: str
@@ -29,7 +30,7 @@ class Variant:
 
 
 def variants(scenario: Scenario, commands: CommandLog) -> list[Variant]:
-    """The run as it was, then every change that makes sense for it, in an order for reading."""
+    """The run as it was, then every change that applies to it, in an order for reading."""
     found = [Variant("as-it-was", "as it was", scenario, commands)]
     for change in protocol_of(scenario).changes:
         made = change(scenario, commands)

@@ -1,9 +1,8 @@
 """What would have helped: the same seed and failure, run again with one thing changed at a time.
 
 Rules: the first variant is the run as it was; the others are described by their differences to it. Page and
-report use these very functions, so their figures agree. What is changed and compared is the protocol's own
-(`changes.py` and `compared.py` in its folder). A rerun is a world of its own: nothing that is shown elsewhere
-moves.
+report use the same functions, so their figures agree. Each protocol declares what is changed and compared
+(`changes.py` and `compared.py` in its folder). A rerun is a separate world and changes no other one.
 """
 
 from __future__ import annotations
@@ -33,7 +32,11 @@ class Rerun:
         return self.world.advance(self.until_us, events)
 
     def outcome(self) -> dict[str, Any]:
-        """{"key", "name", "cases": figures of each failover or group, as in the summary, "digest"}."""
+        """The outcome of the run so far.
+
+        Returns {"key", "name", "cases", "digest"}; `cases` are the figures of each failover or group, as in
+        the summary.
+        """
         cases = protocol_of(self.variant.scenario).compared.cases(self.world)
         return {
             "key": self.variant.key,
@@ -44,8 +47,10 @@ class Rerun:
 
 
 def looks(scenario: Scenario) -> dict[str, Any]:
-    """How a table of reruns looks: `noun` of what is compared, `columns` in order (name, title, unit
-    `count` or `us`), and what to say where there is `nothing` to compare.
+    """The layout of the table of reruns.
+
+    Returns `noun`, what is compared, `columns` in order (name, title, unit `count` or `us`), and `nothing`,
+    the text when there is nothing to compare.
     """
     compared = protocol_of(scenario).compared
     return {
@@ -56,11 +61,12 @@ def looks(scenario: Scenario) -> dict[str, Any]:
 
 
 def beside(scenario: Scenario, outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outcomes, the first being the real one, with their cases in the order of its cases.
+    """The outcomes as differences to the real one, which is the first, with cases in its order.
 
-    Each has its `label` and `at_us`, `figures` (null where the case did not happen), and the effect of the
-    change: `difference` in words, `harm` (a list of integers, small is good; null where it cannot be judged),
-    `helps`, and what it `assumes` that was not so (null for advice that could have been followed).
+    Each case has its `label` and `at_us`, `figures` (null where the case did not happen), and the effect of
+    the change: `difference` in words, `harm` (a list of integers, small is good; null where it cannot be
+    judged), `helps`, and `assumes`: what the change takes for granted that was not so in the real run (null
+    for advice that could have been followed).
     """
     compared = protocol_of(scenario).compared
     names = [figure.name for figure in compared.figures]

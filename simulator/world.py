@@ -1,10 +1,10 @@
 """A lab: one scenario that can be run, viewed, changed by commands, sought and branched.
 
-The simulator's Python API (docs/python-api.md).
+This is the simulator's Python API (docs/python-api.md).
 
 Rules: reading never changes a run. A command takes effect at the end of the present instant. A command in the
-past of its branch begins a new branch, and the old one stays. All work can be done in slices of queue events
-(`advance`, `Seek`).
+past of its branch begins a new branch, and the old one is kept. All work can be done in slices of queue
+events (`advance`, `Seek`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from simulator.trace.trace import Trace
 from simulator.views import live
 
 ROWS_MAX = 5_000_000
-"""Rows of a branch: about 200 MB of trace.
+"""The most rows of a branch: about 200 MB of trace.
 
-An instant that would write more is undone, and the lab pauses before it and says so.
+An instant that would write more is undone; the lab then pauses before it and gives the reason.
 """
 
 _NO_FORECASTS: tuple[tuple[int, int, int], dict] = ((-1, -1, -1), {})
-"""(branch, instant, rows) at which they were computed, and the forecasts by (subscription, source)."""
+"""The forecasts by (subscription, source), after the (branch, instant, rows) at which they were computed."""
 
 
 class _Accepted(Exception):
@@ -42,10 +42,10 @@ class _Accepted(Exception):
 
 
 class World(Advancing):
-    """A run that can be viewed, changed and sought in.
+    """A run that can be viewed, changed by commands and sought in.
 
-    `rows_max` None lifts the bound (headless runs). Not `begun`, its first instant is still to be run, in
-    slices: `advance(0, …)` until it is `whole`.
+    `rows_max` None lifts the row limit (headless runs). With `begun` false its first instant is still to be
+    run, in slices: `advance(0, …)` until it is `whole`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class World(Advancing):
         # (branch, seq of a failover): the forecast at its instant
         self._forecasts_at_failovers: dict[tuple[int, int], dict] = {}
         self._forecasts = _NO_FORECASTS
-        # how far `violations_until` has read: nearly always what the next frame needs
+        # where `violations_until` stopped, so that the next search begins there
         self._judged_seq = 0
         if begun:
             self._finish_instant()
@@ -103,8 +103,9 @@ class World(Advancing):
         until_us: int,
         rows_max: int | None = ROWS_MAX,
     ) -> World:
-        """The run that a command log describes, at `until_us`: the same bytes as the run that wrote the
-        log.
+        """The run that a command log describes, at `until_us`.
+
+        It has the same bytes as the run that wrote the log.
         """
         world = cls(scenario, seed, rows_max)
         for entry in command_log:
@@ -117,11 +118,11 @@ class World(Advancing):
         self._branch.command_log.append(dict(entry))
         put_by_hand(self.runtime, entry)
 
-    # --- where it stands
+    # --- position and names
 
     @property
     def memory_bytes(self) -> int:
-        """An estimate of its memory: rows, checkpoints, tables.
+        """An estimate of its memory in bytes: rows, checkpoints, tables.
 
         What branches share is counted once.
         """
@@ -147,7 +148,7 @@ class World(Advancing):
 
     @property
     def topics(self) -> dict[str, list[str]]:
-        """By cluster the names of its topics and partitions."""
+        """The names of topics and partitions, by cluster."""
         return self.runtime.topic_names
 
     @property
@@ -160,14 +161,17 @@ class World(Advancing):
         for failover in self.runtime.failovers:
             self._forecasts_at_failovers[self.branch, failover.seq] = failover.window.forecast
 
-    # --- going to and fro
+    # --- seeking and branches
 
     def begin_seek(self, at_us: int | None = None, seq: int | None = None) -> Seek:
-        """Go to the end of an instant (or of a row's instant; the last one's beyond it) in slices."""
+        """Begin to go to the end of an instant, or of a row's instant, in slices.
+
+        A row number beyond the last row means the last row.
+        """
         return Seek(self, stepping.instant_of(self._branch.trace, at_us, seq))
 
     def seek(self, at_us: int | None = None, seq: int | None = None) -> None:
-        """Go to the end of an instant, exactly; beyond the furthest one it runs."""
+        """Go exactly to the end of an instant; beyond the furthest one, run up to it."""
         seek = self.begin_seek(at_us, seq)
         while seek.step(SLICE_EVENTS):
             pass
@@ -191,7 +195,7 @@ class World(Advancing):
             pass
 
     def begin_switch(self, number: int) -> Seek:
-        """The same in slices; the world is `whole`."""
+        """Begin `switch_branch` in slices; the world must be `whole`."""
         if not 0 <= number < len(self._branches):
             raise ValueError(f"there is no branch {number}: there are 0 to {len(self._branches) - 1}")
         at_us = min(self.now_us, self._branches[number].furthest_us)
@@ -200,12 +204,12 @@ class World(Advancing):
         return Seek(self, at_us)
 
     def load_nearest(self, at_us: int) -> None:
-        """The nearest state at or before an instant."""
+        """Go to the nearest saved state at or before an instant."""
         self.runtime = self._branch.load(at_us)
         self._counted = None
 
     def fork(self) -> World:
-        """An independent world at the same instant; the past is shared, the future its own."""
+        """An independent world at the same instant, with the same past."""
         self._finish_instant()
         other = World.__new__(World)
         other.scenario, other.seed, other.rows_max, other.protocol = (
@@ -227,13 +231,13 @@ class World(Advancing):
         return self._branch
 
     def begin_branch(self, command: dict) -> Branch:
-        """Begin a branch for a command in the past; returns the branch before."""
+        """Begin a branch for a command in the past and return the branch that was left."""
         parent = self._branch
         self._branch_off(parent, command)
         return parent
 
     def drop_branch(self, parent: Branch) -> None:
-        """Remove the branch that was just begun."""
+        """Remove the branch that was just begun and go back to its parent."""
         del self._branches[-1]
         self._branch = parent
 
@@ -250,7 +254,10 @@ class World(Advancing):
     # --- commands
 
     def apply(self, command: dict) -> CommandResult:
-        """Give a command now. Refused: code, error and hint, and nothing has changed."""
+        """Give a command now.
+
+        A refused one has code, error and hint, and nothing has changed.
+        """
         applying = self.begin_apply(command)
         while applying.step(SLICE_EVENTS):
             pass
@@ -258,7 +265,7 @@ class World(Advancing):
         return applying.result
 
     def begin_apply(self, command: dict) -> Applying:
-        """The same in slices."""
+        """Begin `apply` in slices."""
         self._counted = None
         return Applying(self, command)
 
@@ -277,20 +284,20 @@ class World(Advancing):
             return normal
         raise AssertionError(f"{normal['do']} neither began nor refused")
 
-    # --- looking
+    # --- reading
 
     def summary(self) -> dict:
         """The summary of the run up to now (docs/counting.md)."""
         return summary.summarise(self, self.protocol)
 
     def counted(self) -> CountedRun:
-        """Everything counted up to now."""
+        """The results of counting up to now."""
         if self._counted is None or self._counted.upto_seq != self.seq:
             self._counted = self.protocol.count(self.trace, self.scenario, self.seq)
         return self._counted
 
     def counted_whole(self) -> CountedRun:
-        """Everything counted in all that this branch has been run to, wherever the world stands now."""
+        """The results of counting all rows of this branch, wherever the world is now."""
         if self._counted_whole is None or (self._counted_whole[0], self._counted_whole[1].upto_seq) != (
             self.branch,
             len(self.trace),
@@ -299,8 +306,9 @@ class World(Advancing):
         return self._counted_whole[1]
 
     def forecast_at(self, opened_seq: int) -> dict[str, int]:
-        """The forecast at the instant of a failover of this branch, by the seq of its `failover.started`
-        row.
+        """The forecast at the instant of a failover of this branch.
+
+        `opened_seq` is the seq of its `failover.started` row.
         """
         return self._forecasts_at_failovers[self.branch, opened_seq]
 
@@ -326,8 +334,9 @@ class World(Advancing):
         return [*self.violations, *Checks(self.scenario).check_counts(failovers)]
 
     def live_failovers(self) -> list[dict]:
-        """The cheap figures of `failovers[]` so far, kept by the engine as it delivers; the summary has
-        all, from the rows.
+        """The figures of `failovers[]` that the engine keeps as it delivers.
+
+        The summary has all figures, counted from the rows.
         """
         return [
             {
@@ -347,13 +356,13 @@ class World(Advancing):
 
     @property
     def command_results(self) -> list[dict]:
-        """`commands[]` of the summary: what became of each command so far."""
+        """`commands[]` of the summary: the result of each command so far."""
         return [dict(result) for result in self.runtime.command_results]
 
     def forecast(self, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
         """The forecast per remote that consumers could move to, if `source` failed now.
 
-        `source` is by default where the consumers are. Kept while the world does not move.
+        `source` defaults to the cluster where the consumers are. The result is cached until the world moves.
         """
         here = (self.branch, self.now_us, self.seq)
         if self._forecasts[0] != here:
@@ -365,22 +374,25 @@ class World(Advancing):
         return made[subscription, source]
 
     def sync_lag(self, subscription: str) -> dict[str, int]:
-        """Per remote how old the oldest message is that its cursor does not cover, us."""
+        """The age of the oldest message that a remote's cursor does not cover, by remote, us."""
         return self.protocol.forecasts.sync_lag(self.runtime, subscription)
 
     def snapshot_rules(self, topic: str) -> dict[str, dict]:
         """Why no snapshot is taken now, by cluster that has the topic.
 
-        For each the tick's rule that stops it, in words, and what would let it continue.
+        Each has the rule of the tick that stops it, in words, and what would let it continue.
         """
         return self.protocol.inspection.snapshot_rules(self.runtime, topic)
 
     def view(self, judged_us: int | None = None) -> dict:
-        """The live state for the page. Claims are judged up to now, or up to the instant `judged_us`."""
+        """The live state for the page.
+
+        Claims are checked up to now, or up to the instant `judged_us`.
+        """
         return live.view(self, self.protocol, judged_us)
 
     def broker_load(self) -> dict:
-        """Load of declared brokers over time and latency of their readers."""
+        """Load of declared brokers over time, and latency of their readers."""
         return self.protocol.inspection.broker_load(self)
 
     def creation(self) -> dict:
@@ -388,7 +400,7 @@ class World(Advancing):
         return self.protocol.inspection.creation(self)
 
     def replicator_starts(self, source: str, target: str, topic: str) -> dict:
-        """How one replicator's starts went: refusals so far, and what waited over time."""
+        """One replicator's starts: refusals so far, and the messages that waited over time."""
         return self.protocol.inspection.replicator_starts(self, source, target, topic)
 
     def cells(self, cluster: str, topic: str, first: int, count: int) -> dict:
@@ -396,22 +408,22 @@ class World(Advancing):
         return self.protocol.inspection.cells(self.runtime, cluster, topic, first, count)
 
     def flights(self, limit: int = 500) -> tuple[list[dict], dict[str, int]]:
-        """Things on the wire: a sample, and how many on each link."""
+        """Messages on the links: a sample, and how many are on each link."""
         return self.protocol.flights(self.runtime, limit)
 
     def marker(self, number: int) -> dict:
-        """A marker's bytes, JSON and travels."""
+        """A marker's bytes, its JSON and the links it was sent on."""
         return self.protocol.inspection.marker(self, number)
 
     def begin_admin(self, tool: str, cluster: str, topic: str | None = None) -> Iterator[None]:
-        """What an operator's tool prints now, in pieces (docs/admin.md).
+        """The output of an admin tool now, in pieces (docs/admin.md).
 
         Yields between pieces and returns the answer. Raises AdminError.
         """
         return self.protocol.admin.ask(self.runtime, tool, cluster, topic)
 
     def admin(self, tool: str, cluster: str, topic: str | None = None) -> dict:
-        """The same in one call."""
+        """The output of an admin tool now, in one call."""
         pieces = self.begin_admin(tool, cluster, topic)
         while True:
             try:
