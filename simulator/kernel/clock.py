@@ -1,9 +1,9 @@
-"""The clock and the queue: what happens next, and when.
+"""The clock and the event queue of a run.
 
 Rules: time is integer microseconds and only moves forward. An event is data, `(at_us, rank, order, target,
 method, argument)`: the method is a function of the target's class, never a closure, so a queue can be copied.
-Ties at one instant go by the target's rank (from the scenario's sorted names), then by the order of asking.
-Nothing is ever removed: a target ignores what it no longer waits for.
+Events of one instant are ordered by the target's rank (from the scenario's sorted names), then by the order
+of scheduling. A single event is never removed: a target ignores one that it no longer expects.
 """
 
 from __future__ import annotations
@@ -14,38 +14,46 @@ from types import MethodType
 from typing import Any, Protocol, cast
 
 COMMAND_RANK = 1 << 40
-"""Commands come after everything else at their instant."""
+"""Commands run after everything else at their instant."""
 
 CONTINUES_RANK = -1
-"""What a long event has left to do goes before everything else at its instant, so cutting it into portions
-changes no row.
+"""The rest of a long event runs before everything else at its instant.
+
+So cutting it into portions changes no row.
 """
 
 EVENTS_QUEUED_MAX = 5_000_000
-"""Events waiting at once: far above what a scenario needs (one per producer, consumer, timer and thing on
-a wire).
+"""The most events in the queue at once.
+
+It is far above what a scenario needs: one per producer, consumer, timer and message on a link.
 """
 
 
 Handler = Callable[[Any], int | None]
-"""What an event calls: a method bound to its target. Returns how many events it stands for, None for one."""
+"""An event's function: a method bound to its target.
+
+Returns how many events it did, None for one.
+"""
 
 Event = tuple[int, int, int, Any, Callable[..., int | None], Any]
 """(at_us, rank, order, target, method, argument): at `at_us`, `method(target, argument)`."""
 
 
 class QueueFull(RuntimeError):
-    """An internal error, or a scenario beyond the bound: more events wait than EVENTS_QUEUED_MAX."""
+    """More than EVENTS_QUEUED_MAX events are in the queue.
+
+    This is an internal error, or a scenario beyond the limit.
+    """
 
 
 class Rows(Protocol):
-    """What counts the rows written so far: the trace."""
+    """The number of rows written so far; the trace has it."""
 
     length: int
 
 
 class Clock:
-    """The present instant and the events to come."""
+    """The present instant and the events after it."""
 
     __slots__ = ("now_us", "limit_us", "_queue", "_order")
 
@@ -62,13 +70,13 @@ class Clock:
         heappush(self._queue, (at_us, rank, self._order, *_divided(handler), argument))
 
     def drop(self, method: Callable[..., int | None]) -> None:
-        """Forget every event that would call this method of a class."""
+        """Remove every event that would call this method of a class."""
         self._queue = [event for event in self._queue if event[4] is not method]
         heapify(self._queue)
 
     @property
     def next_at_us(self) -> int | None:
-        """Instant of the next event, None when nothing waits."""
+        """Instant of the next event, None when there is none."""
         return self._queue[0][0] if self._queue else None
 
     @property
@@ -77,11 +85,11 @@ class Clock:
         return self._order
 
     def events(self) -> Iterable[Event]:
-        """What waits, in no order."""
+        """The scheduled events, in no order."""
         return self._queue
 
     def pass_to(self, now_us: int, horizon_us: int, events: Iterable[tuple[int, int, Handler, Any]]) -> None:
-        """Drop the events before `horizon_us`, which are done, the last of them at `now_us`.
+        """Remove the events before `horizon_us`, which are done, the last of them at `now_us`.
 
         `events` `(at_us, rank, handler, argument)` are scheduled again, in this order.
         """
@@ -97,15 +105,14 @@ class Clock:
 
     @property
     def whole(self) -> bool:
-        """Whether the present instant is finished: nothing more waits for it."""
+        """Whether the present instant is finished: no more events are scheduled at it."""
         return not self._queue or self._queue[0][0] > self.now_us
 
     def in_portions(self, portions: Iterator[int]) -> int:
-        """Do long work of this instant in portions, the first now, each next one as an event of its own
-        before everything else.
+        """Do long work of this instant in portions, the first now.
 
-        Each portion yields the number of queue events that it replaces. What follows in the caller must not
-        depend on the rest.
+        Each further portion is an event of its own before everything else. Each portion yields the number of
+        queue events that it replaces. The caller's code after this call must not depend on the rest.
         """
         events = next(portions, None)
         if events is None:
@@ -145,6 +152,6 @@ class Clock:
 
 
 def _divided(handler: Handler) -> tuple[Any, Callable[..., int | None]]:
-    """A bound method as its target and function: checkpoints keep a function as a name."""
+    """Splits a bound method into its target and function: checkpoints keep a function as a name."""
     method = cast(MethodType, handler)
     return method.__self__, method.__func__

@@ -1,10 +1,10 @@
-"""Spans of time that vary: constant, uniform, lognormal, exponential, in integer microseconds.
+"""Distributions of durations: constant, uniform, lognormal, exponential, in integer microseconds.
 
-Rules: integers decide, floats never. A lognormal or exponential span is read from a table of 4,096 quantiles
-with linear interpolation between them; the table is made once per shape with `decimal`, whose `exp` and `ln`
-are correctly rounded and so the same on every machine. Draw `index` is a pure function of (distribution, key,
-index); the blocks kept here are a cache and change nothing. Tails end at the outermost midpoint (probability
-1 / 8,192): 3.67 standard deviations, or 9.01 times the mean.
+Rules: every result is computed with integers, never with floats. A lognormal or exponential duration is read
+from a table of 4,096 quantiles with linear interpolation between them. The table is made once per shape with
+`decimal`, whose `exp` and `ln` are correctly rounded and therefore the same on every machine. Draw `index` is
+a pure function of (distribution, key, index); the blocks kept here are a cache and change nothing. Tails end
+at the outermost midpoint (probability 1 / 8,192): 3.67 standard deviations, or 9.01 times the mean.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from simulator.kernel.random import draw_block
 KINDS = ("constant", "uniform", "lognormal", "exponential")
 
 LONGEST_US = (1 << 38) - 1
-"""The longest span that a distribution may give, 76 hours: interpolation in 64 bits is exact below it."""
+"""The longest duration that a distribution may give, 76 hours: interpolation in 64 bits is exact below it."""
 
 BLOCK = 1024
 """Draws computed at once: about 20 µs a block, so a draw costs a list lookup."""
 
 BLOCKS_KEPT = 64
-"""Blocks kept per sampler, 0.5 MiB at most: owners whose draws lie far apart do not evict each other at
-once.
+"""Blocks kept per sampler, 0.5 MiB at most.
+
+Several clients with distant draws can share a sampler without evicting each other's blocks at once.
 """
 
 MILLIONTHS = 1_000_000
 
 LARGEST_SIGMA = 10
-"""The widest lognormal: at 10 the outermost quantiles already lie a factor 10**32 apart."""
+"""The greatest sigma of a lognormal: at 10 the outermost quantiles differ by a factor of 10**32."""
 
 _BLOCK_BITS = BLOCK.bit_length() - 1
 _FRACTION_BITS = 20  # of a draw's top 32 bits, 12 choose the cell and 20 the place between two midpoints
@@ -43,7 +44,7 @@ _ARITHMETIC = Context(prec=30, rounding=ROUND_HALF_EVEN)
 
 
 class Span(NamedTuple):
-    """A distribution by itself, with the fields of a scenario's."""
+    """A distribution outside a scenario, with the fields of a scenario's."""
 
     kind: str = "constant"
     value_us: int = 0
@@ -53,7 +54,7 @@ class Span(NamedTuple):
 
     @property
     def nominal_us(self) -> int:
-        """The configured middle."""
+        """The configured value; the middle of a uniform distribution."""
         return (self.low_us + self.high_us) // 2 if self.kind == "uniform" else self.value_us
 
 
@@ -92,10 +93,9 @@ def _exponential_factors() -> tuple[Decimal, ...]:
 
 @lru_cache(maxsize=64)
 def quantile_table(kind: str, value_us: int, sigma_millionths: int) -> np.ndarray:
-    """The midpoint quantiles of a lognormal (median, sigma) or exponential (mean), in sixteenths of a
-    microsecond.
+    """The midpoint quantiles of a lognormal (median, sigma) or exponential (mean) distribution.
 
-    Raises ValueError when the longest exceeds LONGEST_US.
+    They are in sixteenths of a microsecond. Raises ValueError when the longest exceeds LONGEST_US.
     """
     factors = _exponential_factors() if kind == "exponential" else _lognormal_factors(sigma_millionths)
     scaled = Decimal(value_us << _SUB_BITS)
@@ -113,8 +113,9 @@ def quantile_table(kind: str, value_us: int, sigma_millionths: int) -> np.ndarra
 
 
 def interpolate(table: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Microseconds for 64-bit draws: linear between the midpoints of the table, level beyond the
-    outermost.
+    """Microseconds for 64-bit draws, by linear interpolation between the midpoints of the table.
+
+    Beyond the outermost midpoints the value is constant.
     """
     # midpoint of cell 0 is place 0
     place = (draws >> np.uint64(32)).astype(np.int64) - (1 << (_FRACTION_BITS - 1))
@@ -127,7 +128,10 @@ def interpolate(table: np.ndarray, draws: np.ndarray) -> np.ndarray:
 
 
 class Sampler:
-    """Draws of one distribution under one key. `constant` is the value when it never varies, else None."""
+    """Draws of one distribution under one key.
+
+    `constant` is the value when it never varies, else None.
+    """
 
     __slots__ = (
         "key",
@@ -192,7 +196,7 @@ class Sampler:
 
     @property
     def least_us(self) -> int:
-        """No draw is shorter."""
+        """The shortest possible draw."""
         if self.constant is not None:
             return self.constant
         return (
@@ -218,7 +222,7 @@ class Sampler:
         return spans_us
 
     def _turn_to(self, number: int) -> list[int]:
-        """Makes block `number` the present one, from the cache or newly computed."""
+        """Make block `number` the present one, from the cache or newly computed."""
         block = self._blocks.get(number)
         if block is None:
             if len(self._blocks) >= BLOCKS_KEPT:
@@ -237,7 +241,5 @@ class Sampler:
 
 
 def interval_sampler(mean_us: int, key: int) -> Sampler:
-    """Intervals between arrivals at random instants (a Poisson stream) that are `mean_us` apart in the
-    mean.
-    """
+    """Intervals between the arrivals of a Poisson process, `mean_us` in the mean."""
     return Sampler(Span("exponential", mean_us), key)

@@ -2,7 +2,7 @@
 
 Rules: a link does not depend on what it carries. The caller checks whether it is `up` before sending. FIFO
 holds per connection, so the caller keeps the latest arrival of each connection and takes the maximum.
-`restore` sets the fields of the existing object, so references to a link stay good over a seek.
+`restore` sets the fields of the existing object, so references to a link remain valid after a seek.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ MICROSECONDS_PER_SECOND = 1_000_000
 
 
 class Link:
-    """`slow_us` overrides the latency while it is set; `constant_us` is the latency now, None where it
-    varies; `free_at_us` is when the last byte accepted has left the source.
+    """The state of one directed link.
+
+    `slow_us` overrides the latency while it is set. `constant_us` is the latency now, None where it varies.
+    `free_at_us` is when the last accepted byte has left the source.
     """
 
     __slots__ = (
@@ -61,15 +63,15 @@ class Link:
 
     @property
     def least_us(self) -> int:
-        """No latency is shorter now."""
+        """The shortest possible latency now."""
         return self.sampler.least_us if self.constant_us is None else self.constant_us
 
     def latency_us(self, draw_index: int) -> int:
-        """The latency of what owns draw `draw_index`, bandwidth aside."""
+        """The latency under draw `draw_index`, without bandwidth."""
         return self.sampler.at(draw_index) if self.constant_us is None else self.constant_us
 
     def latencies_us(self, draw_indices: np.ndarray) -> np.ndarray:
-        """The same for several, int64."""
+        """The latencies under several draws, int64."""
         return (
             self.sampler.several(draw_indices)
             if self.constant_us is None
@@ -77,7 +79,7 @@ class Link:
         )
 
     def transmit(self, now_us: int, size_bytes: int, draw_index: int) -> int:
-        """Puts `size_bytes` on the wire at `now_us`; returns the instant at which the last byte arrives."""
+        """Send `size_bytes` at `now_us`; returns the instant at which the last byte arrives."""
         bandwidth = self.bandwidth_bytes_per_s
         if bandwidth is not None:
             if now_us < self.free_at_us:
@@ -93,11 +95,11 @@ class Link:
         self.drop_waiting()
 
     def heal(self) -> None:
-        """As declared: up, with the latency of the sampler."""
+        """Restore the declared state: up, with the latency of the sampler."""
         self.up, self.slow_us = True, None
 
     def drop_waiting(self) -> None:
-        """The bytes that wait to go out are gone."""
+        """Drop the bytes that have not left the source."""
         self.free_at_us = 0
 
     def capture(self) -> tuple[bool, int | None, int]:
@@ -105,5 +107,5 @@ class Link:
         return self.up, self.slow_us, self.free_at_us
 
     def restore(self, captured: tuple[bool, int | None, int]) -> None:
-        """Goes back to a captured state."""
+        """Go back to a captured state."""
         self.up, self.slow_us, self.free_at_us = captured

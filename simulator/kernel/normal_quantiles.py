@@ -1,15 +1,17 @@
-"""Quantiles of the normal distribution as integers, committed: `log` and `exp` differ between machines'
-libraries.
+"""Quantiles of the normal distribution as integers.
+
+They are committed because `log` and `exp` differ between machines' libraries.
 
 Rules: cell i of 4,096 equal cells of probability has its midpoint quantile, times 1,000,000,000, rounded. The
-distribution is symmetric, so only the upper 2,048 are kept, as little-endian 32-bit integers in base 85. Made
-once by
+distribution is symmetric, so only the upper 2,048 are kept, as little-endian 32-bit integers in base 85. They
+were made once by
 
     inverse = statistics.NormalDist().inv_cdf
     values = [round(inverse((2 * i + 1) / 8192) * 1e9) for i in range(2048, 4096)]
     text = base64.b85encode(struct.pack("<2048I", *values)).decode()
 
-and never made again: changing one value changes every saved lab. A test compares it with the inverse above.
+and must never be made again: changing one value changes every saved lab. A test compares them with the
+inverse above.
 """
 
 from __future__ import annotations

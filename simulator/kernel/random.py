@@ -1,8 +1,8 @@
-"""Chance: named streams of 64-bit draws, each a pure function of (seed, stream name, index).
+"""Random draws: named streams of 64-bit integers, each a pure function of (seed, stream name, index).
 
-Rules: a draw belongs to the thing it decides (message 4711's latency on a link), never to the order of
-calls, so nothing here keeps a state. Integers only. The scalar and the vectorised function give the same
-values; the test vectors are pinned, because changing one bit changes every saved lab.
+Rules: a draw belongs to the thing it decides (message 4711's latency on a link), never to the order of calls,
+so nothing here keeps a state. Integers only. The scalar and the vectorised function give the same values. The
+test vectors are pinned, because changing one bit changes every saved lab.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MILLION = 1_000_000
 """Shares are in millionths."""
 
 SHARE_BLOCK_BITS = 10
-"""Draws that `Shares` makes at once: about 20 us for 1,024, so that asking costs a look-up."""
+"""Draws that `Shares` makes at once: about 20 us for 1,024, so that `in` costs a look-up."""
 
 SHARE_BLOCKS_KEPT = 256
 """Blocks of all shares kept, 1 KiB each: callers with the same stream share them and draw nothing twice."""
@@ -70,14 +70,16 @@ def _share_block(shares: tuple[tuple[int, int], ...], number: int) -> bytes:
 
 
 class Shares:
-    """Which indices fall in a share of a stream, `draw(key, index) % MILLION < millionths`, or in any of
-    several; a block of indices at a time.
+    """The indices of a stream that are in a share of it, or in any of several shares.
+
+    Index i is in a share when `draw(key, i) % MILLION < millionths`. A block of indices is computed at a
+    time.
     """
 
     __slots__ = ("_shares", "_number", "_block")
 
     def __init__(self, *shares: tuple[int, int]) -> None:
-        """Of each share the stream's key and the millionths."""
+        """Takes the stream's key and the millionths of each share."""
         self._shares = shares
         self._number = -1
         self._block = b""
@@ -95,7 +97,7 @@ class Shares:
         return self._block[index & (1 << SHARE_BLOCK_BITS) - 1] != 0
 
     def among(self, indices: np.ndarray) -> np.ndarray:
-        """The places of those of these indices that fall in it."""
+        """The places, within `indices`, of those that are in it."""
         numbers, taken = indices >> SHARE_BLOCK_BITS, np.empty(len(indices), dtype=bool)
         for number in dict.fromkeys(numbers.tolist()):
             mine = numbers == number

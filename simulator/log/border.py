@@ -1,10 +1,9 @@
-"""A cursor's position at the border of two ledgers: after the last entry of one, or `L:-1` of the next.
+"""A cursor's position at a ledger border: after the last entry of one, or `L:-1` of the next.
 
-Rules: both are one place, and one mark-delete index. A cursor that has all of a closed ledger moves to the
-next one's `L:-1` when that is opened (Pulsar's
-`maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087), and so does one that stood before an empty ledger
-which a load dropped. One that is set, or moved by trimming, before the first entry kept is at that ledger's
-`L:-1`, too. This holds until the mark-delete moves.
+Rules: both positions have the same mark-delete index. A cursor that has all of a closed ledger moves to the
+next one's `L:-1` when that is opened (Pulsar's `maybeUpdateCursorBeforeTrimmingConsumedLedger`, #25087). So
+does a cursor before an empty ledger that a topic load dropped. A cursor that is set, or moved by trimming,
+before the first kept entry is at that ledger's `L:-1`, too. This holds until the mark-delete moves.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ class Border:
 
     def __init__(self, log: TopicLog) -> None:
         self._log = log
-        self._mark_delete: int | None = None  # None: at no border that matters
+        self._mark_delete: int | None = None  # None: the position follows from the index
         self._ledger = BEFORE_FIRST
         self._persisted: tuple[int | None, int] = (None, BEFORE_FIRST)
 
@@ -32,15 +31,15 @@ class Border:
         )
 
     def put(self, mark_delete: int) -> None:
-        """The cursor was created or reset here."""
+        """Record that the cursor was created or reset at this mark-delete."""
         self._mark_delete = None
         self.put_before_first(mark_delete)
 
     def put_before_first(self, mark_delete: int) -> None:
-        """If no kept entry is before this mark-delete, put the cursor before the first kept entry.
+        """Put the cursor before the first kept entry, if no kept entry is before this mark-delete.
 
-        Where none is kept it is at the last confirmed one, as in ManagedLedgerImpl (getFirstPosition,
-        getLastPosition).
+        Where none is kept, the cursor is at the last confirmed position, as in ManagedLedgerImpl
+        (getFirstPosition, getLastPosition).
         """
         log = self._log
         if (
@@ -63,9 +62,9 @@ class Border:
         return None if stands and ledger == self._ledger else ledger
 
     def persist(self) -> None:
-        """The cursor is written."""
+        """Save the position, as the cursor is persisted."""
         self._persisted = self._mark_delete, self._ledger
 
     def recover(self) -> None:
-        """The cursor goes back to where it was written."""
+        """Go back to the persisted position."""
         self._mark_delete, self._ledger = self._persisted

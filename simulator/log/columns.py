@@ -1,8 +1,8 @@
 """An append-only column of integers that several worlds share.
 
-Rules: worlds at different instants of one branch hold the same column and each its own length; what an
-earlier world writes again in a replay must equal what is there. A branch that departs takes its own `prefix`.
-No world reads past its own length.
+Rules: worlds at different instants of one branch hold the same column, each with its own length. What an
+earlier world writes again in a replay must equal what is there. A new branch takes its own `prefix`. No world
+reads past its own length.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class SharedColumn:
-    """Int64 values; index from 0."""
+    """A column of int64 values, indexed from 0."""
 
     __slots__ = ("values",)
 
@@ -21,14 +21,14 @@ class SharedColumn:
         self.values = array("q") if values is None else values
 
     def __len__(self) -> int:
-        """How far the furthest world has written; a world's own length may be less."""
+        """The length that the furthest world has written; a world's own length may be less."""
         return len(self.values)
 
     def __getitem__(self, index: int) -> int:
         return self.values[index]
 
     def append_at(self, length: int, value: int) -> None:
-        """Writes at index `length`: appends, or confirms what a replay writes again.
+        """Write at index `length`: append, or confirm what a replay writes again.
 
         Raises AssertionError, an internal error, when the value differs or a gap would be left.
         """
@@ -65,11 +65,12 @@ class SharedColumn:
         return SharedColumn(self.values[:length])
 
     def cut(self, length: int) -> None:
-        """Forget the values from `length` on, for every world that holds the column."""
+        """Delete the values from `length` on, for every world that holds the column."""
         del self.values[length:]
 
     def view(self, first: int, last: int) -> np.ndarray:
-        """Values `first` to `last - 1` as a read-only int64 copy (an export of the buffer would forbid
-        appending).
+        """Values `first` to `last - 1` as a read-only int64 copy.
+
+        An export of the buffer would forbid appending.
         """
         return np.frombuffer(self.values[first:last].tobytes(), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Measures the cost of an ack on a cursor with a million holes and on one with none; no part of a run.
+"""Measures the cost of an ack on a cursor with a million holes and on one with none.
 
-Rules: the clock is an argument, since nothing in `simulator` reads one. Figures are nanoseconds per ack and
-depend on the machine. `cost_of_acknowledging` is for the benchmark script.
+Rules: no run uses it; `cost_of_acknowledging` is for the benchmark script. The clock is an argument, because
+nothing in `simulator` reads one. Figures are nanoseconds per ack and depend on the machine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from simulator.log.cursors import Cursor
 
 
 def cursor_with_every_other(entries: int, persist_every: int | None = None) -> Cursor:
-    """A cursor on a log of `entries` of which every other one is acknowledged, flushed after so many acks."""
+    """A cursor on a log of `entries`, every other one acknowledged, persisted after every so many acks."""
     cursor = Cursor()
     for index in range(1, entries, 2):
         cursor.acknowledge(index)
@@ -34,12 +34,13 @@ def _nanoseconds_each(
 def cost_of_acknowledging(
     clock_ns: Callable[[], int], entries: int = 1_000_000, acks: int = 100_000
 ) -> dict[str, float]:
-    """Nanoseconds per ack: with and without every other of `entries` acknowledged; new holes, acks in
-    order, closed holes.
+    """Nanoseconds per ack, with and without every other one of `entries` acknowledged.
+
+    Measured are acks that open new holes, acks in order, and acks that close holes.
     """
     holed = cursor_with_every_other(entries)
     closing = cursor_with_every_other(entries)
-    above = Cursor()  # the holes begin above what is acknowledged in order
+    above = Cursor()  # the holes begin above the range acknowledged in order
     for index in range(acks + 1, acks + entries, 2):
         above.acknowledge(index)
     return {

@@ -1,9 +1,9 @@
 """One cluster's log of one topic partition: entries in ledgers, with rollover and trimming.
 
-Rules: inside the lab an entry is identified by its index, an ordinal from 0 that is never reused;
-`ledger:entry` is for people and for the wire. Entries are never changed. Trimming moves the first-kept mark
-and drops ledgers, but their names stay, because a cursor may still be at a trimmed entry. Records and ledger
-names are shared columns: a checkpoint holds lengths and marks, never the records.
+Rules: inside the lab an entry is identified by its index, an ordinal from 0 that is never reused.
+`ledger:entry` is for display and for messages between clusters. Entries are never changed. Trimming moves the
+first-kept mark and drops ledgers, but their ids are kept, because a cursor may still be at a trimmed entry.
+Records and ledger names are shared columns: a checkpoint holds lengths and marks, never the records.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from simulator.log.columns import SharedColumn
 BEFORE_FIRST = -1
 """The entry number before a ledger's first entry."""
 
-_NOWHERE = 1 << 62  # no index reaches it: means "there is no such ledger yet"
+_NOWHERE = 1 << 62  # above every index: there is no such ledger yet
 
 
 class Ledger:
-    """A run of entries; `closed_us` None is open, `alone` says that the topic kept no entry when it was
-    opened.
+    """One ledger of a topic.
 
-    A closed ledger never changes, so checkpoints may hold it itself.
+    `closed_us` is None while it is open. `alone` means that the topic kept no entry when it was opened. A
+    closed ledger never changes, so checkpoints may refer to it without a copy.
     """
 
     __slots__ = ("id", "first_index", "entries", "opened_us", "closed_us", "size_bytes", "alone")
@@ -39,7 +39,7 @@ class Ledger:
         self.alone = alone
 
     def copy(self) -> Ledger:
-        """An equal ledger of its own."""
+        """An independent copy."""
         twin = Ledger(self.id, self.first_index, self.opened_us, self.alone)
         twin.entries, twin.closed_us, twin.size_bytes = self.entries, self.closed_us, self.size_bytes
         return twin
@@ -52,10 +52,11 @@ class Ledger:
 
 
 class TopicLog:
-    """`records[index]`: number of the entry's first message, or minus the number of the marker that it holds.
+    """The log of one topic partition in one cluster.
 
-    `ledgers` are those kept, in order; the last may be open: then it is `current`. `length` counts every
-    entry ever appended.
+    `records[index]` is the number of the entry's first message, or minus the number of the marker that it
+    holds. `ledgers` are those kept, in order; the last may be open and is then `current`. `length` counts
+    every entry ever appended.
     """
 
     __slots__ = (
@@ -78,12 +79,12 @@ class TopicLog:
         self.first_kept = 0
         self.ledgers: list[Ledger] = []
         self.current: Ledger | None = None
-        # Every ledger that ever held an entry: its id and first index, kept for ever.
+        # Id and first index of every ledger that ever held an entry.
         self._named_ids = SharedColumn()
         self._named_firsts = SharedColumn()
         self._named = 0
-        # The named ledger that was looked up last; _near_end is where it ends, or nowhere while it is the
-        # last one.
+        # The ledger that was looked up last. _near_end is the index after its last entry, _NOWHERE while
+        # it is the last ledger.
         self._near_id = BEFORE_FIRST
         self._near_first = _NOWHERE
         self._near_end = _NOWHERE
@@ -91,7 +92,7 @@ class TopicLog:
     # --- writing
 
     def open_ledger(self, ledger_id: int, now_us: int) -> None:
-        """Opens a new ledger for appends; closes an open one first, and drops it when it is empty.
+        """Open a new ledger for appends; an open one is closed first, and dropped when it is empty.
 
         Raises AssertionError, an internal error, when ids do not grow.
         """
@@ -112,13 +113,13 @@ class TopicLog:
         self.ledgers.append(self.current)
 
     def close_ledger(self, now_us: int) -> None:
-        """Closes the open ledger, if any; an empty one stays until the next is opened."""
+        """Close the open ledger, if any; an empty one is kept until the next is opened."""
         if self.current is not None:
             self.current.closed_us = now_us
             self.current = None
 
     def append(self, record: int, size_bytes: int, now_us: int) -> int:
-        """Adds an entry to the open ledger and returns its index."""
+        """Add an entry to the open ledger and return its index."""
         ledger = self.current
         if ledger is None:
             raise AssertionError(
@@ -138,7 +139,7 @@ class TopicLog:
         return index
 
     def append_many(self, records: np.ndarray, size_bytes: int) -> None:
-        """Adds entries, `size_bytes` all together, to the open ledger."""
+        """Add entries of `size_bytes` in total to the open ledger."""
         ledger = self.current
         assert ledger is not None, "a ledger is open while the topic is loaded"
         if not ledger.entries:
@@ -157,10 +158,9 @@ class TopicLog:
     def full(
         self, now_us: int, max_entries: int, max_size_bytes: int, max_age_us: int, min_age_us: int
     ) -> bool:
-        """Whether the open ledger is due to be rolled over: a limit is reached and it is older than the
-        least age.
+        """Whether the open ledger is due for rollover: a limit is reached and the minimum age is exceeded.
 
-        Age alone rolls only a ledger that holds an entry; a least age of 0 is none.
+        Age alone rolls over only a ledger that holds an entry. A minimum age of 0 means none.
         """
         ledger = self.current
         if ledger is None:
@@ -173,7 +173,7 @@ class TopicLog:
         return not min_age_us or age_us > min_age_us or age_us == min_age_us == max_age_us
 
     def trim(self, before_index: int, keep_last: bool = False) -> list[Ledger]:
-        """Drops closed ledgers below `before_index`, optionally not the last; returns them, oldest first."""
+        """Drop closed ledgers below `before_index`, optionally not the last; returns them, oldest first."""
         count = 0
         for ledger in self.ledgers[:-1] if keep_last else self.ledgers:
             if ledger.closed_us is None or ledger.first_index + ledger.entries > before_index:
@@ -188,12 +188,13 @@ class TopicLog:
     # --- positions
 
     def record(self, index: int) -> int:
-        """What entry `index` holds."""
+        """The record of entry `index`."""
         return self.records.values[index]
 
     def position(self, index: int) -> tuple[int, int]:
-        """(ledger, entry) of an index, trimmed ones included; -1 is before the first entry of the first
-        ledger.
+        """The position (ledger, entry) of an index, trimmed ones included.
+
+        Index -1 is before the first entry of the first ledger.
         """
         if self._near_first <= index < self._near_end:
             return self._near_id, index - self._near_first
@@ -203,10 +204,10 @@ class TopicLog:
         return ledger_id, index - first
 
     def span(self, index: int) -> tuple[int, int, int]:
-        """(ledger, its first index, index after its last entry) of the ledger that holds entry `index`,
-        from 0.
+        """The ledger that holds entry `index` (from 0).
 
-        An index past the end belongs to the last ledger with entries.
+        Returns (ledger, its first index, index after its last entry). An index past the end belongs to the
+        last ledger with entries.
         """
         firsts = self._named_firsts.values
         place = bisect_right(firsts, index, 0, self._named) - 1
@@ -217,8 +218,9 @@ class TopicLog:
         return self._near_id, self._near_first, self.length if last else self._near_end
 
     def ledger_after(self, index: int) -> int | None:
-        """Id of the kept ledger that begins after entry `index`, when that is the last of its own kept
-        ledger; else None.
+        """Id of the kept ledger that follows the one whose last entry is `index`.
+
+        None when `index` is not the last entry of a kept ledger, or when no kept ledger follows.
         """
         place = bisect_right(self.ledgers, index, key=lambda ledger: ledger.first_index)
         if not 0 < place < len(self.ledgers):
@@ -241,8 +243,10 @@ class TopicLog:
         return self.ledgers[-1].id if self.ledgers else BEFORE_FIRST
 
     def index_of(self, ledger_id: int, entry: int) -> int:
-        """The index at a position, or the last one before it: `L:-1`, unknown ledgers and entries past a
-        ledger's end give the entry below. -1 when there is none below.
+        """The index at a position, or the last one before it.
+
+        `L:-1`, unknown ledgers and entries past a ledger's end give the entry below; -1 when there is none
+        below.
         """
         place = bisect_right(self._named_ids.values, ledger_id, 0, self._named) - 1
         if place < 0:
@@ -253,17 +257,16 @@ class TopicLog:
         return min(self._named_firsts[place] + entry, end - 1)
 
     def text(self, index: int) -> str:
-        """An index as people read it, `ledger:entry`."""
+        """The position of an index as text, `ledger:entry`."""
         ledger_id, entry = self.position(index)
         return f"{ledger_id}:{entry}"
 
     @property
     def last_confirmed(self) -> tuple[int, int]:
-        """Position of the last entry, empty ledgers skipped; `L:-1` of a ledger that was opened when no
-        entry was kept.
+        """Position of the last entry, empty ledgers skipped.
 
-        Trimming leaves it where it is: until the next load it may name an entry that is gone (Pulsar:
-        `doDeleteLedgers`).
+        It is `L:-1` of a ledger that was opened when no entry was kept. Trimming does not move it: until the
+        next load it may name an entry that was trimmed (Pulsar: `doDeleteLedgers`).
         """
         if self.length == self.first_kept and self.ledgers and self.ledgers[-1].alone:
             return self.position_before(self.ledgers[-1].id)
@@ -272,15 +275,16 @@ class TopicLog:
     # --- checkpoints
 
     def capture(self) -> tuple:
-        """Lengths, marks and the list of ledgers, as plain data; of the ledgers only the open one is
-        copied.
+        """Lengths, marks and the list of ledgers, as plain data.
+
+        Only the open ledger is copied.
         """
         open_copy = None if self.current is None else self.current.copy()
         closed = tuple(self.ledgers) if open_copy is None else tuple(self.ledgers[:-1])
         return self.length, self.first_kept, self._named, closed, open_copy
 
     def restore(self, captured: tuple) -> None:
-        """Goes back to a captured state of the same branch; the records stay where they are."""
+        """Go back to a captured state of the same branch; the records are shared and do not change."""
         self.length, self.first_kept, self._named, closed, open_copy = captured
         self.ledgers = list(closed)
         self.current = None
@@ -290,19 +294,19 @@ class TopicLog:
         self._near_first = _NOWHERE
 
     def depart(self) -> None:
-        """Takes columns of its own up to the present length: what a new branch does before it writes."""
+        """Take separate columns up to the present length, as a new branch must before it writes."""
         self.records = self.records.prefix(self.length)
         self._named_ids = self._named_ids.prefix(self._named)
         self._named_firsts = self._named_firsts.prefix(self._named)
 
     def cut_back(self) -> None:
-        """Forgets what other worlds of the branch wrote beyond the present length."""
+        """Delete what other worlds of the branch wrote beyond the present length."""
         self.records.cut(self.length)
         self._named_ids.cut(self._named)
         self._named_firsts.cut(self._named)
 
     def share(self, other: TopicLog) -> None:
-        """Uses another world's columns of the same branch; what is not yet there will be written through."""
+        """Use the columns of another world of the same branch; missing values will be written there."""
         self.records = other.records
         self._named_ids = other._named_ids
         self._named_firsts = other._named_firsts

@@ -1,3 +1,4 @@
-"""The one ordered trace that everything is read from: vocabulary (`registry`), memory (`trace`, `block`)
-and files (`files`).
+"""The ordered trace of a run: vocabulary (`registry`), memory (`trace`, `block`) and files (`files`).
+
+Views, checks and reports read it and nothing else.
 """

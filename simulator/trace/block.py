@@ -1,7 +1,7 @@
 """A sealed stretch of the trace as packed columns.
 
-Rules: immutable once made, so worlds and branches share it. A column that is null throughout is absent; every
-other one takes the narrowest signed integer that holds its values, and the type's least value is NULL.
+Rules: it is immutable, so worlds and branches share it. A column that is null throughout is absent. Every
+other column has the narrowest signed integer type that holds its values; the type's least value is NULL.
 Packing is a pure function of the rows, so the bytes can be hashed.
 """
 
@@ -26,7 +26,7 @@ _MISSING = {width: int(np.iinfo(width).min) for width in _WIDTHS[:-1]} | {_WIDTH
 
 
 def _width_of(low: int, high: int) -> np.dtype:
-    """The narrowest integer whose range, its least value aside, holds `low` to `high`."""
+    """The narrowest integer type whose range, without its least value, holds `low` to `high`."""
     for width, bound in _BOUNDS:
         if -bound < low and high < bound:
             return width
@@ -39,13 +39,13 @@ def _narrowed(values: np.ndarray | int, low: int, high: int) -> np.ndarray:
 
 
 def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
-    """Columns of all rows.
+    """The columns of all rows, packed.
 
-    Extremes are looked for and values narrowed type by type, where only the type's own fields are.
+    Extremes are found and values narrowed type by type, only in the columns that the type has.
     """
     codes = rows.types(0, len(rows))
     extremes: dict[str, tuple[int, int]] = {}
-    # (column, where in it, values without NULL or one for all)
+    # (column, places in it, values without NULL, or one for all)
     parts: list[tuple[str, np.ndarray, np.ndarray | int]] = []
     for code, where, fields in rows.by_field():
         for name, values in zip(rows.vocabulary.row_columns[code][1:], fields):
@@ -54,7 +54,7 @@ def _pack(rows: OpenRows) -> dict[str, np.ndarray]:
                 low = high = values
             else:
                 low, high = int(values.min()), int(values.max())
-            if high == NULL:  # it is below every value
+            if high == NULL:  # NULL is below every value
                 continue
             if low == NULL and isinstance(values, np.ndarray):
                 known = values != NULL
@@ -91,7 +91,7 @@ class Block:
         self._packed = _pack(rows)
 
     def column(self, name: str, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """The column, or these rows of it, as int64 with NULL: a fresh array."""
+        """The column, or these rows of it, as a new int64 array with NULL."""
         packed = self._packed.get(name)
         if packed is not None:
             return _unpack(packed[rows])
@@ -116,7 +116,7 @@ class Block:
         return tuple(self.value(name, row) for name in columns)
 
     def opened(self, first_seq: int, count: int) -> OpenRows:
-        """The first `count` rows, by column, from that seq on, for a branch that starts inside a block."""
+        """The first `count` rows, by column, from `first_seq` on, for a branch that starts inside a block."""
         rows, types = OpenRows(self.vocabulary, first_seq), self.types()[:count]
         row_columns = self.vocabulary.row_columns
         if count:

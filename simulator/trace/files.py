@@ -1,10 +1,10 @@
 """Trace files: a trace written as Parquet or JSON lines, and read back with the same digest.
 
-Rules: columns are `seq` and then the registry's, in its order; names are strings, missing values real nulls;
-the run that made the rows (format, engine version, scenario, seed, commands, digest, end) travels as one JSON
-object under the key `failover-lab`, with the name table, so that reading rebuilds the very trace. Rows stream
-through in row groups of one sealed block, so memory stays flat. A file appears under its name only when it is
-whole.
+Rules: columns are `seq` and then the registry's, in its order. Names are strings, missing values nulls. The
+run that made the rows (format, engine version, scenario, seed, commands, digest, end) is one JSON object
+under the key `failover-lab`, with the name table, so that reading restores the same trace. Rows are written
+and read in row groups of one sealed block, so memory use is constant. A file gets its name only when it is
+complete.
 """
 
 from __future__ import annotations
@@ -42,15 +42,16 @@ class TraceFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """What `read_trace` gives: the rows, and the run that made them."""
+    """The result of `read_trace`: the rows, and the run that made them."""
 
     trace: Trace
     meta: dict[str, Any]
 
 
 def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
-    """Write every row to `path` (.parquet or .jsonl); `meta` names engine_version, scenario, seed,
-    commands, until_us.
+    """Write every row to `path` (.parquet or .jsonl).
+
+    `meta` has engine_version, scenario, seed, commands and until_us.
     """
     path = Path(path)
     writer = {".parquet": _write_parquet, ".jsonl": _write_jsonl}.get(path.suffix)
@@ -72,7 +73,7 @@ def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
 
 
 def read_meta(path: str | Path) -> dict[str, Any]:
-    """The run that made a trace file, without its rows."""
+    """The metadata of the run that made a trace file, without its rows."""
     path = Path(path)
     if path.suffix == ".jsonl":
         with path.open(encoding="utf-8") as lines:
@@ -139,8 +140,9 @@ def _arrow_column(values: np.ndarray, words: pa.Array | None) -> pa.Array:
 
 
 def _parquet_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
-    """Rows as the engine's tuples, column by column within a row group: dictionaries would take ten times
-    as long.
+    """The rows as the engine's tuples, column by column within a row group.
+
+    Dictionaries would take ten times as long.
     """
     with parquet.ParquetFile(path) as file:
         missing = [name for name in SCHEMA.names if name not in file.schema_arrow.names]

@@ -1,9 +1,8 @@
 """Rows of the trace that are not sealed yet, kept so that writing and sealing them is cheap.
 
-Rules: a row's type code goes to one byte string that keeps the order, the row, flat, to the list of its type.
-Every thousand rows the lists
-are folded: turned into columns of the type, while the processor still has them at hand. Many rows at once
-come as columns, and are kept as they come.
+Rules: a row's type code goes to one byte string that keeps the order; the row's integers are appended to the
+list of its type. Every thousand rows the lists are folded, that is, turned into columns of the type while
+they are in the processor's cache. Rows added many at once are columns already and are kept as such.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from simulator.trace.registry import COLUMNS, NULL, Vocabulary
 from simulator.trace.row_columns import Column, RowColumns, chosen
 
 FOLD_ROWS = 1024
-"""Rows between two folds: what is not folded yet takes some 100 KiB, which stays in the processor's cache."""
+"""Rows between two folds: unfolded rows take about 100 KiB, which stays in the processor's cache."""
 
 _AT_US = 1
 
 
 class OpenRows:
-    """`codes[i]` is the type of row i, whose seq is `first_seq + i`.
+    """The rows that are not sealed: `codes[i]` is the type of row i, whose seq is `first_seq + i`.
 
     Rows by column are in the `parts` of their type, the others, one after another, in `recent`.
     """
@@ -36,7 +35,7 @@ class OpenRows:
         self.codes = bytearray()
         self.parts: tuple[list[RowColumns], ...] = tuple([] for _ in vocabulary.types)
         self.recent: tuple[list[int], ...] = tuple([] for _ in vocabulary.types)
-        self._spans: list[tuple[int, int]] = []  # of places of recent rows, and all from there on:
+        self._spans: list[tuple[int, int]] = []  # of recent rows; all from _recent_from on are recent
         self._recent_from = 0
 
     def __len__(self) -> int:
@@ -44,7 +43,7 @@ class OpenRows:
 
     @property
     def recent_count(self) -> int:
-        """Rows that are not by column."""
+        """The number of rows that are not by column."""
         return sum(last - first for first, last in self._recent_spans())
 
     def _recent_spans(self) -> list[tuple[int, int]]:
@@ -56,7 +55,7 @@ class OpenRows:
         self.recent[row[0]].extend(row)
 
     def append_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
-        """Add so many rows, each in one of the parts."""
+        """Add `count` rows, each in one of the parts."""
         before, codes = len(self.codes), np.empty(count, dtype=np.uint8)
         parts = [part for part in parts if len(part.seqs)]
         places = np.concatenate([part.seqs for part in parts]) - (self.first_seq + before)
@@ -71,7 +70,7 @@ class OpenRows:
         self._recent_from = len(self.codes)
 
     def fold(self) -> None:
-        """Turn into columns what is not yet."""
+        """Turn the recent rows into columns."""
         for part in self._recent_parts(0, len(self.codes)):
             self.parts[part.code].append(part)
             self.recent[part.code].clear()
@@ -79,7 +78,7 @@ class OpenRows:
         self._recent_from = len(self.codes)
 
     def _recent_parts(self, first: int, last: int) -> Iterator[RowColumns]:
-        """The rows `first` to `last - 1` that are not by column, as they would be."""
+        """The recent rows among `first` to `last - 1`, by column."""
         places = np.concatenate([np.arange(begin, end) for begin, end in self._recent_spans()])
         codes = np.frombuffer(bytes(self.codes[:last]), dtype=np.uint8)[places[: places.searchsorted(last)]]
         begin = int(places.searchsorted(first))
@@ -93,7 +92,7 @@ class OpenRows:
             yield RowColumns(code, places[of_type[before:]] + self.first_seq, list(rows[1:]))
 
     def clear(self, first_seq: int) -> None:
-        """Forget all rows; the next one has that seq."""
+        """Delete all rows; the next one has seq `first_seq`."""
         self.first_seq = first_seq
         self.codes.clear()
         self._spans.clear()
@@ -159,8 +158,10 @@ class OpenRows:
     def by_field(
         self, first: int = 0, last: int | None = None
     ) -> Iterator[tuple[int, np.ndarray, list[Column]]]:
-        """Rows `first` to `last - 1` in lots of one type: its code, where the rows are (from `first`), and
-        by field, without the type, a column. What is alike in all rows of a part is so in its lot.
+        """Rows `first` to `last - 1` in groups of one type.
+
+        Yields its code, the places of the rows (counted from `first`), and by field, without the type, a
+        column. A field with the same value in all rows of a part is one value in its group.
         """
         lots: dict[tuple[int, tuple[int | None, ...]], list[RowColumns]] = {}
         for part in self._parts_between(first, len(self.codes) if last is None else last):
@@ -172,8 +173,9 @@ class OpenRows:
             yield code, where, [np.concatenate(several) if one is None else one for one, several in columns]
 
     def columns(self, first: int = 0, last: int | None = None) -> dict[str, np.ndarray]:
-        """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field; those null
-        throughout are left out.
+        """Rows `first` to `last - 1` as int64 columns, NULL where a type has no such field.
+
+        Columns that are null throughout are left out.
         """
         last = len(self.codes) if last is None else last
         columns: dict[str, np.ndarray] = {"type": self.types(first, last)}

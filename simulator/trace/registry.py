@@ -1,6 +1,6 @@
 """The parts of a trace's rows: columns, event types, and the vocabulary of a set of event types.
 
-Rules: event types are past tense, `subject.verb`; a field is one of `COLUMNS`; a row in memory is the tuple
+Rules: event types are past tense, `subject.verb`. A field is one of `COLUMNS`. A row in memory is the tuple
 `(type code, at_us, cause_seq, *fields)` with the fields in the declared order, integers only. Names
 (clusters, topics, subscriptions, clients, reasons, texts) are numbers in the trace's name table; in files
 they are strings. A missing value is `NULL`. Events that all protocols share are in `shared_events.py`. Each
@@ -51,14 +51,18 @@ COLUMNS: dict[str, tuple[str, str]] = {
 }
 
 FIRST_COLUMNS = 24
-"""The digest marks each of the first columns that a block lacks; a column added later is in it only where
-it has a value, so that runs without it keep their digest.
+"""The number of columns whose absence from a block is marked in the digest.
+
+A column added later is in the digest only where it has a value, so that runs without it keep their digest.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """One declared event. `fields` are columns after at_us, type and cause_seq, in row order."""
+    """One declared event type.
+
+    `fields` are the columns after at_us, type and cause_seq, in row order.
+    """
 
     code: int
     name: str
@@ -83,9 +87,9 @@ MESSAGE_OF = (
 
 
 def pattern_of(codes: Iterable[int]) -> re.Pattern[bytes]:
-    """What `Trace.has_any` looks for: any row of the event types with these codes.
+    """The pattern for `Trace.has_any` that matches any row of the event types with these codes.
 
-    Faster than columns for the few rows of one instant.
+    It is faster than reading columns for the few rows of one instant.
     """
     return re.compile(b"[" + b"".join(re.escape(bytes([code])) for code in codes) + b"]", re.DOTALL)
 
@@ -99,10 +103,10 @@ LARGEST_CODE = 255
 
 
 class Vocabulary:
-    """A set of event types by code and by name, checked: those that the rows of a trace may have.
+    """The event types that the rows of a trace may have, checked, by code and by name.
 
     `types` has an entry for each code up to the largest; one that is not declared has no name and no fields.
-    Raises ValueError for a code or name that is declared twice, and for what no row can hold.
+    Raises ValueError for a code or name that is declared twice, and for an event that no row can hold.
     """
 
     def __init__(self, events: Iterable[EventType]) -> None:
@@ -121,14 +125,14 @@ class Vocabulary:
         self.row_columns: tuple[tuple[str, ...], ...] = tuple(
             ("type", "at_us", "cause_seq", *event.fields) for event in self.types
         )
-        """By type code: the column of each integer of a row."""
+        """The column of each integer of a row, by type code."""
         self.row_widths: tuple[int, ...] = tuple(len(columns) for columns in self.row_columns)
         self.control_mask = self.mask(event.code for event in self.events if event.plane == "control")
 
     def mask(self, codes: Iterable[int]) -> np.ndarray:
-        """By type code whether it is one of these.
+        """For each type code whether it is one of these.
 
-        A lookup costs a tenth of `np.isin` for the few rows of a frame.
+        A look-up in it costs a tenth of `np.isin` for the few rows of a frame.
         """
         mask = np.zeros(len(self.types), dtype=bool)
         mask[list(codes)] = True

@@ -1,7 +1,7 @@
-"""Rows by column, many at once.
+"""Many rows at once, by column.
 
-Rules: a column holds the values of all rows (int64), or the one that all have. A caller that passes columns
-on does not write to them any more.
+Rules: a column is an int64 array of the values of all rows, or the one value that all have. A caller that
+passes columns on must not change them afterwards.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ Which = np.ndarray | slice | int
 
 
 class RowColumns(NamedTuple):
-    """Rows of one type: their `seqs`, ascending, and by field, `(at_us, cause_seq, *fields)`, a column."""
+    """Rows of one type: their `seqs`, ascending, and a column for each field.
+
+    The fields are `(at_us, cause_seq, *fields)`.
+    """
 
     code: int
     seqs: np.ndarray
     fields: Sequence[Column]
 
     def between(self, first_seq: int, last_seq: int) -> RowColumns:
-        """Those from `first_seq` to `last_seq - 1`."""
+        """The rows from `first_seq` to `last_seq - 1`."""
         begin, end = self.seqs.searchsorted((first_seq, last_seq)).tolist()
         here = slice(begin, end)
         return (
@@ -34,7 +37,7 @@ class RowColumns(NamedTuple):
 
 
 def rows_by_column(rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[RowColumns]:
-    """Rows with their seqs, each as `Trace.append` takes it, by column."""
+    """Rows by column, from (seq, row) pairs with rows as `Trace.append` takes them."""
     by_type: dict[int, list[tuple[int, ...]]] = {}
     for seq, row in rows:
         by_type.setdefault(row[0], []).append((seq, *row[1:]))
@@ -43,12 +46,12 @@ def rows_by_column(rows: Iterable[tuple[int, tuple[int, ...]]]) -> list[RowColum
 
 
 def alike(values: np.ndarray) -> Column:
-    """The column of these values: the one that all have, if so."""
+    """The values as a column: one integer when all are equal."""
     return int(values[0]) if len(values) and (values == values[0]).all() else values
 
 
 def chosen(column: Column, which: Which) -> Column:
-    """Some of a column."""
+    """The chosen values of a column."""
     return column[which] if isinstance(column, np.ndarray) else column
 
 

@@ -1,4 +1,4 @@
-"""The events that every protocol may write: run and commands, links, messages and clients, broken checks."""
+"""The events that every protocol may write: run, commands, links, messages, clients, violated checks."""
 
 from __future__ import annotations
 

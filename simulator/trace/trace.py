@@ -1,9 +1,9 @@
 """The trace of one branch in memory: an append-only sequence of rows, sealed into packed blocks.
 
-Rules: rows are only ever appended; a world at an earlier instant of the branch that runs forward again writes
-the same rows, which are already here (the writer keeps its own `seq`, see `simulator.engine`). A
-new branch shares the sealed blocks and copies the rest. Names are numbered in order of first use, so the
-numbers are part of the run.
+Rules: rows are only ever appended. A world at an earlier instant of the branch that runs forward again
+produces the same rows, which are already here, and only counts them (`simulator.system.system`). A new branch
+shares the sealed blocks and copies the rest. Names are numbered in order of first use, so the numbers are
+part of the run.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ from simulator.trace.registry import NAME_COLUMNS, NULL, Vocabulary
 from simulator.trace.row_columns import RowColumns
 
 BLOCK_ROWS = 65_536
-"""Rows per sealed block: what the digest is taken over, and what a branch shares."""
+"""Rows per sealed block; the digest is taken over blocks, and branches share them."""
 
 _NAME_COLUMNS = frozenset(NAME_COLUMNS)
 
 
 class Trace:
-    """Rows of one branch, from seq 0, of a vocabulary's event types. `len(trace)` is the number of rows."""
+    """The rows of one branch, from seq 0, of a vocabulary's event types.
+
+    `len(trace)` is the number of rows.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
-        self._named_at: list[int] = []  # rows there were when each name was first used
+        self._named_at: list[int] = []  # number of rows when each name was first used
         self._blocks: list[Block] = []
         self._sealed_rows = 0
-        self._digests = [hashlib.sha256()]  # of the sealed blocks: none, the first, the first two…
+        self._digests = [hashlib.sha256()]  # digests of no sealed block, the first, the first two…
         self.length = 0
         self._write_to(OpenRows(vocabulary))
 
@@ -55,9 +58,9 @@ class Trace:
         return number
 
     def _write_to(self, rows: OpenRows) -> None:
-        """Add rows to these from now on.
+        """Add further rows to `rows`.
 
-        Their methods are kept at hand: nothing in a run is called more often.
+        Its methods are kept in attributes: nothing in a run is called more often.
         """
         self._open = rows
         self._add_code = rows.codes.append
@@ -83,20 +86,20 @@ class Trace:
             self._wait()
 
     def _wait(self) -> None:
-        """See that the rows are folded, or sealed, after the row that completes a lot."""
+        """Set after which row the rows are folded or sealed next."""
         self._folds_after = (
             min(self._sealed_rows + BLOCK_ROWS, self.length + FOLD_ROWS - self._open.recent_count) - 1
         )
 
     def append_rows(self, count: int, parts: Sequence[RowColumns], first: int = 0) -> None:
-        """Add so many rows, the same as `append` for each of them.
+        """Add `count` rows, with the same result as `append` for each of them.
 
-        Each is in one of the parts. The rows before `first` are there already and are passed over.
+        Each is in one of the parts. The rows before `first` exist already and are skipped.
         """
         last_seq = self.length - first + count
         if not count:
             return
-        if not first and last_seq < self._sealed_rows + BLOCK_ROWS:  # as nearly always, at once
+        if not first and last_seq < self._sealed_rows + BLOCK_ROWS:  # the usual case: all at once
             self._open.append_rows(count, parts)
             self.length = last_seq
             self._wait()
@@ -138,7 +141,7 @@ class Trace:
         return copy
 
     def cut(self, seq: int) -> None:
-        """Forget the rows from `seq` on, and the names that only they use."""
+        """Delete the rows from `seq` on, and the names that only they use."""
         vars(self).update(vars(self.prefix(seq)))
 
     # --- reading
@@ -189,7 +192,7 @@ class Trace:
         control_only: bool = False,
         limit: int | None = None,
     ) -> list[int]:
-        """The seqs that `rows` would give."""
+        """The seqs of the rows that `rows` would return."""
         last = self.length if last is None else min(last, self.length)
         vocabulary = self.vocabulary
         wanted = None if types is None else vocabulary.mask(vocabulary.code[name] for name in types)
@@ -250,15 +253,16 @@ class Trace:
         }
 
     def whole_block(self, first: int, last: int) -> Block | None:
-        """The sealed block that rows `first` <= seq < `last` are, None when they are not just one."""
+        """The sealed block of rows `first` <= seq < `last`, None when they are not exactly one block."""
         number, inside = divmod(first, BLOCK_ROWS)
         return (
             self._blocks[number] if not inside and last == first + BLOCK_ROWS <= self._sealed_rows else None
         )
 
     def digest(self, upto: int | None = None) -> str:
-        """SHA-256 of the rows before `upto` (default all), independent of how the run was cut;
-        hexadecimal.
+        """The SHA-256 of the rows before `upto` (default all), hexadecimal.
+
+        It does not depend on how the run was cut into slices.
         """
         if upto is not None and upto != self.length:
             return self.prefix(upto).digest()
@@ -296,7 +300,7 @@ class Trace:
         return 200 * len(self._open)
 
     def block_sizes(self) -> dict[Block, int]:
-        """Bytes of each sealed block: branches share them."""
+        """Bytes of each sealed block; branches share blocks."""
         return {block: block.size_bytes for block in self._blocks}
 
     @property
