@@ -1,9 +1,9 @@
-"""What a check is: a claim, and how it reads one stretch of the trace.
+"""The base class of checks: a claim, and how it reads one stretch of the trace.
 
-Rules: a check keeps the state that it needs of earlier rows, reads each stretch once, reports in any
+Rules: a check keeps the state that it needs of earlier rows and reads each stretch once. It reports in any
 order, and its result does not depend on how the trace was cut into stretches. It reads rows and the shared
-logs, never a protocol's code. `copy` makes an independent check at the same place; its cost must not grow
-with the length of the run.
+logs, never a protocol's code. `copy` makes an independent check at the same place, at a cost that does not
+grow with the length of the run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class Check:
-    """One claim. Subclasses set `claim` and define `begin`, `read` and `copy_into`."""
+    """One claim about the trace.
+
+    Subclasses set `claim` and define `begin`, `read` and `copy_into`.
+    """
 
     claim = ""
 
@@ -45,19 +48,17 @@ class Check:
         return copy
 
     def violations(self, stretch: Stretch, known: Any) -> list[Violation]:
-        """The breaks in the stretch as violations in order of seq, up to the bound for one claim over the
-        run.
-        """
+        """The violations in the stretch in order of seq, up to the limit for one claim over the run."""
         broken = sorted(self.read(stretch, known))[: REPORTED_PER_CLAIM - self.reported]
         self.reported += len(broken)
         return [Violation(self.claim, seq, stretch.at_us(seq), reason) for seq, reason in broken]
 
 
 def first_broken(seqs: Iterable[int], say: Callable[[int], str]) -> list[tuple[int, str]]:
-    """(seq, reason) of the first violations, up to the limit per claim; `say(n)` words the n-th one."""
+    """The first violations as (seq, reason), up to the limit per claim; `say(n)` words the n-th one."""
     return [(int(seq), say(number)) for number, seq in zip(range(REPORTED_PER_CLAIM), seqs)]
 
 
 def all_broken(seqs: Iterable[int], words: str) -> list[tuple[int, str]]:
-    """`first_broken` where the same is wrong with each."""
+    """`first_broken` with the same reason for each."""
     return first_broken(seqs, lambda _number: words)

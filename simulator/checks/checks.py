@@ -21,7 +21,7 @@ CLAIMS: tuple[str, ...] = claims()
 
 
 class Checks:
-    """Reads the trace of one branch from its first row on. `position` is the first row not read yet.
+    """The reader of one branch's trace for all checks; `position` is the first row not read yet.
 
     Reading whole blocks of the trace costs a tenth of reading its open end row by row, so a run without a
     viewer reads once per block and at the end.
@@ -56,7 +56,10 @@ class Checks:
         return sorted(found, key=lambda violation: violation.seq)
 
     def check_counts(self, failovers: Sequence[dict[str, Any]]) -> list[Violation]:
-        """Check counted failovers (the summary's). Not kept: counts change while a window is open."""
+        """Check counted failovers (the summary's).
+
+        The result is not kept: counts change while a window is open.
+        """
         return [
             Violation(check.claim, max(self.position - 1, 0), at_us, reason)
             for check in self._of_counts
@@ -72,11 +75,11 @@ class Checks:
         return copy
 
     def capture(self) -> Checks:
-        """The state as it is now, which nothing changes any more, for `restore`."""
+        """An unchanging copy of the present state, for `restore`."""
         return self.copy()
 
     def restore(self, captured: Checks) -> None:
-        """Go back (or forth) to a captured state; it can be used again."""
+        """Go to a captured state, which can be used again."""
         self._take(captured)
 
     def _take(self, other: Checks) -> None:

@@ -1,4 +1,7 @@
-"""What the checks of one run share: each protocol has its own, read once per stretch for all of them."""
+"""The state that the checks of one run share.
+
+Each protocol has its own, read once per stretch for all checks.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from simulator.checks.stretch import Stretch
 
 
 class NoKnowledge:
-    """For checks that have nothing in common."""
+    """The shared state of checks that share nothing."""
 
     __slots__ = ()
 
@@ -14,4 +17,4 @@ class NoKnowledge:
         return self
 
     def read(self, stretch: Stretch) -> None:
-        """Nothing to take in."""
+        """Reads nothing."""

@@ -1,7 +1,7 @@
-"""A stretch of the trace as columns, sorted out by event type once for all checks.
+"""A stretch of the trace as columns, sorted by event type once for all checks.
 
-Rules: rows of one type or several come in the order of their seq; positions are one integer that sorts like
-`ledger:entry`; values are the trace's integers, names looked up only for texts. Rows of audiences
+Rules: rows of one type or several are in the order of their seq. A position is one integer that sorts like
+`ledger:entry`. Values are the trace's integers; names are looked up only for texts. Rows of audiences
 (docs/broadcast.md) are kept apart: an audience's name represents many subscriptions, so only checks made for
 them read them.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.ma  # noqa: F401  np.unique imports it: 25 ms that are better spent before a run than in it
+import numpy.ma  # noqa: F401  np.unique would import it during a run, which takes 25 ms
 
 from simulator.trace.registry import NULL
 from simulator.trace.trace import Trace
@@ -87,14 +87,15 @@ class Rows:
         return (self["ledger"] << ENTRY_BITS) + self["entry"]
 
     def records(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """(seq, *values) of each row as plain integers, for the few control rows that are read one by one."""
+        """Each row as (seq, *values) in plain integers, for the few control rows that are read one by one."""
         if not len(self):
             return iter(())
         return zip(self.seqs.tolist(), *(self[name].tolist() for name in names), strict=True)
 
     def groups(self, *names: str) -> Iterator[tuple[Any, Rows]]:
-        """The rows by their values of `names`, each group in order of seq, groups in order of their
-        values.
+        """The rows grouped by their values of `names`.
+
+        Each group is in order of seq, the groups are in order of their values.
         """
         if not len(self):
             return
@@ -110,8 +111,9 @@ class Rows:
 
 
 def _combined(columns: list[np.ndarray]) -> np.ndarray:
-    """One integer per row that differs where any column does, in the narrowest type: 16 bits sort in
-    linear time.
+    """One integer per row, different for rows that differ in any column.
+
+    It has the narrowest type: 16 bits sort in linear time.
     """
     combined, distinct = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
@@ -144,18 +146,21 @@ class Stretch:
         self._edges: list[int] = np.searchsorted(types[self._order], np.arange(2 * self._codes + 1)).tolist()
 
     def values(self, name: str, index: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """A column at these of its rows, int64 with NULL. Of sealed rows no more than that is unpacked."""
+        """A column at these rows, int64 with NULL.
+
+        Of sealed rows only the requested ones are unpacked.
+        """
         return self._columns[name][index] if self._sealed is None else self._sealed.column(name, index)
 
     def read_more(self, *columns: str) -> None:
-        """Read columns that only few runs have any use for."""
+        """Read columns that only few runs need."""
         if self._sealed is None:
             self._columns |= self._trace.columns(
                 self.first, self.last, [name for name in columns if name not in self._columns]
             )
 
     def of(self, *types: str) -> Rows:
-        """The rows of these event types, those of audiences left out."""
+        """The rows of these event types, without those of audiences."""
         return self._coded([self._code[name] for name in types])
 
     def of_audiences(self, *types: str) -> Rows:
@@ -185,5 +190,5 @@ class Stretch:
         return NULL if number is None else number
 
     def message(self, producer: int, sequence_id: int) -> str:
-        """A message as people write it: `web/5`."""
+        """A message as text, such as `web/5`."""
         return f"{self.name(producer)}/{sequence_id}"

@@ -1,7 +1,7 @@
 """Append-only typed columns that copies share.
 
-Rules: a copy costs nothing at any length. It shares the arrays, and only the second of the two to append
-gets its own arrays, so a fork never sees the rows of its sibling.
+Rules: a copy costs nothing at any length. It shares the arrays. Of two that share, the second to append gets
+its own arrays, so a fork never sees the rows of its sibling.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 FIRST_CAPACITY_ROWS = 1024
-"""Rows for which room is made at first; it doubles from there."""
+"""Rows that fit at first; the capacity doubles from there."""
 
 
 class _Arrays:
-    """The storage that copies share; `used` is how far any of them has written."""
+    """The storage that copies share; `used` is the length of the longest of them."""
 
     __slots__ = ("by_name", "capacity", "used")
 

@@ -1,19 +1,21 @@
-"""What a check reports when its claim is broken."""
+"""The violation of a claim, as a check reports it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 REPORTED_PER_CLAIM = 20
-"""Violations reported for one claim: a broken rule breaks it at every message, and the first ones explain
-it.
+"""The most violations reported for one claim.
+
+A broken rule violates it at every message, and the first ones explain it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A claim that does not hold: the row at which it broke, its instant, and the conflicting facts in
-    words.
+    """A claim that does not hold, with the row and instant of the violation.
+
+    `reason` has the conflicting facts in words.
     """
 
     claim: str

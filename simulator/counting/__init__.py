@@ -1,1 +1,1 @@
-"""What counting yields, whatever the protocol."""
+"""The results of counting, whatever the protocol."""

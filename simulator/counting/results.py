@@ -1,8 +1,8 @@
 """The results of counting as plain values; the protocol's `verdicts` name them in the summary.
 
-Rules: instants are microseconds, `None` is "never happened"; every cause named by the mechanism is a key of
-`by_cause`, even when its number is 0. Lists of duplicates and losses keep columns and make an entry only on
-request, so a run with a million duplicates stays small.
+Rules: instants are microseconds; `None` means that it never happened. Every cause of the mechanism is a key
+of `by_cause`, even when its number is 0. Lists of duplicates and losses keep columns and make an entry only
+on request, so a run with a million duplicates stays small.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOST_CAUSES: tuple[str, ...] = (
 
 
 class CountingError(Exception):
-    """The trace contradicts the definitions: an internal error, never a result. `evidence` is role -> seq."""
+    """An internal error: the trace contradicts the definitions; `evidence` is role -> seq."""
 
     def __init__(self, words: str, evidence: dict[str, int]) -> None:
         rows = ", ".join(f"{role} {seq}" for role, seq in evidence.items())
@@ -34,7 +34,7 @@ class CountingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """One message that was delivered at the target although it had been acknowledged before."""
+    """One message that the target delivered although it had been acknowledged before."""
 
     producer: str
     sequence_id: int
@@ -51,7 +51,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A message acknowledged to its producer that the target can no longer deliver, since row `lost_seq`."""
+    """A message acknowledged to its producer that the target cannot deliver since row `lost_seq`."""
 
     producer: str
     sequence_id: int
@@ -64,8 +64,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Redelivery:
-    """One message that had been delivered before, anywhere, and not acknowledged, when the target
-    delivered it.
+    """One message that the target delivered although it had been delivered before and not acknowledged.
+
+    The earlier delivery may be anywhere.
     """
 
     producer: str
@@ -79,7 +80,7 @@ class Redelivery:
 class Stranding:
     """A message acknowledged to its producer that was not replicated to the target at the failover.
 
-    `returned` names the row that stored it there later.
+    `returned` of its evidence is the row that stored it there later.
     """
 
     producer: str
@@ -91,8 +92,8 @@ class Stranding:
 class LazyList(Sequence):
     """Entries of `kind`, made on demand from columns of equal length.
 
-    A column is an array; `evidence` is role -> array of seqs, NULL where the role does not apply. `names`
-    turns the columns listed in `named` from numbers of the trace's name table into words.
+    A column is an array; `evidence` is role -> array of seqs, NULL where the role does not apply. `names` is
+    the trace's name table; the columns listed in `named` hold numbers of it.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class LazyList(Sequence):
         return self.kind(**values, evidence=rows)
 
     def place_of(self, producer: str, sequence_id: int) -> int | None:
-        """The first entry about a message; None when there is none."""
+        """The index of the first entry about a message; None when there is none."""
         if producer not in self.names or not self._length:
             return None
         mine = (np.asarray(self.columns["producer"]) == self.names.index(producer)) & (
@@ -140,7 +141,7 @@ class LazyList(Sequence):
 
 @dataclass(slots=True)
 class CountedFailover:
-    """One failover in the words of the contract, and the lists behind its numbers."""
+    """One counted failover (docs/counting.md), and the lists behind its numbers."""
 
     subscription: str
     source: str
@@ -176,9 +177,9 @@ class CountedFailover:
 
 @dataclass(slots=True)
 class SubscriptionCounts:
-    """Rows of one subscription in one cluster.
+    """The counts of one subscription in one cluster.
 
-    `repeated` of the `delivered` had been delivered there before, outside any window.
+    `repeated` are those of the `delivered` that had been delivered there before, outside any window.
     """
 
     delivered: int = 0
@@ -190,7 +191,7 @@ class SubscriptionCounts:
 
 @dataclass(slots=True)
 class CountedRun:
-    """Everything counted in the rows before `upto_seq`.
+    """The results of counting the rows before `upto_seq`.
 
     `subscriptions` is keyed (subscription, cluster), `partitions` (subscription, cluster, topic partition);
     the former are sums of the latter.

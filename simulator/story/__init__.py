@@ -1,1 +1,1 @@
-"""What the stories of all protocols are made of."""
+"""The parts that the stories of all protocols share."""

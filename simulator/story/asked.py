@@ -1,4 +1,4 @@
-"""What a protocol answers about the stories of its messages: cases, lists of messages by cause, one story."""
+"""The interface of a protocol's stories: cases, lists of messages by cause, one message's story."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simulator.trace.trace import Trace
 
 
 class StoryCase(NamedTuple):
-    """One thing whose messages have stories, such as a failover: how it was counted, and its name if any."""
+    """One case whose messages have stories, such as a failover: its counted result, and its name if any."""
 
     name: str | None
     counted: Any
@@ -29,15 +29,19 @@ class Story(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stories:
-    """`part` is the key of the answer that lists the cases, `noun` what one is called.
+    """The stories of a protocol.
+
+    `part` is the key of the answer that lists the cases, `noun` the word for one case.
 
     - `cases(counted_run)`: in order, numbered from 0.
-    - `shown(case)`: its entry in a list; `forecast_seq(case)`: the row at which a forecast was made for
-      it, None where there is none.
-    - `lists(case)`: by kind the messages that have a story. `unknown_kind` and `known_kinds` word the refusal
-      of another kind; the first has a place for it.
+    - `shown(case)`: its entry in a list; `forecast_seq(case)`: the row at which a forecast was made for it,
+      None
+      where there is none.
+    - `lists(case)`: by kind the messages that have a story. `unknown_kind` and `known_kinds` are the texts
+      that
+      refuse another kind; the first has a placeholder for it.
     - `page(case, kind, cause, first, limit)`: messages of a kind and cause.
-    - `place_of(case, kind, producer, sequence_id)`: a message's place in the list of its kind, or None.
+    - `place_of(case, kind, producer, sequence_id)`: a message's index in the list of its kind, or None.
     - `causes`: by cause its heading and a sentence, in the order of decision; {} without such texts.
     - `story(trace, case, kind, place, upto_seq)`: that message's story.
     """
@@ -67,4 +71,4 @@ def _no_case(*asked: Any) -> Any:
 NO_STORIES = Stories(
     "failovers", "failover", _no_cases, _no_case, _no_case, "", "", _no_case, _no_case, _no_case
 )
-"""Of a protocol whose messages have no stories."""
+"""The stories of a protocol that has none."""

@@ -1,4 +1,4 @@
-"""Rows of a trace by what their columns hold."""
+"""Finds rows of a trace by the values of their columns."""
 
 from __future__ import annotations
 

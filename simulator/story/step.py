@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StoryStep:
-    """`kind` is the step of the story, `row` the trace row that it describes and a diagram highlights."""
+    """One step; `kind` is its kind, `row` the trace row that it describes and a diagram highlights."""
 
     kind: str
     at_us: int

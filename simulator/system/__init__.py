@@ -1,3 +1,1 @@
-"""What every simulated system is, whatever its protocol: a clock, a writer of the trace, links, commands
-that a person may give.
-"""
+"""The parts of every simulated system: clock, trace writer, links, commands."""

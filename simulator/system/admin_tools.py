@@ -1,4 +1,4 @@
-"""What the printouts of every protocol's admin tools have in common (docs/admin.md)."""
+"""The common parts of the output of every protocol's admin tools (docs/admin.md)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Commands take effect here, whatever the protocol: from the calendar, from the log, or given now.
+"""Applies commands from the calendar, from the log, or given now, whatever the protocol.
 
-Rules: a function of `handlers` first checks and raises CommandError, then calls `begin()` (which writes the
-`command.applied` row and gives the cause of all that follows), then acts. So a refused command has changed
-nothing. Arguments are normalised by `simulator.scenarios.commands`.
+Rules: a function of `handlers` first checks and raises CommandError. Then it calls `begin()`, which writes
+the `command.applied` row and returns the cause of all that follows, and then it acts. So a refused command
+has changed nothing. Arguments are normalised by `simulator.scenarios.commands`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ from simulator.system.system import System
 from simulator.trace.registry import NULL
 
 Begin = Callable[..., int]
-"""Called with the answer's fields beside "ok", if any: a status code, the requested value."""
+"""The function `begin`, called with the fields of the answer beside "ok", if any.
+
+Examples are a status code and the requested value.
+"""
 
 Handler = Callable[[Any, dict, Begin], None]
 
 
 class CommandRunner:
-    """Runs commands of the calendar: the target of their events."""
+    """Runs commands of the calendar as the target of their events."""
 
     def __init__(self, system: System) -> None:
         self.system = system
 
     def run(self, command: dict) -> None:
-        """A command of the scenario file or the log; a refused one is a row and the run goes on."""
+        """Run a command of the scenario file or the log; a refused one writes a row and the run continues."""
         try:
             execute(self.system, command)
         except CommandError as error:
@@ -37,13 +40,16 @@ class CommandRunner:
             self.system.command_results.append(_result(self.system, command, error))
 
     def run_by_hand(self, command: dict) -> None:
-        """A command of the log: it was accepted when it was given, and so it is again."""
+        """Run a command of the log; it was accepted when it was given, so it is accepted again."""
         self.system.command_count += 1
         execute(self.system, command)
 
 
 def execute(system: System, command: dict) -> None:
-    """Apply a normalised command now. Raises CommandError, and then nothing has changed."""
+    """Apply a normalised command now.
+
+    Raises CommandError, and then nothing has changed.
+    """
     arguments = {name: value for name, value in command.items() if name != "do"}
 
     def begin(**answer: Any) -> int:
@@ -56,13 +62,13 @@ def execute(system: System, command: dict) -> None:
 
 
 def schedule_command(system: System, at_us: int, command: dict, by_hand: bool = False) -> None:
-    """Put a normalised command on the calendar: it takes effect when its instant is finished."""
+    """Put a normalised command on the calendar; it takes effect at the end of its instant."""
     runner = CommandRunner(system)
     system.schedule(at_us, COMMAND_RANK, runner.run_by_hand if by_hand else runner.run, command)
 
 
 def schedule_planned(system: System) -> None:
-    """Put the scenario's commands on the calendar: the last thing that a builder does."""
+    """Put the scenario's commands on the calendar, as the last step of building a system."""
     for command in sorted(system.scenario.commands, key=lambda command: command.at_us):
         schedule_command(system, command.at_us, {"do": command.do, **command.arguments})
 

@@ -1,4 +1,4 @@
-"""How changed reruns are compared with a run ("what would have helped"), declared by each protocol."""
+"""The comparison of changed reruns with a run ("what would have helped"), declared by each protocol."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 Case = dict[str, Any]
-"""What is compared, one by one (a failover, a group): its figures, `label` in words, and `at_us`, the
-instant at which to look.
+"""One compared failover or group: its figures, `label` in words, and `at_us`, the instant at which to look.
 """
 
 
@@ -22,18 +21,18 @@ class Figure:
     unit: str = "count"
 
     def column(self) -> dict[str, str]:
-        """As page and report draw it."""
+        """The column as page and report draw it."""
         return {name: value for name, value in asdict(self).items() if name != "word"}
 
 
 def no_assumption(real: Case, key: str) -> str | None:
-    """Every change could have been made before the run."""
+    """No assumption: every change could have been made before the run."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is compared, and the texts and order of the result.
+    """The cases of a comparison, and the texts and order of the result.
 
     `noun` names a case; `cases(world)` lists the cases of a world that has run. `figures` are the columns.
     `difference(real, other)` is the text of a change's effect; `harm(real, other)` orders outcomes, small is
@@ -53,7 +52,7 @@ class Compared:
 
 
 def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str]:
-    """The effect of a change on figures, a clause for each that it changed.
+    """The effect of a change on figures, one clause for each that it changed.
 
     A figure without a word, or null in one of the two, has no clause.
     """
@@ -71,5 +70,5 @@ def figure_words(figures: Sequence[Figure], real: Case, other: Case) -> list[str
 
 
 def span_words(us: int) -> str:
-    """A span with its unit."""
+    """A duration with its unit."""
     return f"{us / 1_000_000:.2f} s" if us >= 1_000_000 else f"{us / 1000:.0f} ms"

@@ -1,5 +1,6 @@
-"""Links, the same in every protocol: the commands about them (rules: see `simulator.system.commanding`)
-and what a page shows of one.
+"""Links, which are the same in every protocol: their commands, and how a page shows one.
+
+The rules of commands are in `simulator.system.commanding`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cut(system: System, arguments: dict, begin: Begin) -> None:
-    """link.cut: nothing passes, and what is on its way is lost."""
+    """link.cut: nothing can be sent, and messages on the link are lost."""
     links = _links(system, arguments)
     if not any(link.up for link in links):
         raise CommandError("already-cut", f"{arguments['link']} is cut already", "heal it first")
@@ -39,7 +40,7 @@ def heal(system: System, arguments: dict, begin: Begin) -> None:
 
 
 def slow(system: System, arguments: dict, begin: Begin) -> None:
-    """link.slow: what is sent from now on takes this long."""
+    """link.slow: messages sent from now on have this latency."""
     cause = begin()
     for link in _links(system, arguments):
         link.slow_us = arguments["latency_us"]
@@ -51,7 +52,7 @@ def _links(system: System, arguments: dict) -> list[Link]:
 
 
 def shown(link: Link) -> dict[str, Any]:
-    """A link in the live state."""
+    """A link as the live state shows it."""
     return {
         "state": "up" if link.up else "cut",
         "latency_us": link.nominal_us if link.slow_us is None else link.slow_us,

@@ -1,7 +1,7 @@
-"""Which rows of a protocol a live page holds, marks and shows in windows, by event type.
+"""The rows of a protocol that a live page holds, marks and shows in windows, by event type.
 
-Rules: a protocol names them once, here; the server finds rows by these tables, and `welcome` gives the page
-what it needs of them. Events that all protocols share are added by `SHARED_KEPT` and `SHARED_LANDMARKS`.
+Rules: a protocol declares them once, here. The server finds rows by these tables, and `welcome` sends the
+page what it needs of them. Events that all protocols share are added by `SHARED_KEPT` and `SHARED_LANDMARKS`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 Kept = Mapping[str, tuple[tuple[str, ...], int]]
-"""Class to its event types and how many of its newest rows a page holds."""
+"""The event types of each class of rows, and how many of the newest rows a page holds."""
 
 SHARED_KEPT: Kept = {"commands": (("command.applied",), 10)}
 
@@ -23,7 +23,10 @@ def _no_state(latest: dict[tuple, int], row: StateRow) -> None:
 
 @dataclass(frozen=True, slots=True)
 class StateRow:
-    """A row by which something begins, changes or ends. Names are numbers of the trace, but for `reason`."""
+    """A row by which something begins, changes or ends.
+
+    Names are numbers of the trace, except `reason`.
+    """
 
     seq: int
     type: str
@@ -35,7 +38,10 @@ class StateRow:
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """What travels between clusters: rows of a window, and which of them are counted where they are many."""
+    """The rows about messages between clusters.
+
+    `listed` are the rows of a window; `sent` and `lost` are those counted where they are many.
+    """
 
     listed: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
@@ -44,7 +50,7 @@ class Passages:
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """What the clients of a group and its leaders send each other.
+    """The rows about messages between the clients of a group and its leaders.
 
     - `listed`: the rows of a window; `sent` and `lost`: those counted where they are many.
     - `resent`: reasons of `sent` that are sent again when no reply arrives.
@@ -70,7 +76,7 @@ class Messages:
 class LiveRows:
     """A protocol's rows on a live page; every part is optional.
 
-    - `kept`: classes of rows that a page holds whatever it has watched.
+    - `kept`: classes of rows that a page always holds.
     - `faults`: rows that the time slider marks; `stops`: further ones, of which more are listed.
     - `jumps`: rows after which the forecast of their subscription jumps; `jumps_of_all`: every forecast.
     """
@@ -84,9 +90,9 @@ class LiveRows:
     messages: Messages = Messages()
 
     def all_kept(self) -> dict[str, tuple[tuple[str, ...], int]]:
-        """The classes of the protocol, and those of every protocol."""
+        """The classes of rows of this protocol and of every protocol."""
         return {**self.kept, **SHARED_KEPT}
 
     def all_faults(self) -> tuple[str, ...]:
-        """The rows of the protocol that the time slider marks, and those of every protocol."""
+        """The rows that the time slider marks, of this protocol and of every protocol."""
         return (*self.faults, *SHARED_LANDMARKS)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RunView(Protocol):
-    """A run at the end of an instant. `runtime` is the protocol's own `System`."""
+    """A run at the end of an instant; `runtime` is the protocol's own `System`."""
 
     scenario: Scenario
     seed: int
@@ -26,7 +26,7 @@ class RunView(Protocol):
 
     @property
     def seq(self) -> int:
-        """Rows up to now; the trace may hold later ones."""
+        """Rows up to now; the trace may hold more, of later instants."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class RunView(Protocol):
 
     @property
     def command_results(self) -> list[dict]:
-        """What became of each command so far, as copies."""
+        """The result of each command so far, as copies."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class RunView(Protocol):
     def all_violations(self, failovers: list[dict]) -> list: ...
 
     def counted(self) -> CountedRun:
-        """Everything counted up to now."""
+        """The results of counting up to now."""
         ...
 
     def summary(self) -> dict: ...

@@ -1,7 +1,7 @@
 """A simulated system: its interface to the world, and what all protocols share.
 
-Rules: one System per world. `emit` and `emit_rows` are the only ways into the trace; a world before the end
-of its branch counts rows without writing them again. `growing` names everything that only ever grows, so that
+Rules: one System per world. Rows are written to the trace only by `emit` and `emit_rows`. A world before the
+end of its branch counts rows without writing them again. `growing` returns everything append-only, so that
 branches share it (`simulator.checkpoint`).
 """
 
@@ -25,9 +25,9 @@ MILLION = 1_000_000
 
 
 class Handlers(dict):
-    """What a person may do, by command: name -> function(system, arguments, begin).
+    """The functions that carry out commands: name -> function(system, arguments, begin).
 
-    A type of its own, so that checkpoints share it.
+    It is a type of its own, so that checkpoints share it.
     """
 
 
@@ -76,38 +76,38 @@ class System(Clock):
 
     @property
     def topic_names(self) -> dict[str, list[str]]:
-        """By cluster the names of its logs that the page can show as cells."""
+        """The names of the logs that the page can show as cells, by cluster."""
         return {}
 
     def growing(self) -> dict[Any, Any]:
-        """What only ever grows, by name: a branch keeps it once."""
+        """The append-only objects, by name, which a branch keeps once."""
         return {}
 
     def adopt(self, grown: Mapping[Any, Any]) -> None:
         """Continue with another branch's `growing`, which begins with the same values."""
 
     def depart(self) -> None:
-        """Copy everything that grows: a new branch does this before it writes."""
+        """Copy everything append-only, as a new branch must before it writes."""
         self.write_to(self.trace.prefix(self.seq), self.seq)
 
     def cut_back(self) -> None:
-        """Drop what is after this state, for every world of the branch, when an instant is undone."""
+        """Delete what is after this state, for every world of the branch, when an instant is undone."""
         self.trace.cut(self.seq)
         self.write_to(self.trace, self.seq)
 
     def link_cut(self, link: Link, cause: int) -> None:
-        """A link has been cut: what else breaks with it."""
+        """Called after a link was cut, for the consequences of the protocol."""
 
     # --- options
 
     def option(self, name: str) -> Any:
-        """A lab option in force: the scenario's, or its default."""
+        """The value of a lab option in force: the scenario's, or its default."""
         return self.options[name] if name in self.options else OPTIONS[name].default
 
     # --- trace
 
     def write_to(self, trace: Trace, seq: int) -> None:
-        """Set the position to before row `seq` of a trace.
+        """Set the write position to before row `seq` of a trace.
 
         From then on `emit(row)`, with a row `(type code, at_us, cause_seq, *fields)`, returns the row's seq.
         It counts a row that exists already and writes any other.
@@ -131,15 +131,16 @@ class System(Clock):
         return seq
 
     def emit_rows(self, count: int, parts: Sequence[RowColumns]) -> None:
-        """Write so many rows at once, as `Trace.append_rows` takes them."""
+        """Write `count` rows at once, as `Trace.append_rows` takes them."""
         assert not self._aside, "rows that are put aside are written one by one"
         seq = self.seq
         self.trace.append_rows(count, parts, first=self.trace.length - seq)
         self.write_to(self.trace, seq + count)
 
     def aside(self, seq: int, act: Callable[[], object]) -> list[tuple[int, ...]]:
-        """The rows that `act` writes, numbered from `seq` on, where they belong: ahead of what is written
-        by now. It is for the caller to write them.
+        """The rows that `act` writes, collected instead of written.
+
+        They are numbered from `seq` on, ahead of the rows written so far. The caller must write them.
         """
         trace, before, rows = self.trace, (self._counted, self.emit, self.trace.length), []
 
@@ -159,7 +160,7 @@ class System(Clock):
         return rows
 
     def writes(self, count: int) -> bool:
-        """Whether any of the next rows, so many, is not there already."""
+        """Whether any of the next `count` rows is not in the trace yet."""
         return self.seq + count > self.trace.length
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
@@ -182,11 +183,12 @@ class System(Clock):
         """The number of a name in the trace."""
         return self.trace.intern(text)
 
-    # --- chance
+    # --- random draws
 
     def chance(self, stream: str, index: int, share_millionths: int) -> bool:
-        """Whether the thing numbered `index` of `stream` falls in the share; a pure function of seed,
-        stream and index.
+        """Whether the item numbered `index` of `stream` falls in the share.
+
+        It is a pure function of seed, stream and index.
         """
         return (
             share_millionths > 0 and draw(stream_key(self.seed, stream), index) % MILLION < share_millionths

@@ -1,1 +1,1 @@
-"""What is shown of a live state: read from the simulated system, never written; lists are bounded."""
+"""Views of a live state: they never change the simulated system, and their lists are bounded."""

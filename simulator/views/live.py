@@ -1,5 +1,6 @@
-"""The live state as one JSON-able value, for the page (docs/python-api.md): what every protocol has, and
-the protocol's own part.
+"""The live state as one JSON-able value, for the page (docs/python-api.md).
+
+It has the parts of every protocol and the protocol's own part.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ if TYPE_CHECKING:
 
 
 NEVER_LEFT_OUT: dict[str, Callable[[], Any]] = {"clusters": dict, "forecast": dict, "failovers": list}
-"""Parts that frames and pictures read in every protocol; one that its view leaves out is empty."""
+"""Parts that frames and pictures read in every protocol; they are empty where the protocol's view has none.
+"""
 
 
 def view(run: RunView, protocol: Manifest, judged_us: int | None = None) -> dict[str, Any]:
-    """Everything that the diagram shows at this instant; broken claims only up to `judged_us` where that
-    is given.
+    """Everything that the diagram shows at this instant.
+
+    Violated claims are shown up to `judged_us` where that is given.
     """
     runtime = run.runtime
     violations = run.violations if judged_us is None else run.violations_until(judged_us)
