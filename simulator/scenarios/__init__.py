@@ -1,6 +1,6 @@
 """Scenarios: the format, its loader, the commands and the built-in library.
 
-Rules: `model.py` is what everything else reads; a scenario is complete and checked or it does not exist.
+Rules: all other code reads `model.py`. A `Scenario` is always complete and checked.
 """
 
 from simulator.scenarios.builtin import builtin_text, scenario_names

@@ -1,7 +1,7 @@
 """The built-in scenarios: the files of `library/`, by name.
 
-Rules: read through the package's own loader, so that they are found in a zip (a Spark worker's) too; the
-file's name is the scenario's name.
+Rules: they are read through the package's loader, so that they are also found in a zip (a Spark worker's).
+The file's name is the scenario's name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The canonical text of a scenario: YAML with everything that decides the run, always in the same form.
+"""The canonical text of a scenario: YAML with everything that decides the run, in a fixed form.
 
 Rules: defaults of sections are written out, so that a later default does not change a saved lab. Each object
-is one line. Loading the text gives an equal scenario. Written here, not by the YAML library, so that no
-version of it changes a byte.
+is one line. Loading the text gives an equal scenario. The YAML library does not write it, so that no version
+of that library changes a byte.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def _head_lines(key: Key, value: Any) -> list[str]:
 
 
 def _members(keys: tuple[Key, ...], thing: Any) -> dict[str, Any]:
-    """The keys of one object that have a value; of two keys for one field the first (`every`, not `rate`)."""
+    """The keys of one object that have a value.
+
+    Of two keys for one field only the first is written (`every`, not `rate`).
+    """
     written: dict[str, Any] = {}
     done: list[str] = []
     for key in keys:

@@ -1,8 +1,8 @@
 """Changes to one setting, option or command of a run's inputs, for "what would have helped".
 
-Rules: a change takes a scenario and a command log and gives (key, words, scenario, command log), or None
-where it makes no sense; it reads inputs, never an outcome. Each protocol lists its own; what they make is
-loaded from its canonical text like any scenario, so mappings keep the declared order.
+Rules: a change takes a scenario and a command log and returns (key, words, scenario, command log), or None
+where it does not apply. It reads inputs, never an outcome. Each protocol lists its own. The changed scenario
+is loaded from its canonical text like any other, so mappings keep the declared order.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Change = Callable[[Any, CommandLog], Changed]
 
 
 def ordered(values: dict[str, Any], declared: dict[str, Any]) -> dict[str, Any]:
-    """As a file would be read: in the order of the declaration."""
+    """The values in the order of the declaration, as the loader would return them."""
     return {name: values[name] for name in declared if name in values}
 
 
 def given(scenario: Scenario, commands: CommandLog) -> list[tuple[str, dict[str, Any], int]]:
-    """Every command of the run: what, its arguments, when."""
+    """Every command of the run as (name, arguments, instant)."""
     return [(spec.do, spec.arguments, spec.at_us) for spec in scenario.commands] + [
         (entry["do"], entry, entry["at_us"]) for entry in commands
     ]
@@ -43,8 +43,9 @@ def without(scenario: Scenario, commands: CommandLog, *gone: str) -> tuple[Scena
 def instead(
     scenario: Scenario, commands: CommandLog, old: str, new: str, **more: Any
 ) -> tuple[Scenario, CommandLog] | None:
-    """The inputs with every command `old` given as `new`, which takes the same arguments and `more`; None
-    when there is none.
+    """The inputs with every command `old` given as `new`, or None when there is none.
+
+    `new` takes the same arguments and `more`.
     """
     if all(do != old for do, _arguments, _at_us in given(scenario, commands)):
         return None

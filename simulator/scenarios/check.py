@@ -9,13 +9,13 @@ from simulator.scenarios.tree import Node
 
 
 class Check:
-    """The scenario with the tree it was read from, so that a problem has its place."""
+    """The scenario with the tree it was read from, so that a problem has its place in the file."""
 
     def __init__(self, scenario: Scenario, root: Node, reader: Reading) -> None:
         self.scenario, self.root, self.reader = scenario, root, reader
 
     def fail(self, keys: tuple[str | int, ...], what: str, right: str | Suggestion) -> None:
-        """Notes a problem at the value under these keys, or at the deepest one there is."""
+        """Report a problem at the value under these keys, or at the deepest one that exists."""
         node, path = self.root, ""
         for key in keys:
             inside = node.value if isinstance(node.value, dict) and isinstance(key, str) else {}

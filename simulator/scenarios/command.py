@@ -1,4 +1,4 @@
-"""What a command is in a scenario file and on the page: a name, arguments, and its words."""
+"""The declaration of a command for scenario files and the page: a name, arguments and texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.scenarios.key import Key
 
 
 class Objection(NamedTuple):
-    """What is wrong with arguments that are right one by one, and what would be right.
+    """A problem of arguments that are each valid, and what would be right.
 
     `argument` is the one to change, "" for the command as a whole.
     """
@@ -24,11 +24,12 @@ class Objection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`label` is its name in menus and lists (by default `says`), `consequence` what it will do.
+    """The declaration of one command.
 
-    `one_of` are arguments of which exactly one must be given.
-    `check` is called when every argument is valid by itself. `refusals` are the codes with which a running
-    system can refuse the command; `simulator.protocols.declared` has their meaning.
+    `label` is its name in menus and lists (by default `says`), `consequence` what it will do. Exactly one of
+    the arguments `one_of` must be given. `check` is called when every argument is valid by itself. `refusals`
+    are the codes with which a running system can refuse the command; `simulator.protocols.declared` has their
+    meaning.
     """
 
     name: str

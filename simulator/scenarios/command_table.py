@@ -1,8 +1,8 @@
-"""Every command that a person may give, by name.
+"""The table of all commands, by name.
 
 Each protocol declares its own (`simulator.protocols.declared`). The `kind` of an argument is an entry of
-`kinds.KINDS`; defaults are written as in a file. Scenario files, menus, docs and the engine's
-`apply` (through `commands.normalise_command`) read this table.
+`kinds.KINDS`. Defaults are written as in a file. Scenario files, menus, docs and the engine's `apply`
+(through `commands.normalise_command`) read this table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMMANDS: dict[str, Command] = {
 
 
 def command_forms(protocol: str) -> dict[str, Any]:
-    """By name what a page's menus and forms need of each command of a protocol."""
+    """The label, consequence and arguments of each command of a protocol, by name, for menus and forms."""
     return {
         command.name: {
             "label": command.label or command.says,
@@ -32,7 +32,7 @@ def command_forms(protocol: str) -> dict[str, Any]:
 
 
 def _field(key: Key) -> dict[str, Any]:
-    """An argument of a form. What is not there is false, empty or none."""
+    """An argument of a form; keys that are false, empty or None are left out."""
     begin = True if key.kind == "boolean" and key.default else key.begin
     optional = {"required": key.required, "choices": list(key.choices)}
     field = {"name": key.name, "kind": key.kind, **{name: value for name, value in optional.items() if value}}

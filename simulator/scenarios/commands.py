@@ -1,10 +1,10 @@
-"""Commands read, checked and normalised: the one gate for scenario files, the page and the engine.
+"""Reads, checks and normalises commands, for scenario files, the page and the engine.
 
-Rules: a command is a dict `{"do": name, …}`. Normalised, it is JSON-able and complete (defaults filled in; an
-optional argument without default is absent when not given), and its units are read: durations are integers
-under `<key>_us`, shares under `<key>_millionths`, a distribution is a dict of `Distribution`'s fields, links
-and messages are texts for `names.parse_link` and `names.parse_message`. Normalising a normalised command
-changes nothing, so a command log replays.
+Rules: a command is a dict `{"do": name, …}`. Normalised, it is JSON-able and complete: defaults are filled
+in, and an optional argument without default is absent when not given. Its units are read: durations are
+integers under `<key>_us`, shares under `<key>_millionths`, a distribution is a dict of `Distribution`'s
+fields, links and messages are texts for `names.parse_link` and `names.parse_message`. Normalising a
+normalised command changes nothing, so a command log replays.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ __all__ = ["COMMANDS", "Command", "CommandError", "normalise_command", "read_com
 
 
 class CommandError(ValueError):
-    """A refused command: code, what is wrong, what would be right. Nothing was changed."""
+    """A refused command: code, what is wrong, what would be right.
+
+    Nothing was changed.
+    """
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -36,7 +39,10 @@ class CommandError(ValueError):
 
 
 def normalise_command(command: Mapping[str, Any], names: KnownNames | Scenario) -> dict[str, Any]:
-    """The complete, JSON-able form of a command. Raises CommandError with the first thing that is wrong."""
+    """The complete, JSON-able form of a command.
+
+    Raises CommandError with the first problem.
+    """
     known, protocol = (KnownNames.of(names), names.protocol) if isinstance(names, Scenario) else (names, "")
     reader = Reader(known, protocol)
     arguments = read_command(node_of(dict(command), "command"), "", reader, from_log=True)

@@ -1,7 +1,7 @@
-"""The whole table of kinds: those made of several keys (distributions, selections of messages, settings,
-options), references to the names of each section, and what each protocol declares.
+"""The complete table of kinds, with compound kinds, references and the protocols' own kinds.
 
-Rules as in `kinds.py`, to whose table they are added here.
+Compound kinds have several keys: distributions, selections of messages, settings, options. References are to
+the names of each section. All are added to the table of `kinds.py`, whose rules apply.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _possible(made: Distribution) -> Distribution:
 
 
 def _normalised_distribution(node: Node) -> Distribution:
-    """From a command log, which has the model's own fields."""
+    """The distribution of a command log's entry, which has the model's own fields."""
     plain = node.plain()
     fields = asdict(Distribution())
     numbers = [value for name, value in plain.items() if name != "kind"]

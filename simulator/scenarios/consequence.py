@@ -1,7 +1,7 @@
-"""What a command will do, in words: the text that a visitor reads before the click.
+"""The texts of what a command will do, which a visitor reads before the click.
 
-Rules: `{name}` stands for an argument, `{name|the words}` for what to say while it is not chosen (by default
-"the" and its name). What depends on the state of the run cannot be said here: a function of the page adds it
+Rules: `{name}` stands for an argument, `{name|the words}` gives the words for an argument that is not chosen
+yet (by default "the" and its name). A function of the page adds what depends on the state of the run
 (`live_consequences` of the protocol).
 """
 
@@ -26,7 +26,7 @@ class When:
 
 
 Text: TypeAlias = "str | When | tuple[Text, ...]"
-"""A tuple is its parts, one after the other without a space."""
+"""A text; a tuple is joined without spaces."""
 
 
 def as_json(text: Text) -> Any:

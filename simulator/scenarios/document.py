@@ -1,5 +1,6 @@
-"""`docs/scenarios.md`, made from the format's tables: `python -m simulator.scenarios.document >
-docs/scenarios.md`.
+"""Makes `docs/scenarios.md` from the format's tables.
+
+Command: `python -m simulator.scenarios.document > docs/scenarios.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The `expect` block: paths into the summary and their expected values.
 
-Rules: a value is equal, or, for a number, inside a range [low, high] with both ends; a list that is not two
-numbers is equal as a list. A path that leads nowhere is a broken expectation, never a passed one.
+Rules: an expectation is met when the values are equal, or when a number is inside a range [low, high], ends
+included. A list that is not two numbers must be equal as a list. A path that does not exist is a broken
+expectation, never a met one.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def read_comparison(node: Node | None, reader: Reader) -> dict[str, dict[str, An
 
 
 def read_expectations(node: Node | None, reader: Reader, block: str = "expect") -> dict[str, Any]:
-    """The block as written, after its paths and ranges were checked."""
+    """The block as written, with its paths and ranges checked."""
     if node is None or node.value is None:
         return {}
     if not isinstance(node.value, dict) or len(node.value) > MOST_EXPECTATIONS:

@@ -1,7 +1,7 @@
 """The families of scenarios, and the protocol that each one shows.
 
-A family has its own causes of a duplicate; a test compares them. Keys, sections, settings and commands of one
-protocol name it; those that name none belong to all.
+A family has its own causes of a duplicate; a test compares them. Keys, sections, settings and commands may
+name one protocol; those that name none belong to all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""`docs/scenario.schema.json`, for editors: `python -m simulator.scenarios.json_schema >
-docs/scenario.schema.json`.
+"""Makes `docs/scenario.schema.json`, for editors.
 
-Rules: made from the same tables as the loader; it accepts everything that the loader accepts. References
-between sections (does this cluster exist?) are beyond a schema: only the loader checks them.
+Command: `python -m simulator.scenarios.json_schema > docs/scenario.schema.json`.
+
+Rules: it is made from the same tables as the loader, and accepts everything that the loader accepts. A schema
+cannot check references between sections (does this cluster exist?); only the loader does.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _needed_by(protocol: str) -> dict[str, Any]:
-    """The sections without which the families of a protocol are nothing."""
+    """The sections that the families of a protocol require."""
     families = [name for name, one in PROTOCOL_OF.items() if one == protocol]
     needed = [
         section.name

@@ -1,7 +1,7 @@
-"""What a key and a section of a scenario file are: the vocabulary in which protocols declare theirs.
+"""The types in which protocols declare the keys and sections of a scenario file.
 
 Rules: `kind` names an entry of the table of kinds (`simulator.scenarios.compound.KINDS`). Defaults of
-sections are in their models only; `attribute` is the field of the model when its name differs.
+sections are in their models only. `attribute` is the field of the model when its name differs.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 class Key:
     """One key of a mapping.
 
-    `default` is for commands, as written in a file; sections take theirs from the model. `begin` is what a
-    command's form shows at first; without it a true `default`, else nothing.
+    `default` is for commands, as written in a file; sections take theirs from the model. `begin` is the
+    initial value in a command's form; without it, a boolean's `default` when true, else nothing.
     """
 
     name: str
@@ -37,9 +37,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A mapping of names to objects of one type. `most` bounds how many there may be.
+    """A mapping of names to objects of one type.
 
-    `sites` are what links join, such as clusters or nodes.
+    `most` is the greatest number of them. `sites` is true for the ends of links, such as clusters or nodes.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """The kinds of value in scenario files and commands: reading, writing, description and JSON Schema.
 
-Rules: `read` takes a node and gives the model's value, or raises `Wrong`, or reports several problems to the
-reader and gives `BAD`; `write` gives the value as written in a file; `plain` gives the JSON-able value of a
-command log. Kinds made of several keys are in `compound.py`.
+Rules: `read` takes a node and returns the model's value; otherwise it raises `Wrong`, or reports several
+problems to the reader and returns `BAD`. `write` returns the value as written in a file, `plain` the
+JSON-able value of a command log. Kinds made of several keys are in `compound.py`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _read_choice(node: Node, key: Key, path: str, reader: Reading) -> str:
 def _measured(
     parse: Callable[[object], int], write: Callable[[int], Any]
 ) -> Callable[[Node, Key, str, Reading], int]:
-    """A quantity that `parse` bounds (it raises Wrong); the key may bound it further."""
+    """The reader of a quantity; `parse` raises Wrong outside its limits, and the key may narrow them."""
 
     def read(node: Node, key: Key, path: str, reader: Reading) -> int:
         return _bounded(parse(node.plain()), key, write)
@@ -145,7 +145,7 @@ def integer_maximum(key: Key) -> int:
 
 
 def _name_schema(key: Key) -> dict[str, Any]:
-    # A name of digits only is a number to YAML; the pattern applies to text alone.
+    # A name of digits only is a number in YAML; the pattern applies only to text.
     return {"type": ["string", "number"], "pattern": f"^{names.NAME_PATTERN}$"}
 
 
@@ -187,7 +187,7 @@ def _read_message(node: Node, key: Key, path: str, reader: Reading) -> tuple[str
 
 
 def checked(check: Callable[[str], Any]) -> Callable[[Node, Key, str, Reading], str]:
-    """A text that `check` accepts (it raises Wrong), unchanged."""
+    """The reader of a text that `check` accepts (it raises Wrong), unchanged."""
 
     def read(node: Node, key: Key, path: str, reader: Reading) -> str:
         text = read_text(node, key, path, reader)
@@ -210,7 +210,7 @@ def list_of(item: Kind, words: str, most: int = LISTED_MAX) -> Kind:
             return BAD
         seen: dict[Any, None] = {}
         for index, value in enumerate(items):
-            if value in seen and item is not DURATION:  # two messages at one instant are well and good
+            if value in seen and item is not DURATION:  # two messages may be published at one instant
                 reader.fail(
                     node.value[index],
                     f"{path}[{index}]",
@@ -299,7 +299,7 @@ LINKS = list_of(LINK, "a list of links (a -> b, a <-> b)")
 NAME = Kind("name", _name_schema, _read_name)
 
 TEXT: Callable[[Key], dict[str, Any]] = lambda key: {"type": ["string", "number"]}  # noqa: E731
-"""The JSON Schema of a text: one of digits only is a number to YAML."""
+"""The JSON Schema of a text; a text of digits is a number in YAML."""
 KINDS: dict[str, Kind] = {
     "text": Kind("text", TEXT, read_text),
     "name": NAME,

@@ -1,4 +1,4 @@
-"""The declared names of a scenario, by section: what references in files and commands may name."""
+"""The declared names of a scenario, by section, to which files and commands may refer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class KnownNames:
         self._names = names
         of_sites = [names.get(section.name, ()) for section in sections() if section.sites]
         self.sites: tuple[str, ...] = next((found for found in of_sites if found), ())
-        """What links join, such as clusters or nodes."""
+        """The ends of links, such as clusters or nodes."""
 
     def of_section(self, section: str) -> tuple[str, ...]:
         """The names in a section of the file."""
@@ -21,5 +21,5 @@ class KnownNames:
 
     @classmethod
     def of(cls, scenario: Scenario) -> KnownNames:
-        """Those of a scenario."""
+        """The names that a scenario declares."""
         return cls(**{section.name: tuple(getattr(scenario, section.name)) for section in sections()})

@@ -1,6 +1,6 @@
-"""How large a value in a scenario or command may be: every bound of the format, in one place.
+"""The limits of values in scenarios and commands.
 
-Rules: loader, commands, JSON Schema and `docs/scenarios.md` take their bounds from here. A bound has a unit
+Rules: loader, commands, JSON Schema and `docs/scenarios.md` take their limits from here. A limit has a unit
 and a reason.
 """
 
@@ -11,7 +11,7 @@ from decimal import Decimal
 LONGEST_US = 48 * 3_600_000_000
 """Longest duration: 48 h.
 
-Spans are drawn with 64-bit interpolation, which is exact below 2**38 us (76 h); 48 h is the round number
+Durations are drawn with 64-bit interpolation, which is exact below 2**38 us (76 h). 48 h is the round number
 below.
 """
 
@@ -22,8 +22,9 @@ A Poisson interval may be nine times its mean, and must stay below LONGEST_US.
 """
 
 LONGEST_SETTING_US = 366 * 24 * 3_600_000_000
-"""Longest time in a broker setting that is a number of seconds or minutes: a leap year, so that a time to
-live of weeks can be written.
+"""Longest time in a broker setting that is a number of seconds or minutes: a leap year.
+
+So a time to live of weeks can be written.
 """
 
 LARGEST_INTEGER = 2**53
@@ -33,25 +34,28 @@ LARGEST_COUNT = 1_000_000
 """Largest count where no smaller bound is declared: a fifth of the rows that a lab may hold."""
 
 PUBLISHED_AT_ONCE_MAX = 100_000
-"""Messages that one command publishes: about a million rows, a fifth of what a lab may hold."""
+"""The most messages that one command publishes: about a million rows, a fifth of what a lab may hold."""
 
 LISTED_MAX = 1_000
-"""Items of a list in a scenario or command: a person reads them."""
+"""The most items of a list in a scenario or command, so that it can be read."""
 
 INSTANTS_MAX = 10_000
-"""Instants in a client's `at`: as many as one list of a file may have; reading them takes half a second."""
+"""The most instants in a client's `at`, the longest list of a file; reading them takes half a second."""
 
 BATCH_SETTING_MAX = 10_000
-"""Entries or messages that a broker setting lets through in one go: ten times the largest default of a
-broker, so that one event stays short.
+"""The most entries or messages that a broker setting lets through at once.
+
+It is ten times the largest default of a broker, so that one event stays short.
 """
 
 EXPONENTIAL_TAIL = Decimal("9.02")
-"""The longest exponential draw, in means, rounded up: `simulator.kernel.distributions` ends its tail at
-9.01.
+"""The longest exponential draw, in means, rounded up.
+
+`simulator.kernel.distributions` ends its tail at 9.01.
 """
 
 NORMAL_TAIL = Decimal("3.68")
-"""The furthest draw of a lognormal's exponent, in sigmas, rounded up: `simulator.kernel.distributions`
-ends its tail at 3.67.
+"""The furthest draw of a lognormal's exponent, in sigmas, rounded up.
+
+`simulator.kernel.distributions` ends its tail at 3.67.
 """

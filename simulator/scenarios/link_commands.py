@@ -1,4 +1,4 @@
-"""Commands about links, the same in every protocol: links join sites, whatever runs there."""
+"""Commands about links, which are the same in every protocol: links join clusters or nodes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The `links` section: patterns in the file, one link for every ordered pair in the model.
 
-Rules: `default` holds for every pair, `a <-> b` for two, `a -> b` for one; the more specific wins key by key,
-and of two equally specific ones the later. A pair without a pattern has `DEFAULT_LATENCY_US` and unlimited
-bandwidth.
+Rules: `default` applies to every pair, `a <-> b` to two, `a -> b` to one. The more specific pattern wins key
+by key, and of two equally specific ones the later. A pair without a pattern has `DEFAULT_LATENCY_US` and
+unlimited bandwidth.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DEFAULT = "default"
 
 
 def read_links(node: Node | None, reader: Reader) -> dict[tuple[str, str], LinkSpec]:
-    """Every ordered pair of clusters -> LinkSpec, without the patterns that are wrong."""
+    """The LinkSpec of every ordered pair of clusters, without the patterns that are wrong."""
     if node is not None and node.value is not None and not isinstance(node.value, dict):
         reader.fail(node, "links", "is not a mapping", "write links: {default: {latency: 40ms}}")
         return {}

@@ -1,7 +1,7 @@
-"""From text to `Scenario`: reads every section, checks references between them, fills in defaults.
+"""Loads a `Scenario` from text: reads every section, checks references, fills in defaults.
 
-Rules: every problem is reported at once, in the order of the file; a scenario is returned only without any.
-The scenario carries its own canonical text, from which an equal scenario loads.
+Rules: all problems are reported at once, in the order of the file. A scenario is returned only without any
+problem. It contains its own canonical text, from which an equal scenario loads.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def load_scenario_text(
     until_us: int | None = None,
     overrides: Sequence[Override] = (),
 ) -> Scenario:
-    """A scenario from its text; `source` names it in problems. Never opens a file. Raises ScenarioError."""
+    """A scenario from its text; `source` names it in problems.
+
+    Never opens a file. Raises ScenarioError.
+    """
     root, found = read_tree(text, source)
     problems = Problems(found)
     problems.extend(apply_overrides(root, overrides))
@@ -94,7 +97,7 @@ def load_scenario_text(
     if problems:
         raise ScenarioError(_in_order(problems))
     written = canonical_text(scenario)
-    # or the lab made from it could not be opened again
+    # otherwise the lab made from it could not be opened again
     if len(written) > LARGEST_TEXT_CHARACTERS or sum(map(written.count, ",:\n[{")) > MOST_VALUES:
         raise ScenarioError(
             [root.problem("", "is too large once every default is written out", "leave some of it out")]
@@ -103,7 +106,7 @@ def load_scenario_text(
 
 
 def parse_overrides(texts: Iterable[str]) -> list[Override]:
-    """("a.b", "c") of each "a.b=c". Raises ScenarioError."""
+    """Each "a.b=c" as ("a.b", "c"); raises ScenarioError."""
     pairs, problems = [], []
     for text in texts:
         path, equals, value = text.partition("=")
@@ -141,14 +144,15 @@ def _member_names(root: Node, section: str) -> tuple[str, ...]:
 
 
 def _protocol(root: Node) -> str:
-    """The protocol of the family that is written, "" when that is not one."""
+    """The protocol of the file's family, "" when there is no such family."""
     node = root.value.get("family")
     return PROTOCOL_OF.get(node.text or "", "") if node is not None else ""
 
 
 def _oversized(root: Node) -> Iterator[Problem]:
-    """Sections with more entries than may be: nothing else is read then, since what they refer to grows
-    with their square.
+    """A problem for each section with more entries than allowed.
+
+    Nothing else is read then, since the number of references grows with the square of the entries.
     """
     most = {section.name: section.most for section in shape.sections()} | {
         "links": shape.MOST_LINK_PATTERNS,
@@ -161,7 +165,7 @@ def _oversized(root: Node) -> Iterator[Problem]:
 
 
 def _in_order(problems: Problems) -> Problems:
-    """Problems by place in the file, those without a place first. Each problem once."""
+    """The problems without repetitions, by place in the file, those without a place first."""
     ordered = Problems(
         sorted(dict.fromkeys(problems), key=lambda problem: (problem.line or 0, problem.column or 0))
     )
@@ -170,11 +174,11 @@ def _in_order(problems: Problems) -> Problems:
 
 
 _UNREADABLE_HEAD = {"name": "", "title": "", "family": "", "until_us": 1}
-"""Placeholder while the rest is checked; a scenario with it is never returned."""
+"""Placeholder with which the rest is checked; a scenario with it is never returned."""
 
 
 def _read(root: Node, reader: Reader, declared: Declared) -> Scenario:
-    """What could be read, as a scenario of the protocol; incomplete when the reader holds problems."""
+    """The parts that could be read, as a scenario of the protocol; incomplete when there are problems."""
     order, keys = shape.order(), shape.head()
     known = [key for key in root.value if key in order]
     for key in root.value:

@@ -1,9 +1,9 @@
-"""The scenario as typed, frozen values: what the loader produces and the engine is built from.
+"""The scenario as typed, frozen values, which the loader makes and the engine is built from.
 
 Rules: every duration is integer microseconds (`_us`), every size integer bytes, every rate an interval in
-microseconds; mappings keep the order of the file, and the engine sorts by name where order matters. The JSON
-Schema, the loader's checks and `docs/scenarios.md` come from `shape.py`, which names for each field its YAML
-key, its kind and one sentence; a test asserts that it and these types cover each other.
+microseconds. Mappings keep the order of the file; the engine sorts by name where order matters. The JSON
+Schema, the loader's checks and `docs/scenarios.md` come from `shape.py`, which has for each field its YAML
+key, its kind and one sentence. A test asserts that `shape.py` and these types cover each other.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A span of time that may vary: `constant` (value_us), `uniform` (low_us..high_us), `lognormal`
-    (median_us, sigma), `exponential` (mean_us). Draws come from `simulator.kernel.distributions`, integers
-    only.
+    """A distribution of durations.
+
+    `kind` is `constant` (value_us), `uniform` (low_us..high_us), `lognormal` (median value_us, sigma) or
+    `exponential` (mean value_us). `simulator.kernel.distributions` draws from it, with integers only.
     """
 
     kind: str = "constant"
@@ -29,13 +30,13 @@ class Distribution:
 
     @property
     def nominal_us(self) -> int:
-        """The configured middle: constant value, median, mean, or the middle of the range."""
+        """The configured value: constant value, median, mean, or the middle of the range."""
         return (self.low_us + self.high_us) // 2 if self.kind == "uniform" else self.value_us
 
 
 @dataclass(frozen=True, slots=True)
 class LinkSpec:
-    """One directed link. `bandwidth_bytes_per_s` None is unlimited."""
+    """One directed link; `bandwidth_bytes_per_s` None is unlimited."""
 
     source: str
     target: str
@@ -48,9 +49,9 @@ class LinkSpec:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which messages a fault affects, and for how long.
+    """The messages that a fault affects, and for how long.
 
-    `messages` are "producer/number"; `share_millionths` draws each message by its own identity; `for_us` None
+    `messages` are "producer/number". `share_millionths` draws each message by its own identity. `for_us` None
     is until released.
     """
 
@@ -61,8 +62,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class CommandSpec:
-    """`arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a
-    -> b"}.
+    """A command of a scenario file.
+
+    `arguments` are as in the file after units were read: durations end in `_us`, links are {"link": "a ->
+    b"}.
     """
 
     at_us: int
@@ -71,12 +74,15 @@ class CommandSpec:
 
 
 _SECTION_NAMES: dict[str, None] = {}
-"""Of all protocols that have declared a scenario of theirs."""
+"""The section names of all protocols that have declared a scenario type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What all scenarios hold. Each protocol declares a subclass whose fields are its sections."""
+    """The fields of all scenarios.
+
+    Each protocol declares a subclass whose fields are its sections.
+    """
 
     name: str
     title: str
@@ -93,7 +99,7 @@ class Scenario:
     expect: dict[str, Any] = field(default_factory=dict)
     # what is expected under each strategy, by its name
     compare: dict[str, dict[str, Any]] = field(default_factory=dict)
-    canonical_text: str = ""  # the scenario as canonical YAML: what a saved lab and a trace file carry
+    canonical_text: str = ""  # the scenario as canonical YAML, which a saved lab and a trace file contain
 
     protocol: ClassVar[str] = ""
 

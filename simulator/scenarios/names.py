@@ -1,7 +1,8 @@
-"""Names in scenarios: their syntax, which are declared, and the small texts made of them.
+"""The syntax of names in scenarios, and of the short texts made of them.
 
-Rules: names match `[a-z0-9][a-z0-9-]*`; a message is `producer/number` (from 0); a link is `a -> b` or, both
-ways, `a <-> b`; a partition of topic t is `t-partition-n`; a namespace is `tenant/namespace`, two names.
+Rules: names match `[a-z0-9][a-z0-9-]*`. A message is `producer/number` (from 0). A link is `a -> b`, or for
+both directions `a <-> b`. A partition of topic t is `t-partition-n`. A namespace is `tenant/namespace`, two
+names.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PARTITION_SUFFIX = re.compile(r"-partition-\d+$")
 
 
 def base_of(topics: Iterable[str], log: str) -> str:
-    """The topic of a log: `orders` of `orders-partition-2`, and of any name that is declared, itself."""
+    """The topic of a log: `orders` of `orders-partition-2`; a declared name is its own topic."""
     return log if log in topics else PARTITION_SUFFIX.sub("", log)
 
 

@@ -1,8 +1,8 @@
-"""What is wrong with a scenario: every problem at once, each with its place and what would be right.
+"""The problems of a scenario, all at once, each with its place and what would be right.
 
-Rules: reading never stops at the first problem; a problem states what is wrong and, after it, what would be
-right. The first `MOST_PROBLEMS` are kept with their texts, the others are counted. Counting costs next to
-nothing, so the answer for a text that is wrong everywhere is as fast and as short as any other.
+Rules: reading never stops at the first problem. A problem states what is wrong and, after it, what would be
+right. The first `MOST_PROBLEMS` are kept with their texts, the others are counted. Counting is cheap, so the
+answer for a text with thousands of problems is as fast and as short as any other.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 LISTED_CHOICES = 40
-"""Names printed in "one of …"; with more, only the closest is suggested."""
+"""The most names printed in "one of …"; with more, only the closest is suggested."""
 
 MOST_PROBLEMS = 100
-"""Problems that are listed: more than a person fixes at once."""
+"""The most problems listed: more than one fixes at once."""
 
 LONGEST_WHAT, LONGEST_RIGHT = 300, 1_200
-"""Characters of each text of a problem; what would be right may list forty names.
+"""The most characters of each text of a problem; what would be right may list forty names.
 
-A value that is quoted is cut off.
+A quoted value is cut off.
 """
 
 
@@ -93,10 +93,10 @@ class Problems:
 
 
 class ScenarioError(ValueError):
-    """The scenario cannot be used; nothing was run.
+    """The scenario cannot be used, and nothing was run.
 
-    `problems` are the first `MOST_PROBLEMS` in the order of the file; when there are more, one that counts
-    the others ends the list. `count` is their number.
+    `problems` are the first `MOST_PROBLEMS` in the order of the file. When there are more, a last one gives
+    the number of the others. `count` is the number of all.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -122,7 +122,7 @@ class ScenarioError(ValueError):
 
 
 class Wrong(Exception):
-    """Raised inside the reader for one value; the caller that has its place turns it into a Problem."""
+    """Raised inside the reader for one value; a caller that has its place turns it into a Problem."""
 
     def __init__(self, what: str, right: str | Suggestion, code: str = "bad-value") -> None:
         super().__init__(what)
@@ -130,9 +130,9 @@ class Wrong(Exception):
 
 
 class Suggestion:
-    """What would be right instead of a word.
+    """The names that would be right instead of a word.
 
-    It is looked for when it is printed: for thousands of problems it never is.
+    They are searched for only when printed: with thousands of problems most never are.
     """
 
     __slots__ = ("_known", "_word")
@@ -157,12 +157,12 @@ class Suggestion:
 
 
 def suggestion(word: object, known: Iterable[str]) -> Suggestion:
-    """What would be right instead of `word`: the closest known name, and all of them when they are few."""
+    """The suggestion for `word`: the closest known name, or all of them when they are few."""
     return Suggestion(word, known)
 
 
 def read_all(*readers: Callable[[], Any]) -> list[Any]:
-    """What each reader gives, in their order. Raises ScenarioError with the problems of all of them."""
+    """The results of all readers, in order; raises ScenarioError with the problems of all of them."""
     given: list[Any] = []
     problems = Problems()
     for read in readers:

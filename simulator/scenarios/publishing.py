@@ -1,4 +1,4 @@
-"""The keys for when a client publishes and how much, in any protocol."""
+"""The keys for when a client publishes and how many messages, in any protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads nodes into values, collecting every problem with its place instead of stopping at the first."""
+"""Reads nodes into values and collects all problems with their places."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from simulator.scenarios.tree import Node
 
 
 class Reader:
-    """One reading of one scenario or command. `problems` grows; `names` are those that references may use."""
+    """One reading of one scenario or command.
+
+    `problems` grows; `names` are those that references may use.
+    """
 
     def __init__(self, names: KnownNames, protocol: str = "") -> None:
         self.names = names
@@ -39,7 +42,7 @@ class Reader:
         self.problems.append(Problem(problem.source, problem.line, problem.column, path, what, words, code))
 
     def attempt(self, kind: Kind, node: Node, key: Key, path: str) -> Any:
-        """The value, or BAD after its problem was noted."""
+        """The value, or BAD after its problem was reported."""
         try:
             return kind.read(node, key, path, self)
         except Wrong as wrong:

@@ -11,5 +11,5 @@ from simulator.scenarios.model import Scenario
 
 
 def remarks(scenario: Scenario) -> list[str]:
-    """A sentence for each such place, in the order of the protocol's rules."""
+    """A sentence for each part without effect, in the order of the protocol's rules."""
     return list(DECLARED[scenario.protocol].remarks(scenario))

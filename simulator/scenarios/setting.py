@@ -1,4 +1,4 @@
-"""What a setting or option is: a name, a default, a kind of value, a sentence."""
+"""The declaration of a setting or option: a name, a default, a kind of value, a sentence."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Setting:
 
     @property
     def maximum(self) -> int | None:
-        """The largest whole number that it takes: `most`, LONGEST_SETTING_US in the unit of its name, or
-        LARGEST_COUNT.
+        """The largest whole number that it takes.
+
+        It is `most`, else LONGEST_SETTING_US in the unit of its name, else LARGEST_COUNT.
         """
         if self.kind != "integer" or self.most is not None:
             return self.most

@@ -1,6 +1,7 @@
-"""The settings and options of all protocols: `SETTINGS` under the brokers' own names, `OPTIONS` of the lab.
+"""The settings and options of all protocols.
 
-Each protocol declares its own (`simulator.protocols.declared`).
+`SETTINGS` have the brokers' own names, `OPTIONS` are the lab's own switches. Each protocol declares its own
+(`simulator.protocols.declared`).
 """
 
 from __future__ import annotations

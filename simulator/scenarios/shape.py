@@ -1,7 +1,7 @@
-"""The shape of a scenario file: every key, joined from what is common and what each protocol declares.
+"""All keys of a scenario file: those common to all, and those that each protocol declares.
 
-Rules: loader, canonical text, JSON Schema and `docs/scenarios.md` come from these tables; defaults are in
-the models only. They are functions, so that they follow the table of protocols.
+Rules: loader, canonical text, JSON Schema and `docs/scenarios.md` come from these tables. Defaults are in the
+models only. The tables are functions, so that a change of the table of protocols takes effect.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ from simulator.scenarios.key import Key, Section
 from simulator.scenarios.limits import LARGEST_INTEGER
 
 MOST_COMMANDS = 2_000
-"""Commands of a scenario: reading so many takes a second. A lab's own commands are not counted here."""
+"""The most commands of a scenario: reading so many takes a second.
+
+A lab's own commands are not counted here.
+"""
 MOST_LINK_PATTERNS = 1000
 DEFAULT_LATENCY_US = 40_000
 """Latency of a link that the scenario does not configure."""
 
 
 def head() -> tuple[Key, ...]:
-    """The keys at the top level that are no sections."""
+    """The keys at the top level that are not sections."""
     return (
         Key("format", "integer", "version of the format; this is 1", required=True, minimum=1, maximum=1),
         Key("name", "name", "name of the scenario", required=True),
@@ -50,7 +53,7 @@ _LINK = (
 
 
 def link_keys() -> tuple[Key, ...]:
-    """What a link may have."""
+    """The keys of a link."""
     return (*_LINK, *(key for declared in DECLARED.values() for key in declared.link_keys))
 
 

@@ -1,7 +1,7 @@
 """The strategies that replicate progress to another cluster, and a scenario under each of them.
 
-Rules: each protocol declares its own, if it has any. A strategy changes what the protocol's rules define and
-nothing else: seed, publishes, faults and the failover stay.
+Rules: each protocol declares its own, if it has any. A strategy changes only what the protocol's rules
+define. Seed, publishes, faults and the failover are the same.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STRATEGY_NAMES = tuple(strategy.name for strategy in STRATEGIES)
 
 
 def strategy_named(name: str) -> Strategy:
-    """Raises ScenarioError with the names that there are."""
+    """The strategy of this name; raises ScenarioError with the names that exist."""
     found = next((strategy for strategy in STRATEGIES if strategy.name == name), None)
     if found is None:
         raise ScenarioError(
@@ -41,9 +41,9 @@ def strategy_named(name: str) -> Strategy:
 
 
 def under(scenario: Scenario, strategy: Strategy) -> Scenario:
-    """The scenario under this strategy, and what it expects then.
+    """The scenario under this strategy, with its expectations for it.
 
-    Raises ScenarioError for one in which the strategy changes nothing.
+    Raises ScenarioError for a scenario in which the strategy changes nothing.
     """
     changed = replace(
         _rules_of(strategy).change(scenario, strategy),

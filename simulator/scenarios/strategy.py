@@ -1,4 +1,4 @@
-"""What a strategy is: one way of carrying progress over, under which a whole scenario can be run."""
+"""A strategy: one way of replicating progress, under which a whole scenario can be run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulator.scenarios.model import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`name` is for commands and links, `title` for headings, `says` is one sentence."""
+    """One strategy: `name` is for commands and links, `title` for headings, `says` is one sentence."""
 
     name: str
     title: str

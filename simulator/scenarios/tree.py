@@ -1,10 +1,10 @@
 """A scenario's text as a tree of values with their line and column.
 
-Rules: only plain YAML 1.2 (mappings, lists, text, whole numbers, decimals, true, false, nothing); no anchors,
-merges, tags or repeated keys, so that what is written is what is read and a small file cannot unfold into a
-large one. An anchor is one problem, however often it is used: its value is still read, so that nothing else
-seems to be missing. Overrides (`--set a.b.c=value`) change the tree before anything is
-checked.
+Rules: only plain YAML 1.2 is read: mappings, lists, text, whole numbers, decimals, true, false, nothing.
+Anchors, merges, tags and repeated keys are problems, so that the text is read as it is written and a small
+file cannot unfold into a large one. An anchor is one problem, however often it is used. Its value is still
+read, so that nothing else seems to be missing. Overrides (`--set a.b.c=value`) change the tree before
+anything is checked.
 """
 
 from __future__ import annotations
@@ -21,23 +21,25 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from simulator.scenarios.problems import Problem, ScenarioError
 
 LARGEST_TEXT_CHARACTERS = 262_144
-"""A scenario file may have this many characters; the largest built-in one has about 6,000."""
+"""The most characters of a scenario file; the largest built-in one has about 6,000."""
 DEEPEST_NESTING = 12
-"""Levels of mappings and lists; the format itself needs six."""
+"""The most levels of mappings and lists; the format itself needs six."""
 MOST_VALUES = 50_000
-"""Keys and values of a file, counted while it is read: reading one takes some 50 us, a scenario of a
-thousand consumers has 40,000.
+"""The most keys and values of a file, counted while it is read.
+
+Reading one takes about 50 us. A scenario of a thousand consumers has 40,000.
 """
 MOST_MEMBERS = 10_000
-"""Entries of one mapping or list: as many as a client's `at` may have, the longest list of the format."""
+"""The most entries of one mapping or list: as many as a client's `at`, the longest list of the format."""
 MOST_OPEN_BRACKETS = 64
-"""Brackets open at once anywhere in the text, quoted or not: the YAML library's time grows with the square
-of it.
+"""The most brackets open at once anywhere in the text, quoted or not.
+
+The time of the YAML library grows with the square of it.
 """
 LONGEST_KEY_CHARACTERS = 200
-"""Characters of a key: a name has 64, the longest path of an expectation under 100."""
+"""The most characters of a key: a name has 64, the longest path of an expectation under 100."""
 LONGEST_NUMBER_CHARACTERS = 18
-"""Digits of a whole number: beyond it no integer column would hold the value."""
+"""The most digits of a whole number: no integer column would hold a longer one."""
 
 _SCALARS: dict[str, Callable[[str], Any]] = {
     "str": str,
@@ -47,16 +49,16 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
     "timestamp": str,
 }
 NOTHING = object()
-"""The value of an override that takes its key out."""
+"""The value of an override that removes its key."""
 _STEP = re.compile(r"([^.\[\]]+)((?:\[\d{1,9}\])*)")
 
 
 @dataclass(slots=True)
 class Node:
-    """A value with its place.
+    """A value with its place in the text.
 
-    `value` is a scalar, a list of nodes or a dict of nodes; a member of a mapping also has its key's place.
-    Places count from 1; None when the value came from the command line.
+    `value` is a scalar, a list of nodes or a dict of nodes. A member of a mapping also has its key's place.
+    Places count from 1; they are None when the value came from the command line.
     """
 
     value: Any
@@ -80,9 +82,9 @@ class Node:
 
 
 def node_of(value: Any, source: str, depth: int = 0) -> Node:
-    """A tree around plain values that were not read from a file.
+    """A tree of plain values that were not read from a file.
 
-    Levels that are too deep are cut off, and then refused.
+    Levels that are too deep are cut off, and refused later.
     """
     if depth > DEEPEST_NESTING:
         return Node(None, source)
@@ -94,7 +96,7 @@ def node_of(value: Any, source: str, depth: int = 0) -> Node:
 
 
 def read_tree(text: str, source: str) -> tuple[Node, list[Problem]]:
-    """The tree of a YAML text and what is wrong with it as YAML.
+    """The tree of a YAML text, and its problems as YAML.
 
     Raises ScenarioError when there is no tree at all.
     """
@@ -142,9 +144,7 @@ class _TooMuch(MarkedYAMLError):
 
 
 class _BoundedComposer(Composer):
-    """Composes nodes as long as they are not too many, so that a large text is refused before it has been
-    read.
-    """
+    """Composes nodes up to a limit, so that a large text is refused before it has been read."""
 
     def __init__(self, loader: Any = None) -> None:
         super().__init__(loader)
@@ -163,7 +163,7 @@ class _BoundedComposer(Composer):
 
 
 def _most_open_brackets(text: str) -> int:
-    """How many brackets are open at once, at most, as far as that matters."""
+    """The greatest number of brackets open at once, counted up to just above the limit."""
     depth = most = 0
     for bracket in re.findall(r"[\[\]{}]", text):
         depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
@@ -174,7 +174,7 @@ def _most_open_brackets(text: str) -> int:
 
 
 def apply_overrides(root: Node, overrides: Sequence[tuple[str, str]]) -> list[Problem]:
-    """Sets each `path=value` in the tree and returns the problems.
+    """Set each `path=value` in the tree and return the problems.
 
     The value is read as YAML; an empty value removes the key.
     """
@@ -200,9 +200,7 @@ def _no_tree(source: str, mark: Any, what: str, right: str) -> ScenarioError:
 
 
 class _Converting(NamedTuple):
-    """What every node under way shares: the nodes around it, the problems so far, the anchors that are
-    reported already, how much was read.
-    """
+    """The state of a conversion: enclosing nodes, problems so far, reported anchors, amount read."""
 
     above: list[Any]
     problems: list[Problem]
@@ -285,7 +283,7 @@ def _convert_mapping(node: Any, source: str, path: str, under_way: _Converting) 
 
 
 def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
-    """Its value, or its text where the value is a problem, so that other problems quote the text."""
+    """The scalar's value, or its text where the value is a problem, so that other problems quote the text."""
     tag = str(node.tag).removeprefix("tag:yaml.org,2002:")
     if tag == "int":
         text = node.value.replace("_", "")
@@ -309,7 +307,7 @@ def _convert_scalar(node: Any, made: Node, path: str, problems: list[Problem]) -
 
 
 def _value(read: Callable[[str], Any], node: Any, made: Node, path: str, problems: list[Problem]) -> Any:
-    """What `read` makes of a scalar; a tag may promise what the text is not (`!!int 0xZZ`)."""
+    """The result of `read` for a scalar; its tag may not fit its text (`!!int 0xZZ`)."""
     try:
         return read(node.value)
     except ValueError:
@@ -335,7 +333,7 @@ def _forget_places(node: Node) -> None:
 
 
 def _put(root: Node, path: str, value: Node) -> Problem | None:
-    """Sets the value at `path`, creating mappings on the way where there are none."""
+    """Set the value at `path`, creating missing mappings on the way."""
     steps = _steps(path)
     if not steps:
         right = "write the path with dots, such as clusters.us-east.settings.x, and [0] for an item of a list"

@@ -1,8 +1,8 @@
 """Units in scenario files: text to integers and back, exactly.
 
-Rules: durations are integer microseconds, sizes bytes, rates microseconds between two, shares millionths. A
-value that is not a whole number of its smallest unit is refused rather than rounded, except a rate (a third
-of a second is not a whole number of microseconds; the interval is rounded to the nearest).
+Rules: durations are integer microseconds, sizes bytes, rates the microseconds between two messages, shares
+millionths. A value that is not a whole number of its smallest unit is refused rather than rounded, except a
+rate: a third of a second is not a whole number of microseconds, so its interval is rounded to the nearest.
 `parse_x(format_x(n)) == n` for every n.
 """
 
@@ -19,7 +19,7 @@ SIZE_UNITS_BYTES = {"B": 1, "KB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20
 LARGEST_BYTES = 10**15
 MILLIONTHS = 1_000_000
 SIGMA_MILLIONTHS_MAX = 10 * MILLIONTHS
-"""The widest lognormal, sigma 10: at 10 its outermost draws already lie a factor 10**32 apart."""
+"""The greatest sigma of a lognormal, 10: there the outermost draws differ by a factor of 10**32."""
 
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%]*)\s*")
 
@@ -30,7 +30,7 @@ _SHARE_RIGHT = "write a percentage from 0% to 100%, such as 1% or 0.5%"
 
 
 def parse_duration(text: object) -> int:
-    """Microseconds of "40ms", "1.5s", "2m"… Raises Wrong."""
+    """Microseconds of a duration such as "40ms", "1.5s" or "2m"; raises Wrong."""
     return _quantity(text, DURATION_UNITS_US, "duration", _DURATION_RIGHT, LONGEST_US)
 
 
@@ -42,7 +42,7 @@ def format_duration(duration_us: int) -> str:
 
 
 def parse_size(text: object) -> int:
-    """Bytes of "1KB" (1000), "1KiB" (1024), "2MB"…"""
+    """Bytes of a size such as "1KB" (1000), "1KiB" (1024) or "2MB"."""
     return _quantity(text, SIZE_UNITS_BYTES, "size", _SIZE_RIGHT, LARGEST_BYTES)
 
 
@@ -51,7 +51,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def parse_rate(text: object) -> int:
-    """Microseconds between two at a rate such as "100/s", rounded to the nearest, at least 1."""
+    """Microseconds between two messages at a rate such as "100/s", rounded to the nearest, at least 1."""
     number, slash, unit = str(text).partition("/")
     if not isinstance(text, str) or not slash or unit.strip() != "s":
         raise Wrong(f"{_shown(text)} is not a rate", _RATE_RIGHT)
@@ -68,8 +68,9 @@ def parse_rate(text: object) -> int:
 
 
 def format_rate(interval_us: int) -> str:
-    """The rate when it is exact ("100/s"); otherwise there is no rate text, and the interval is written as
-    `every`.
+    """The text of a rate that is a whole number per second, such as "100/s".
+
+    Raises ValueError for any other: its interval is written as `every`.
     """
     if 1_000_000 % interval_us:
         raise ValueError(f"one in {interval_us} us is not a whole number per second; write it as a duration")
@@ -77,7 +78,7 @@ def format_rate(interval_us: int) -> str:
 
 
 def parse_bandwidth(text: object) -> int:
-    """Bytes a second of "100MB/s"."""
+    """Bytes per second of a bandwidth such as "100MB/s"."""
     size, slash, unit = str(text).partition("/")
     right = "write a size per second, such as 100MB/s"
     if not isinstance(text, str) or not slash or unit.strip() != "s":
