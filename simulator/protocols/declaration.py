@@ -30,7 +30,9 @@ def _no_rules(check: Check) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Required first:
+    """The declarations of one protocol.
+
+    Required:
 
     - `families` of scenarios that show the protocol.
     - `scenario`: the subclass whose fields are its `sections`; `order`, their names in the canonical text.
@@ -42,11 +44,12 @@ class Declared:
     - `settings` under the broker's own names, `options`: the lab's switches.
     - `kinds` of value beside the common ones, `key_groups` that they refer to in the JSON Schema.
     - `link_keys` beside latency and bandwidth.
-    - `consistency(check)` notes what one part demands of another, `remarks(scenario)` what has no effect.
+    - `consistency(check)` reports contradictions between parts, `remarks(scenario)` lists parts without
+      effect.
     - `strategies` under which a scenario can be compared.
-    - `word_tables`: what words in events stand for, for `docs/trace.md`.
-    - `names(scenario)`: names by what they are, beside those of its sections, for a page to choose from.
-    - `mechanisms`: by family what it shows, in one or two sentences for the gallery.
+    - `word_tables`: the meaning of words in events, for `docs/trace.md`.
+    - `names(scenario)`: further names by kind, beside those of its sections, for a page to choose from.
+    - `mechanisms`: what each family shows, in one or two sentences for the gallery.
     """
 
     families: tuple[str, ...]

@@ -1,6 +1,6 @@
 """The table of what each protocol declares without its engine, for traces and scenario files.
 
-Rules: nothing behind it imports an engine. What runs a protocol is in `simulator.protocols.table`.
+Rules: nothing that it imports imports an engine. The engines are in `simulator.protocols.table`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from simulator.protocols.pulsar.scenario.declared import PULSAR_DECLARED
 from simulator.protocols.pulsar.scenario.families import PULSAR
 
 DECLARED: dict[str, Declared] = {PULSAR: PULSAR_DECLARED, EMQX: EMQX_DECLARED}
-"""In this order sections, settings and commands stand in documents; the first is that of a file whose family
-is not known.
+"""The protocols in the order of their sections, settings and commands in documents.
+
+The first applies to a file whose family is not known.
 """

@@ -1,9 +1,9 @@
-"""What a protocol declares: everything that the world, the checks, the summary and the reports ask of it.
+"""The manifest of a protocol: what the world, the checks, the summary and the reports need of it.
 
 Rules: each protocol has one `MANIFEST` in `simulator/protocols/<name>/manifest.py`, listed in
 `simulator/protocols/table.py`. Generic code takes the manifest of the scenario's protocol and names no
-protocol (`tests/test_protocol_folders.py`). An optional field has a default that says what a protocol without
-it answers.
+protocol (`tests/test_protocol_folders.py`). An optional field has as default the answer of a protocol without
+it.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class NotOffered(ValueError):
-    """The scenario's protocol has nothing of what was asked; the text says what it lacks."""
+    """The scenario's protocol does not have the requested part; the text names what it lacks."""
 
 
-# --- what a protocol without an optional part answers
+# --- the defaults of optional parts
 
 
 def _no_failovers(run: RunView) -> list[dict]:
@@ -108,7 +108,7 @@ def _no_admin(runtime: Any, tool: str, cluster: str, topic: str | None) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class CountCheck:
-    """A claim about the counted failovers; `broken` gives (instant, reason) of each contradiction."""
+    """A claim about the counted failovers; `broken` returns (instant, reason) of each violation."""
 
     claim: str
     broken: Callable[[Sequence[dict[str, Any]]], Iterable[tuple[int, str]]]
@@ -116,10 +116,10 @@ class CountCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckList:
-    """The checks in order. `knowledge()` is what they share, read once for all of them.
+    """The checks of a protocol in order.
 
-    `audiences(scenario)` are names that stand for many subscriptions; only checks made for them read their
-    rows.
+    `knowledge()` makes the state that they share, read once for all of them. `audiences(scenario)` are names
+    that stand for many subscriptions; only checks made for them read their rows.
     """
 
     knowledge: Callable[[], Any]
@@ -130,9 +130,12 @@ class CheckList:
 
 @dataclass(frozen=True, slots=True)
 class Forecasts:
-    """`source_of` is where a subscription's consumers are, `to_targets` the forecast for each cluster that
-    they could move to if the source failed now, `sync_lag` per remote the age of what it lacks, us.
-    `movable(scenario)` are the subscriptions that could move, sorted.
+    """The forecasts of failovers.
+
+    - `source_of`: the cluster where a subscription's consumers are.
+    - `to_targets`: the forecast for each cluster that they could move to if the source failed now.
+    - `sync_lag`: by remote the age of the oldest message that it lacks, us.
+    - `movable(scenario)`: the subscriptions that could move, sorted.
     """
 
     source_of: Callable[[Any, str], str | None] = _no_source
@@ -143,7 +146,11 @@ class Forecasts:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Closer looks for the page; without them `NotOffered` says so (`snapshot_rules` is empty)."""
+    """Details for the page.
+
+    They are log cells, markers, snapshot rules, broker load, topic creation and replicator starts. A protocol
+    without one raises `NotOffered` (`snapshot_rules` is empty).
+    """
 
     cells: Callable[[Any, str, str, int, int], dict] = _no_cells
     marker: Callable[[RunView, int], dict] = _no_marker
@@ -157,8 +164,8 @@ class Inspection:
 class Pictures:
     """Small pictures for cards, which the protocol's part of the page paints.
 
-    `telling(world)` runs a new world to the instant that says most and draws it, `now(world)` draws where it
-    stands. Without them a picture is empty.
+    `telling(world)` runs a new world to the most informative instant and draws it, `now(world)` draws the
+    present one. Without them a picture is empty.
     """
 
     telling: Callable[[Any], dict[str, Any]] = _half_way
@@ -167,7 +174,10 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class AdminTools:
-    """The operator's tools by name and what they print, in pieces; without them AdminError says so."""
+    """The operator's tools by name, and what they print, in pieces.
+
+    A protocol without them raises AdminError.
+    """
 
     tools: tuple[str, ...] = ()
     ask: Callable[[Any, str, str, str | None], Iterator[None]] = _no_admin
@@ -175,8 +185,10 @@ class AdminTools:
 
 @dataclass(frozen=True, slots=True)
 class StrategyComparison:
-    """What a comparison of strategies shows of a run: parts of its summary, what synchronising cost, and
-    each failover followed message by message.
+    """What a comparison of strategies shows of a run.
+
+    `figures` are parts of its summary, `costs` the cost of synchronising, and `followed` each failover,
+    message by message.
     """
 
     figures: tuple[str, ...]
@@ -186,22 +198,25 @@ class StrategyComparison:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One protocol. Required first:
+    """The engine, views, checks and comparisons of one protocol.
+
+    Required:
 
     - `build(scenario, seed, trace)`: a system at instant 0, its calendar filled.
     - `count(trace, scenario, upto_seq)`: what happened, from rows only.
-    - `view(run)`: its part of the live state; `flights(system, limit)`: what is on the wire, and how much on
-      each link.
+    - `view(run)`: its part of the live state.
+    - `flights(system, limit)`: the messages on the links, and how many are on each link.
     - `sections`: its sections of the summary, in their order.
     - `checks`: what must hold in every run.
-    - `changes`: tried one at a time to see what would have helped; `compared`: by what those runs compare.
+    - `changes`: tried one at a time to see what would have helped; `compared`: how those runs are compared.
 
     Optional:
 
-    - `shared_types`: append-only types that worlds of a branch share, so that checkpoints name them only.
+    - `shared_types`: append-only types that worlds of a branch share, so that checkpoints only refer to them.
     - `failovers(run)`, `commands(run)`: `failovers[]` (default: none) and `commands[]` of the summary.
-    - `tables()`: what a page draws of the code and never changes, such as state machines.
-    - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `stories`: see each; default: none
+    - `tables()`: fixed tables of the code that a page draws, such as state machines.
+    - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `stories`: see each; default:
+      none.
     - `terms` of the glossary, and its `causes` of duplicates and losses: heading and meaning.
     """
 

@@ -1,4 +1,4 @@
-"""Every event of every protocol, joined: the vocabulary that engine, page, checks and reports share.
+"""The events of all protocols: the vocabulary of engine, page, checks and reports.
 
 Each protocol declares its own in `simulator/protocols/<name>/events`. `docs/trace.md` and the tables of the
 page are tested against this module.
@@ -17,7 +17,7 @@ from simulator.trace.shared_events import SHARED_EVENTS
 
 
 def vocabulary() -> Vocabulary:
-    """Of the protocols that are in the table now: what a new trace is written with.
+    """The vocabulary of a new trace: the events of the protocols that are in the table now.
 
     Raises ValueError when two of them use one code or one name.
     """
@@ -35,5 +35,5 @@ BY_NAME, CODE = VOCABULARY.by_name, VOCABULARY.code
 
 
 def pattern_of(types: Iterable[str]) -> Pattern[bytes]:
-    """What `Trace.has_any` looks for: any row of these types."""
+    """The pattern for `Trace.has_any` that matches any row of these types."""
     return registry.pattern_of(CODE[name] for name in types)

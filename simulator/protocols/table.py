@@ -1,4 +1,4 @@
-"""The protocols that the lab knows: the list of their manifests, and what is asked across all of them.
+"""The table of protocols, and functions over all of them.
 
 To add one: a folder beside the others with a `manifest.py`, and one entry here (CONTRIBUTING.md, "A
 protocol").
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simulator.system.live_rows import LiveRows
 
 PROTOCOLS: dict[str, Manifest] = {manifest.name: manifest for manifest in (PULSAR, EMQX)}
-"""In this order their sections stand in a summary, and their claims in the list of all claims."""
+"""The protocols in the order of their sections in a summary and of their claims in the list of all claims."""
 
 
 def protocol_of(scenario: Scenario) -> Manifest:
@@ -28,22 +28,22 @@ def protocol_of(scenario: Scenario) -> Manifest:
 
 
 def tables_of(scenario: Scenario) -> dict[str, Any]:
-    """What a page draws of the code of a scenario's protocol, and its commands for menus and forms."""
+    """The tables that a page draws of a scenario's protocol, and its commands for menus and forms."""
     return {**protocol_of(scenario).tables(), "commands": command_forms(scenario.protocol)}
 
 
 def live_rows_of(scenario: Scenario) -> LiveRows:
-    """Which rows of a scenario's protocol a live page holds and marks."""
+    """The rows of a scenario's protocol that a live page holds and marks."""
     return protocol_of(scenario).live
 
 
 def cause_texts(protocol: str) -> Mapping[str, tuple[str, str]]:
-    """By cause of a duplicate its heading and a sentence, as the stories of this protocol have them."""
+    """The heading and a sentence of each cause of a duplicate, as the protocol's stories have them."""
     return PROTOCOLS[protocol].stories.causes
 
 
 def section_names() -> tuple[str, ...]:
-    """The sections of the summary that belong to protocols, of all of them in order."""
+    """The names of the protocols' sections of the summary, of all protocols in order."""
     return tuple(dict.fromkeys(name for protocol in PROTOCOLS.values() for name in protocol.sections))
 
 
@@ -53,7 +53,7 @@ def admin_tools() -> tuple[str, ...]:
 
 
 def claims() -> tuple[str, ...]:
-    """Every claim: those about rows, protocol by protocol, then those about counted failovers."""
+    """All claims: those about rows, protocol by protocol, then those about counted failovers."""
     lists = [protocol.checks for protocol in PROTOCOLS.values()]
     return (
         *(check.claim for checks in lists for check in checks.of_rows),

@@ -1,8 +1,8 @@
-"""The catalogue of terms: what a term is, and those that every protocol uses.
+"""The catalogue of terms, and the terms that every protocol uses.
 
 Rules: each protocol declares its own in `simulator/protocols/<name>/terms`. The glossary page and
-`docs/glossary.md` are made from them. A definition is plain text with code in
-backticks. A label, a term's name included, leads to one term only (`Catalogue`).
+`docs/glossary.md` are made from them. A definition is plain text with code in backticks. A label, a term's
+name included, leads to one term only (`Catalogue`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """Where its entry is: `mark-delete-position`."""
+        """The anchor of its entry: `mark-delete-position`."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     @property
@@ -47,7 +47,7 @@ class TermSection:
 
 
 class Catalogue:
-    """Sections of terms, checked: no two terms share an anchor or a label. Raises ValueError."""
+    """Sections of terms, in which no two terms share an anchor or a label; otherwise ValueError."""
 
     def __init__(self, sections: Iterable[TermSection]) -> None:
         self.sections = tuple(sections)
