@@ -1,10 +1,10 @@
-"""A session's agent: its borrowers, one for each shared subscription and for each that is still ending.
+"""A session's agent: one borrower for each shared subscription, and those that are still ending.
 
-It carries out what the borrowers decide.
+The agent carries out what the borrowers decide.
 
-Rules: borrowers are identified by id, never by group and filter: after a quick unsubscribe and subscribe two
-borrowers of one group exist side by side. A borrower that restarts is a new one with a new id. In the
-community edition the agent is a stub: nothing is borrowed.
+Rules: borrowers are identified by id, never by group and filter, because after a quick unsubscribe and
+subscribe two borrowers of one group exist side by side. A borrower that restarts is a new one with a new id.
+In the community edition the agent is a stub and borrows nothing.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TIMER_RANK = 3
 class Agent:
     """The agent's state.
 
-    `borrowers` by id. `leaders`: number and node of each borrower's leader. `owing_seq`: the row after which
-    all progress must be reported, None when none is due.
+    `borrowers` are by id, `leaders` is the number and node of each borrower's leader. `owing_seq` is the row
+    after which all progress must be reported, None when none is due.
     """
 
     __slots__ = ("session", "borrowers", "leaders", "owing_seq", "count", "born")
@@ -49,10 +49,10 @@ class Agent:
         self.born: dict[BorrowerId, int] = {}  # row of its last change
         self.count = 0
 
-    # --- the session's wishes
+    # --- calls by the session
 
     def borrow(self, number: int, subscription: Subscription, cause: int) -> None:
-        """A new borrower for a subscription."""
+        """Start a new borrower for a subscription."""
         system = self.session.system
         if system.option("emqxEdition") == "community":
             return
@@ -74,24 +74,24 @@ class Agent:
         return Timers(*(self.session.system.setting(name) for name in Timers._fields))
 
     def read_settings(self) -> None:
-        """Settings were changed: each timer takes its span when it next starts."""
+        """Read changed settings; each timer uses its new duration when it next starts."""
         for borrower in self.borrowers.values():
             borrower.spans = self._spans()
 
     def unsubscribe(self, number: int, cause: int) -> None:
-        """The client unsubscribed; fully acknowledged progress is reported after that."""
+        """End the borrowers of a subscription and report all fully acknowledged progress."""
         for borrower in [one for who, one in self.borrowers.items() if who[1] == number]:
             self._step(borrower, borrower.unsubscribe(self.session.system.now_us), "unsubscribed", cause)
         self.report_all(cause)
 
     def disconnect(self, progress: dict[BorrowerId, list[Progress]], cause: int) -> None:
-        """The session ends in order."""
+        """End all borrowers in order, with their progress."""
         for borrower in list(self.borrowers.values()):
             self._step(borrower, borrower.disconnect(progress[borrower.id]), "disconnected", cause)
         self.owing_seq = None
 
     def kill(self, cause: int) -> None:
-        """The session's process died, and its borrowers with it."""
+        """End all borrowers, because the session's process died."""
         for borrower in list(self.borrowers.values()):
             borrower.become(machine.GONE)
             self._note_state(borrower, "its session's process died", cause)
@@ -106,7 +106,7 @@ class Agent:
             self._step(borrower, borrower.report(progress), "", cause)
 
     def report_due(self) -> None:
-        """After a lease changed: report fully acknowledged progress again, for every subscription."""
+        """Report fully acknowledged progress again for every subscription, after a lease changed."""
         seq, self.owing_seq = self.owing_seq, None
         if seq is not None:
             self.report_all(seq)
@@ -116,7 +116,7 @@ class Agent:
         for who, progress in self.session.acknowledged_progress().items():
             self.report(who, progress, cause)
 
-    # --- what comes from outside
+    # --- messages and timers
 
     def receive(self, flight: Flight, cause: int) -> bool:
         """Handle a leader's message; False when its borrower no longer exists."""
@@ -131,7 +131,7 @@ class Agent:
         return True
 
     def expire(self, armed: tuple[BorrowerId, str, int]) -> None:
-        """A timer went off."""
+        """Handle an expired timer."""
         who, timer, at_us = armed
         borrower = self.borrowers.get(who)
         if borrower is not None and borrower.timers.get(timer) == at_us:
@@ -139,7 +139,7 @@ class Agent:
                 borrower, borrower.expire(self.session.system.now_us, timer, at_us), timer, self.born[who]
             )
 
-    # --- carrying out
+    # --- effects
 
     def _step(self, borrower: Borrower, effects: list[machine.Effect], why: str, cause: int) -> None:
         last = effects[-1] if effects else None

@@ -1,8 +1,8 @@
 """The shared state of a simulated EMQX: nodes, storage, the leaders' store, groups, messages, network.
 
 Rules: one per world, made as `runtime.Emqx`, which also holds the processes. The modules of the processes
-import this one and not each other. Groups have the scenario's names; one that a session subscribes to without
-a declaration gets a name and begins now.
+import this one and not each other. Groups have the scenario's names. A group that a session subscribes to
+without a declaration gets a name and begins at that instant.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Node:
 
 
 class NodeLink(Link):
-    """A link between two nodes, with what may befall a message on it."""
+    """A link between two nodes, with its shares of lost, duplicated and reordered messages."""
 
     __slots__ = ("loss_millionths", "duplication_millionths", "reordering_millionths")
     loss_millionths: int
@@ -58,7 +58,7 @@ class NodeLink(Link):
 
 
 class Group(NamedTuple):
-    """A group by its name in the lab, with what a client writes to share in it."""
+    """A group: its name in the lab, and the group and filter of its shared subscription."""
 
     name: str
     group: str
@@ -66,7 +66,7 @@ class Group(NamedTuple):
 
 
 class Messages:
-    """Every stored message by number: its publisher, its number there, its quality of service."""
+    """The stored messages by number: publisher, number at the publisher, quality of service (QoS)."""
 
     __slots__ = ("publisher", "number", "quality", "length")
 
@@ -92,13 +92,13 @@ class Messages:
 
 
 class Wire(Protocol):
-    """What carries messages between processes: `network.Network`."""
+    """The interface of `network.Network`, which carries messages between processes."""
 
     def send(self, source: str, target: Address, message: Message, cause: int) -> None: ...
 
 
 class Reader(Protocol):
-    """What reads streams: `session.Session`."""
+    """The interface of `session.Session`, which reads streams."""
 
     subscriptions: dict[int, Subscription]
 
@@ -155,7 +155,7 @@ class ClusterState(System):
         self.individual = self.name("individual")
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
-        """Write a row of the control plane; the live figures read it."""
+        """Write a row of the control plane and update the live figures."""
         read = READS.get(event)
         if read is not None:
             read(self.figures, self.now_us, *fields)
@@ -193,17 +193,17 @@ class ClusterState(System):
     # --- settings
 
     def setting(self, name: str) -> Any:
-        """A setting by the broker's name for it; durations are us."""
+        """The value of a setting by the broker's name for it; durations are us."""
         return self.settings[name] if name in self.settings else SETTINGS[name].default
 
     def fault(self, name: str) -> bool:
-        """Whether a known fault of the code is in force, rather than the sane behaviour."""
+        """Whether an option selects a known fault of EMQX's code."""
         return self.option(name) in FAULTY
 
     # --- groups
 
     def declare(self, name: str, group: str, wanted: str, start_us: int, cause: int) -> None:
-        """A group is there from now on, and what its filter matches is kept."""
+        """Declare a group, so that messages that match its filter are stored from now on."""
         self.groups[name] = Group(name, group, wanted)
         self.store.groups[name] = Committed(
             start_us, RankProgress(self.fault("replayedGeneration")), self.store.next_root()
@@ -212,17 +212,16 @@ class ClusterState(System):
         self.note("group.declared", cause, name, start_us, Subscription(group, wanted).text)
 
     def destroy(self, name: str, cause: int) -> None:
-        """A group is gone with its progress, and nothing is kept for it. Its leader finds out when it commits
-        next.
+        """Delete a group with its progress and its route.
+
+        Its leader is informed by its next commit, which fails.
         """
         self.note("group.destroyed", cause, name)
         del self.store.groups[name]
         self.storage.remove_route(self.groups[name].filter)
 
     def streams_of(self, name: str, start_us: int) -> list[tuple[str, Rank]]:
-        """The streams that a group shares which reads from an instant on: none while that is still to
-        come.
-        """
+        """The streams of a group that reads from an instant on; none before that instant."""
         return self.storage.listed(self.groups[name].filter, start_us) if start_us <= self.now_us else []
 
     def group_name(self, subscription: Subscription) -> str | None:
@@ -232,12 +231,13 @@ class ClusterState(System):
         )
 
     def subscription_of(self, name: str) -> Subscription:
-        """What a client writes to share in a group."""
+        """The subscription with which a client joins a group."""
         return Subscription(self.groups[name].group, self.groups[name].filter)
 
     def register(self, subscription: Subscription, cause: int) -> None:
-        """Keep messages for a new subscription: by its route, or by its group, which is declared if it was
-        not.
+        """Store messages for a new subscription, by its route or by its group.
+
+        A group that was not declared is declared.
         """
         group, wanted = subscription
         if group is None:
@@ -251,8 +251,9 @@ class ClusterState(System):
             self.groups[name] = Group(name, group, wanted)
 
     def new_group_name(self, subscription: Subscription) -> str:
-        """A name for a group that was not declared: the group's own, or what a client writes where that is
-        taken.
+        """A name for a group that was not declared.
+
+        It is the group's own name, or the subscription's text when that name is taken.
         """
         plain = "queue" if subscription.group == QUEUE else subscription.group
         return plain if plain is not None and plain not in self.groups else subscription.text
@@ -296,19 +297,19 @@ class ClusterState(System):
         self.wake(stream)
 
     def _offer(self, stream: str, topic: str, cause: int) -> None:
-        """Private subscriptions read a new stream from its beginning."""
+        """Let private subscriptions read a new stream from its beginning."""
         for session in self.sessions.values():
             for number, subscription in session.subscriptions.items():
                 if subscription.group is None and matches(topic, subscription.filter):
                     session.read(number, None, None, stream, 0, cause)
 
     def wake(self, stream: Any) -> None:
-        """Something has happened to a stream: the readings that wait for it look again."""
+        """Wake the readings that wait for a change of a stream."""
         readers, stream.readers = stream.readers, {}
         for session, reading in readers:
             self.sessions[session].wake(reading)
 
     def quality(self, reading: Reading, offset: int) -> int:
-        """The quality of service with which a message was published."""
+        """The quality of service (QoS) with which a message was published."""
         message = self.storage.streams[reading.stream].messages[offset]
         return self.messages.quality[message]

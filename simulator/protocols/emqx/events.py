@@ -324,4 +324,4 @@ EVENTS: tuple[EventType, ...] = (
 
 VOCABULARY = Vocabulary((*SHARED_EVENTS, *EVENTS))
 CODE, BY_NAME = VOCABULARY.code, VOCABULARY.by_name
-"""Of the events that a run of this protocol can write."""
+"""The event types that a run of this protocol can write, by name and code."""

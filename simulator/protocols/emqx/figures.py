@@ -1,7 +1,7 @@
 """A group's live figures: what counting would find in the rows so far (docs/counting.md).
 
-Rules: updated by `Emqx.note` for rows about leases and readers, and by sessions for each message. It writes
-no rows and decides nothing. `tests/simulator/test_live_figures.py` compares it with counting. Instants and
+Rules: `Emqx.note` updates them for rows about leases and readers, sessions for each message. They write no
+rows and decide nothing. `tests/simulator/test_live_figures.py` compares them with counting. Instants and
 durations are us.
 """
 
@@ -22,8 +22,10 @@ Reader = tuple[str, int]
 
 
 class Totals(NamedTuple):
-    """Of one stream: time with a reader, time with two clients at once, and how many pairs of leases
-    overlapped.
+    """The totals of one stream.
+
+    They are the time with a reader, the time with two clients at once, and the number of overlapping pairs of
+    leases.
     """
 
     covered_us: int = 0
@@ -32,9 +34,10 @@ class Totals(NamedTuple):
 
 
 class StreamFigures:
-    """One stream in one group.
+    """The figures of one stream in one group.
 
-    `open`: since when each reader reads. `latest`: the lease granted last, and when it ended.
+    `open` is the instant since which each reader reads. `latest` is the lease granted last, `latest_end_us`
+    when it ended.
     """
 
     __slots__ = (
@@ -63,14 +66,14 @@ class StreamFigures:
 
     @property
     def clients(self) -> int:
-        """How many different clients read it now."""
+        """The number of different clients that read it now."""
         return len(self.open) if len(self.open) < 2 else len({client for client, _number in self.open})
 
     def at(self, now: int) -> Totals:
-        """Until now, leases that are open taken as they are."""
+        """The totals until `now`; open leases count up to `now`."""
         if self.done is not None:
             return self.done
-        if len(self.open) < 2:  # as most are
+        if len(self.open) < 2:  # the usual case
             return (
                 self.totals
                 if not self.open
@@ -88,7 +91,7 @@ class StreamFigures:
         return passed._replace(pairs=passed.pairs + open_pairs)
 
     def granted(self, now: int, who: Reader) -> int | None:
-        """A lease begins; returns how long the stream had no reader if another client had it before."""
+        """Begin a lease; returns how long the stream had no reader if another client had it before."""
         gap = None
         if self.latest is not None and self.latest[0] != who[0]:
             gap = 0 if self.latest_end_us is None else max(0, now - self.latest_end_us)
@@ -98,7 +101,7 @@ class StreamFigures:
         return gap
 
     def released(self, now: int, who: Reader) -> None:
-        """A lease ends, if it was open."""
+        """End a lease, if it is open."""
         if who not in self.open:
             return
         self._advance(now)
@@ -109,12 +112,12 @@ class StreamFigures:
             self.latest_end_us = now
 
     def found(self, now: int) -> None:
-        """A leader adds the stream, for the first time or again."""
+        """Record that a leader adds the stream, for the first time or again."""
         self.found_us = now if self.found_us is None else self.found_us
         self.done = None
 
     def finish(self, now: int) -> None:
-        """The stream is read to its end: what follows does not count."""
+        """Record that the stream is read to its end; later instants do not count."""
         self.done = None
         self.done, self.done_us = self.at(now), now
 
@@ -130,7 +133,10 @@ class StreamFigures:
 
 
 class GroupFigures:
-    """One group since it was first declared. `gaps_us` are its hand-overs, in order of length."""
+    """The figures of one group since it was first declared.
+
+    `gaps_us` are the gaps of its hand-overs, in order of length.
+    """
 
     __slots__ = ("streams", "gaps_us", "duplicates", "redeliveries", "gone")
 
@@ -138,7 +144,7 @@ class GroupFigures:
         self.streams: dict[str, StreamFigures] = {}
         self.gaps_us: list[int] = []
         self.duplicates = self.redeliveries = 0
-        self.gone = 0  # borrowers
+        self.gone = 0  # number of borrowers that ended
 
     def stream(self, name: str) -> StreamFigures:
         return self.streams.setdefault(name, StreamFigures())
@@ -153,7 +159,7 @@ class GroupFigures:
             one.delivered.add(offset)
 
     def read(self, now: int) -> dict[str, Any]:
-        """As the view prints it: those of the summary under its names, and what is so at this instant."""
+        """The figures for the view: those of the summary under its names, and those of this instant."""
         found = [one for one in self.streams.values() if one.found_us is not None]
         totals = [(one, one.at(now), one.found_us or 0) for one in found]
         active = [one for one in found if one.done is None]
@@ -174,7 +180,10 @@ class GroupFigures:
 
 
 class Figures:
-    """All groups by name. `READS` maps each type of row that it processes to its handler."""
+    """The figures of all groups by name.
+
+    `READS` maps each type of row that they use to its handler.
+    """
 
     __slots__ = ("groups",)
 
@@ -186,13 +195,13 @@ class Figures:
         return self.groups[group].read(at_us) if group in self.groups else None
 
     def deliver(self, group: str, stream: str, offset: int) -> None:
-        """A message is delivered to a client."""
+        """Count a message delivered to a client."""
         one = self.groups.get(group)
         if one is not None:
             one.deliver(stream, offset)
 
     def acknowledge(self, group: str, stream: str, offset: int) -> None:
-        """A client is done with a message."""
+        """Record that a client acknowledged a message."""
         one = self.groups.get(group)
         if one is not None:
             one.stream(stream).acknowledged.add(offset)

@@ -1,8 +1,8 @@
-"""Whose turn it is among a session's own streams: it reads those of a shard generation by generation.
+"""The order in which a session reads its private streams: in each shard, generation by generation.
 
 Rules: a private stream waits until all streams of its subscription in the same shard with an earlier
 generation are read to their end. Borrowed streams never wait (`emqx_persistent_session_ds_stream_scheduler`).
-Nothing is added to a generation that is closed, so whose turn has come keeps it.
+Nothing is added to a closed generation, so a stream that may be read stays readable.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def in_turn(reading: Reading, readings: Mapping[int, Reading], storage: Storage)
 
 
 def whose_turn_comes(ended: Reading, readings: Mapping[int, Reading], storage: Storage) -> list[int]:
-    """The numbers of the readings that may have waited for this one, which is read to its end."""
+    """The numbers of the readings that may have waited for this reading, which is at the stream's end."""
     if ended.borrower is not None:
         return []
     own = storage.streams[ended.stream].rank.generation

@@ -1,11 +1,10 @@
-"""The process around a leader: its timers, its commits, its messages. It records the leader's rows.
+"""The process of a leader: its timers, commits and messages, and the rows about it.
 
 Rules: it commits and renews its claim in one step every `leader_heartbeat_interval`. A clean stop commits a
-last time and releases the claim, a crash does neither. While a request waits for the store the process
+last time and releases the claim; a crash does neither. While a request waits for the store the process
 handles nothing: messages wait in its mailbox. The first round runs at once, the others every
-`leader_renew_streams_interval`. The first check of deadlines is within
-`leader_periodical_actions_interval`, at a drawn instant: EMQX starts both timers together, and each of them
-drifts by the duration of its own work.
+`leader_renew_streams_interval`. The first check of deadlines is within `leader_periodical_actions_interval`,
+at a drawn instant: EMQX starts both timers together, and each drifts by the duration of its own work.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ TIMER_RANK = 3
 
 
 class Chooser:
-    """Uniform choices of one leader: the n-th draw belongs to its n-th choice."""
+    """Uniform random choices of one leader: its n-th choice uses the n-th draw."""
 
     __slots__ = ("key", "count")
 
@@ -50,7 +49,7 @@ class Chooser:
 
 
 class Elector(Protocol):
-    """What elected the leader, and forgets it when it ends: the registry of its node."""
+    """The registry of the leader's node, which elected it and removes it when it ends."""
 
     def forget(self, group: str, leader: int) -> None: ...
 
@@ -115,9 +114,9 @@ class LeaderProcess:
         )
         self.places: dict[BorrowerId, str] = {}
         self.root, self.start_us = kept.root, kept.start_us
-        self.committed_us = self.round_us = system.now_us  # its claim is of then, too
+        self.committed_us = self.round_us = system.now_us  # also the instant of its claim
         self.rounds = 0
-        self.asked_us: int | None = None  # since when a commit waits for the store
+        self.asked_us: int | None = None  # instant since which a commit waits for the store
         self.mailbox: list[tuple[Handler, Any]] = []
         self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
@@ -141,11 +140,11 @@ class LeaderProcess:
         self.system.schedule(at_us, TIMER_RANK, timer, argument)
 
     def due_us(self, timer: str) -> int | None:
-        """When a timer fires next."""
+        """The next instant at which a timer fires."""
         return min(self.due[timer], default=None)
 
     def _went_off(self, timer: Handler, argument: bool | None = None) -> bool:
-        """Record that a timer fired; False when the leader is gone or the process waits for the store."""
+        """Record that a timer fired; False when the leader has ended or the process waits for the store."""
         due_us = self.due[timer.__name__]
         if self.system.now_us in due_us:
             due_us.remove(self.system.now_us)
@@ -156,7 +155,7 @@ class LeaderProcess:
     # --- timers
 
     def renew_streams(self, rearm: bool) -> None:
-        """A reassignment round."""
+        """Run a reassignment round."""
         if not self._went_off(self.renew_streams, rearm):
             return
         system = self.system
@@ -188,14 +187,14 @@ class LeaderProcess:
             self._arm(system.setting("leader_renew_streams_interval"), self.renew_streams, True)
 
     def periodical_actions(self, _argument: None = None) -> None:
-        """Drop expired borrowers, resend what waits for an answer."""
+        """Drop expired borrowers and resend messages that have no response yet."""
         if self._went_off(self.periodical_actions):
             self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
             if self.alive:
                 self._arm(self.system.setting("leader_periodical_actions_interval"), self.periodical_actions)
 
     def heartbeat(self, _argument: None = None) -> None:
-        """Commit and renew the claim, or find that there is another leader."""
+        """Commit and renew the claim, or end if the claim is too old or another leader fenced this one."""
         if not self._went_off(self.heartbeat):
             return
         store, now = self.system.store, self.system.now_us
@@ -215,7 +214,7 @@ class LeaderProcess:
             self._arm(self.system.setting("leader_heartbeat_interval"), self.heartbeat)
 
     def _renew(self, cause: int, asked_us: int) -> None:
-        """The store has the request of `asked_us`: it commits and renews the claim, or fences the leader."""
+        """Process the request of `asked_us` in the store: commit and renew the claim, or fence the leader."""
         lost = self._fenced()
         if lost is not None:
             self._end(lost, cause)
@@ -223,7 +222,7 @@ class LeaderProcess:
             self._commit(cause, asked_us)
 
     def answered(self, _argument: None = None) -> None:
-        """A waiting commit is answered or times out; then the mailbox is handled, in order."""
+        """Handle the answer or timeout of a waiting commit, then the mailbox, in order."""
         if not self.alive or self.asked_us is None:
             return
         system = self.system
@@ -250,8 +249,10 @@ class LeaderProcess:
         self.receive(*message)
 
     def _fenced(self) -> str | None:
-        """Why the store refuses its commit: the claim must be its own and the root what it last wrote,
-        however old.
+        """Why the store refuses the leader's commit, None when it accepts it.
+
+        The claim must be this leader's, however old, and the root must be the one that this leader last
+        wrote.
         """
         store = self.system.store
         claim = store.claims.get(self.group)
@@ -262,7 +263,10 @@ class LeaderProcess:
         return "another leader has committed" if store.groups[self.group].root != self.root else None
 
     def _commit(self, cause: int, claimed_us: int) -> None:
-        """`claimed_us`: the instant that its claim bears from now on."""
+        """Write positions and ranks to the store and renew the claim.
+
+        `claimed_us` is the claim's new instant.
+        """
         system = self.system
         kept = system.store.groups[self.group]
         wanted = {name: (one.rank, one.position) for name, one in self.leader.streams.items()}
@@ -287,7 +291,7 @@ class LeaderProcess:
     # --- messages
 
     def receive(self, flight: Flight, cause: int) -> None:
-        """Something for the leader."""
+        """Handle a message for the leader, or put it into the mailbox."""
         if self.asked_us is not None:
             self.mailbox.append((self._received, (flight, cause)))
             return
@@ -370,7 +374,7 @@ class LeaderProcess:
         self._gone(cause, why, FENCED if fenced else STOPPED)
 
     def crash(self, cause: int, why: str) -> None:
-        """Its process dies hard: nothing is committed, the claim stays until it is too old."""
+        """Kill the process: nothing is committed, and the claim is kept until it is too old."""
         self._gone(cause, why, CRASHED)
 
     def _gone(self, cause: int, why: str, state: str) -> None:

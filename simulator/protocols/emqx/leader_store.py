@@ -1,10 +1,10 @@
-"""The leaders' own store: claims and what they committed, each written by precondition.
+"""The leaders' store: claims and committed progress, each written by precondition.
 
-Apart from the messages' storage.
+It is separate from the storage of messages.
 
-Rules: a claim is (leader, node, instant of the last heartbeat). It is taken when absent, or when what is
-there is exactly what the taker saw and older than the time to live. A commit needs the claim to be the
-committer's and the sequence number to be the one it last wrote.
+Rules: a claim is (leader, node, instant of the last heartbeat). A leader can take it when there is none, or
+when the present one is the one that the taker read and is older than the time to live. A commit requires that
+the claim is the committer's and that the sequence number is the one it last wrote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from simulator.protocols.emqx.ranks import Rank, RankProgress
 
 REQUEST_TIMEOUT_US = 60_000_000
-"""How long a request waits for an answer of the store: `RA_TIMEOUT` of emqx_ds_replication_layer."""
+"""The timeout of a request to the store: `RA_TIMEOUT` of emqx_ds_replication_layer."""
 
 
 class Claim(NamedTuple):
@@ -24,7 +24,7 @@ class Claim(NamedTuple):
 
 
 class Committed:
-    """What survives a leader of one group: positions, ranks, and where the group begins."""
+    """The committed state of one group: positions, ranks, and the start of the group."""
 
     __slots__ = ("start_us", "positions", "ranks", "root")
 
@@ -36,9 +36,10 @@ class Committed:
 
 
 class LeaderStore:
-    """`failing_until_us`: every request before fails at once.
+    """The claims and committed groups, and the present faults of the store.
 
-    `cut_until_us` by node: requests from there wait until then, or for `REQUEST_TIMEOUT_US`.
+    Before `failing_until_us` every request fails at once. Requests from a node in `cut_until_us` wait until
+    that instant, or for `REQUEST_TIMEOUT_US`.
     """
 
     __slots__ = ("claims", "groups", "failing_until_us", "cut_until_us", "roots")
@@ -59,20 +60,21 @@ class LeaderStore:
         return self.cut_until_us.get(node, 0) > now
 
     def next_root(self) -> int:
-        """A sequence number that no commit has had: one of a group that was destroyed never fits its
-        successor.
+        """A sequence number that no commit has had.
+
+        So the number of a destroyed group never matches that of a new group with its name.
         """
         self.roots += 1
         return self.roots
 
     def claim(self, group: str, new: Claim, seen: Claim | None) -> bool:
-        """Write a claim if what is there is `seen`."""
+        """Write a claim if the present one is `seen`; returns whether it did."""
         if self.claims.get(group) != seen:
             return False
         self.claims[group] = new
         return True
 
     def release(self, group: str, leader: int) -> None:
-        """Take a claim back, if it is still this leader's."""
+        """Delete a claim, if it is still this leader's."""
         if group in self.claims and self.claims[group].leader == leader:
             del self.claims[group]

@@ -1,4 +1,4 @@
-"""What EMQX's durable shared subscriptions declare to the rest of the lab."""
+"""The manifest of EMQX's durable shared subscriptions."""
 
 from simulator.checks.knowledge import NoKnowledge
 from simulator.protocols.emqx.checks.groups import GROUP_CHECKS

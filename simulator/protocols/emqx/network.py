@@ -1,7 +1,7 @@
 """Messages between processes: in order on one node, possibly lost, duplicated or late between nodes.
 
 Rules: every remote message is a separate cast, so two of them have no order and a loss is not detected
-(`emqx_ds_shared_sub_proto`). Every message has a number, to which all its random draws belong. A person may
+(`emqx_ds_shared_sub_proto`). Every message has a number, to which all its random draws belong. Commands can
 lose, delay or duplicate the next message of a kind.
 """
 
@@ -15,11 +15,11 @@ from simulator.trace.registry import NULL
 
 WIRE_RANK = 2
 LATE_FACTOR = 3
-"""A message that a link's `reordering` hits takes this many times its latency."""
+"""The factor of the latency of a message that a link's `reordering` selects."""
 
 
 class Order(NamedTuple):
-    """A requested fault of a message: it hits the next match after `skip` others; None matches all."""
+    """A requested fault of a message: it applies to the next match after `skip` others; None matches all."""
 
     fate: str  # lose | delay | duplicate
     kind: str
@@ -31,13 +31,13 @@ class Order(NamedTuple):
 
 
 class Processes(Protocol):
-    """Passes a message to its target process: `runtime.Emqx`."""
+    """The interface of `runtime.Emqx`, which passes a message to its target process."""
 
     def deliver(self, flight: Flight, cause: int) -> bool: ...
 
 
 class Network:
-    """What is on its way between nodes, by number."""
+    """The messages in flight between nodes, by number, and the requested faults."""
 
     __slots__ = ("system", "processes", "count", "flights", "orders")
 
@@ -48,7 +48,7 @@ class Network:
         self.orders: list[Order] = []
 
     def send(self, source: str, target: Address, message: Message, cause: int) -> None:
-        """A process on node `source` sends a message to one on node `target`."""
+        """Send a message from a process on node `source` to its target."""
         system = self.system
         number = self.count
         self.count += 1
@@ -125,7 +125,7 @@ class Network:
         return None
 
     def arrive(self, flight: Flight) -> None:
-        """A message is there, if the way and its addressee still are."""
+        """Deliver a message, unless its link is cut, its node is down or its process has ended."""
         system, target = self.system, flight.target
         self.flights.pop(flight.number, None)
         link = system.links.get((flight.source, target.node))

@@ -2,10 +2,10 @@
 
 Code, docs and page share these tables.
 
-Rules: EMQX's messages have no number, epoch or echo, so a late or duplicated one looks like a new one
-(`emqx_ds_shared_sub_proto`). Here a grant and a revoke have an epoch, which counts only with the option
-`revokeCarriesEpoch`. Positions are offsets in a stream, the next to read; `END` is the end of a stream that
-is closed.
+Rules: EMQX's messages have no number, epoch or echo, so a late or duplicate one looks like a new one
+(`emqx_ds_shared_sub_proto`). Here a grant and a revoke have an epoch, which is used only with the option
+`revokeCarriesEpoch`. Positions are offsets in a stream, the next one to read. `END` is the end of a closed
+stream.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ END = 1 << 40
 """The position after the last message of a closed stream."""
 
 BorrowerId = tuple[str, int, int]
-"""(session, number of the subscription, number of the incarnation): a borrower made anew has another last
-part.
+"""(session, number of the subscription, number of the incarnation).
+
+A new borrower of the same subscription has another incarnation.
 """
 
 # --- the messages, under the proposal's names
@@ -44,9 +45,7 @@ MESSAGES = (*TO_LEADER, *TO_BORROWER)
 
 
 class Progress(NamedTuple):
-    """How far a stream was read: the next position, and whether it will be read no further under this
-    grant.
-    """
+    """The progress in one stream: the next position, and whether it is final under this grant."""
 
     stream: str
     position: int
@@ -70,7 +69,7 @@ class Message(NamedTuple):
 
     @property
     def about(self) -> str:
-        """The stream of a message that is about one."""
+        """The stream of a message about one stream."""
         assert self.stream is not None, f"{self.kind} names no stream"
         return self.stream
 
@@ -98,7 +97,7 @@ class Flight(NamedTuple):
 # --- states
 
 Moves = dict[str, dict[str, str]]
-"""A machine: by state the states that may follow, each with what brings it about, in the words of the
+"""A state machine: by state the states that may follow, each with what causes it, in the words of the
 messages.
 """
 
@@ -118,7 +117,10 @@ BORROWER_MOVES: Moves = {
     UNSUBSCRIBING: {GONE: "all acknowledged, or its time is over, or disconnected"},
     GONE: {},
 }
-"""States of a borrower: it never goes back; one that must restart is another borrower."""
+"""The states of a borrower.
+
+It never returns to an earlier one: a restart makes a new borrower.
+"""
 
 GRANTED, REVOKING, ABSENT = "granted", "revoking", "absent"
 LEASE_MOVES: Moves = {
@@ -126,7 +128,7 @@ LEASE_MOVES: Moves = {
     GRANTED: {REVOKING: "revoke", ABSENT: "revoked, without revoke: read to its end"},
     REVOKING: {ABSENT: "revoked"},
 }
-"""One stream at a borrower.
+"""The states of one stream at a borrower.
 
 `granted -> absent`: `revoked` may come without `revoke` when the stream is read to its end.
 """
@@ -151,7 +153,10 @@ ASSIGNMENT_MOVES: Moves = {
     LEADER_REVOKING: {REVOKED_STATE: "update-progress, finished: revoked is sent", FREE: _OWNER_GONE},
     REVOKED_STATE: {FREE: "revoke-finished, or " + _OWNER_GONE},
 }
-"""One stream at its leader. Every state may fall back to free: its owner left or was dropped."""
+"""The states of one stream at its leader.
+
+Every state may change to free when the owner left or was dropped.
+"""
 
 LEADING, STOPPED, FENCED, CRASHED = "leading", "stopped", "fenced", "crashed"
 LEADER_MOVES: Moves = {
@@ -166,7 +171,10 @@ LEADER_MOVES: Moves = {
     FENCED: {},
     CRASHED: {},
 }
-"""States of a leader. It begins with a claim that the store took; the next leader is another one."""
+"""The states of a leader.
+
+It begins with a claim that the store accepted. The next leader is a new one.
+"""
 
 MACHINES: dict[str, tuple[str, Moves]] = {
     "borrower": (CONNECTING, BORROWER_MOVES),
@@ -174,6 +182,6 @@ MACHINES: dict[str, tuple[str, Moves]] = {
     "assignment": (FREE, ASSIGNMENT_MOVES),
     "leader": (LEADING, LEADER_MOVES),
 }
-"""Every machine of the protocol: where it begins, and its moves."""
+"""Every state machine of the protocol: its first state, and its moves."""
 TRANSIENT = (GRANTING, LEADER_REVOKING, REVOKED_STATE)
 """States resent each `leader_periodical_actions_interval`; a borrower with such a stream is not stable."""

@@ -2,9 +2,9 @@
 
 It publishes to storage, which keeps messages that match a route.
 
-Rules: message n comes from client n modulo `clients` (without it: one for each shard), and a client's
-messages all go to one shard: client k's is k modulo the shards. With `topics` above 1, message n goes to
-topic `TOPIC/k`, k = n modulo `topics`. Arrivals are regular or Poisson.
+Rules: message n is from client n modulo `clients` (by default one client for each shard). All messages of a
+client go to one shard: client k's is k modulo the shards. With `topics` above 1, message n goes to topic
+`TOPIC/k`, k = n modulo `topics`. Arrivals are regular or Poisson.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _PUBLISHED, _STORED = CODE["message.published"], CODE["message.stored"]
 
 
 class Publisher:
-    """`published` counts; `waiting` is the number of the calendar entry that counts."""
+    """The state of a publisher.
+
+    `published` is its number of messages, `waiting` the number of its valid calendar entry.
+    """
 
     __slots__ = ("system", "spec", "name", "state", "published", "gaps", "waiting", "index")
 
@@ -42,7 +45,7 @@ class Publisher:
         self.index = system.name(spec.name)
 
     def begin(self) -> None:
-        """Put what is planned on the calendar."""
+        """Put the planned messages on the calendar."""
         if self.spec.at_us is not None:
             for at_us in self.spec.at_us:
                 self.system.schedule(at_us, PUBLISHER_RANK, self.publish_at)
@@ -50,12 +53,12 @@ class Publisher:
             self.system.schedule(self.spec.start_us, PUBLISHER_RANK, self.publish_next, self.waiting)
 
     def publish_at(self, _argument: None = None) -> None:
-        """A planned instant."""
+        """Publish at a planned instant."""
         if self.state == RUNNING:
             self.publish(NULL)
 
     def publish_next(self, waiting: int) -> None:
-        """The next of a row of messages."""
+        """Publish the next message and schedule the one after it."""
         if waiting != self.waiting or self.state != RUNNING or self._over():
             return
         self.publish(NULL)
@@ -74,7 +77,7 @@ class Publisher:
         self.state = PAUSED
 
     def resume(self) -> None:
-        """Continue from now."""
+        """Continue to publish from now on."""
         self.state = RUNNING
         self.waiting += 1
         if self.spec.every_us is not None:
@@ -86,7 +89,7 @@ class Publisher:
             )
 
     def publish(self, cause: int) -> None:
-        """One message."""
+        """Publish one message."""
         system, spec, number = self.system, self.spec, self.published
         self.published += 1
         topic = spec.topic if spec.topics == 1 else f"{spec.topic}/{number % spec.topics}"

@@ -1,8 +1,8 @@
-"""Which streams of a group are read to their end: by shard the highest passed generation, and marks.
+"""The streams of a group that are read to their end, as passed generations and marks by shard.
 
-Rules: it only decides what is not listed again; it holds back no later generation
+Rules: it only decides which streams are not listed again. It holds back no later generation
 (`emqx_ds_shared_sub_leader_rank_progress`). A generation is passed when all its known streams are replayed,
-but never the last known one: more streams may still appear there.
+except the last known generation, in which more streams may still appear.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ class Rank(NamedTuple):
 
 
 class RankProgress:
-    """`passed` is by shard the highest generation fully passed; `known` by shard and generation the
-    streams seen, replayed or not.
+    """The progress of one group.
+
+    `passed` is the highest fully passed generation by shard. `known` has the streams seen, by shard and
+    generation, each with whether it is replayed.
     """
 
     __slots__ = ("passed", "known", "forgets")
@@ -30,7 +32,7 @@ class RankProgress:
         self.forgets = forgets
 
     def copy(self) -> RankProgress:
-        """An independent tracker of the same."""
+        """An independent copy."""
         copy = RankProgress(self.forgets)
         copy.passed = dict(self.passed)
         copy.known = {
@@ -60,7 +62,7 @@ class RankProgress:
         return self.known.get(rank.shard, {}).get(rank.generation, {}).get(name, False)
 
     def set_replayed(self, name: str, rank: Rank) -> None:
-        """A stream was read to its end."""
+        """Record that a stream was read to its end."""
         if rank.generation <= self.passed.get(rank.shard, -1):
             return
         self.known.setdefault(rank.shard, {}).setdefault(rank.generation, {})[name] = True

@@ -1,9 +1,9 @@
 """A session's state for one stream that it reads: the chunk in flight and the acknowledged position.
 
-Rules: a chunk is one fetched batch. While a message of it with quality of service 1 or 2 is unacknowledged
-the stream is blocked: nothing is fetched and nothing reported. Its begin moves to its end when the last one
-is acknowledged, never inside. A chunk with quality 0 only is finished as soon as it is fetched, although it
-still waits to be sent, so it can be lost with its session.
+Rules: a chunk is one fetched batch. While a message of it with QoS 1 or 2 is unacknowledged the stream is
+blocked: nothing is fetched and nothing reported. The chunk's begin moves to its end when the last message is
+acknowledged, never in between. A chunk with QoS 0 only is finished as soon as it is fetched, although its
+messages are still to be sent, so it can be lost with its session.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from simulator.protocols.emqx.protocol import END, BorrowerId
 
 
 class Reading:
-    """`begin` and `end` are the chunk in flight, equal when there is none.
+    """One stream that a session reads.
 
-    `unacked` are its offsets that wait for an acknowledgement. `unsent` counts its messages still to be sent,
-    `heavy` those of them with quality 1 or 2. `borrower` and `group` are None for a private subscription.
-    `since_seq` is the row that created it.
+    `begin` and `end` are the chunk in flight, equal when there is none. `unacked` are its offsets that wait
+    for an acknowledgement. `unsent` counts its messages still to be sent, `heavy` those of them with QoS 1 or
+    2. `borrower` and `group` are None for a private subscription. `since_seq` is the row that created it.
     """
 
     __slots__ = (
@@ -62,8 +62,8 @@ class Reading:
         self.released = False  # it is not read any further
         self.forgotten = False  # its progress is not reported any more
         self.chunk_seq = since_seq  # the row of the chunk in flight
-        self.in_turn = False  # a private one: all of earlier generations is read (`generations.py`)
-        self.again = False  # what is in flight was delivered before, by this very session
+        self.in_turn = False  # private: all earlier generations are read (`generations.py`)
+        self.again = False  # the chunk in flight was delivered before, by this session
 
     @property
     def blocked(self) -> bool:
@@ -72,7 +72,7 @@ class Reading:
 
     @property
     def busy(self) -> bool:
-        """Whether anything of it is to be sent or acknowledged."""
+        """Whether any of its messages is to be sent or acknowledged."""
         return self.unsent > 0 or bool(self.unacked)
 
     @property
@@ -81,7 +81,7 @@ class Reading:
         return self.begin if self.blocked else self.end
 
     def finish(self) -> None:
-        """The chunk is done with."""
+        """Mark the chunk as finished."""
         self.begin = self.end
 
     @property

@@ -1,4 +1,4 @@
-"""A node's registry of leaders: it forwards connects to a group's leader, or elects one here.
+"""A node's registry of leaders: it forwards connects to a group's leader, or elects one on its node.
 
 Rules: there is no standby; a borrower's connect triggers an election. A claim younger than its time to live
 is accepted even when its leader is dead: until it expires the node forwards connects to that leader
@@ -24,7 +24,7 @@ class Followed(NamedTuple):
 
 
 class Registry:
-    """The electors of one node, by group. `leaders` are those of all nodes, by number."""
+    """The electors of one node, by group; `leaders` are those of all nodes, by number."""
 
     __slots__ = ("system", "node", "leaders", "electors")
 
@@ -33,7 +33,7 @@ class Registry:
         self.electors: dict[str, Followed] = {}
 
     def wanted(self, flight: Flight, cause: int) -> None:
-        """A borrower of this node looks up the leader of its group."""
+        """Handle a borrower's search for the leader of its group."""
         group = flight.message.group
         known = self.electors.get(group)
         if known is None or (known.until_us is not None and known.until_us <= self.system.now_us):
@@ -75,7 +75,7 @@ class Registry:
         return Followed(number, self.node, None)
 
     def forget(self, group: str, leader: int) -> None:
-        """A leader of this node is gone."""
+        """Remove a leader of this node that ended."""
         known = self.electors.get(group)
         if known is not None and known.leader == leader:
             del self.electors[group]

@@ -19,7 +19,7 @@ from simulator.trace.trace import Trace
 
 
 class Emqx(ClusterState):
-    """Holds every process, and passes each message to its target."""
+    """The processes of a simulated EMQX; it passes each message to its target."""
 
     __slots__ = ("publishers", "registries", "leaders")
 
@@ -35,7 +35,7 @@ class Emqx(ClusterState):
         self.network = Network(self, self)
 
     def update_setting(self, name: str, value_us: int) -> None:
-        """A timer's new span: code reads it when it next starts that timer."""
+        """Set a timer's duration, which applies when the timer next starts."""
         self.settings[name] = value_us
         for session in self.sessions.values():
             session.agent.read_settings()
@@ -43,8 +43,9 @@ class Emqx(ClusterState):
             process.leader.timeout_us = self.setting("leader_borrower_timeout")
 
     def stop_node(self, stopped: tuple[str, int]) -> None:
-        """The node's leaders end in order, then its connections close: their processes are shut down
-        and send nothing to any leader (esockd).
+        """Stop a node: its leaders stop cleanly, then its connections close.
+
+        The processes of the connections are shut down and send nothing to any leader (esockd).
         """
         name, seq = stopped
         for leader in [one for one in self.leaders.values() if one.alive and one.node == name]:
@@ -56,7 +57,10 @@ class Emqx(ClusterState):
                 session.kill(seq, "node-stop")
 
     def leaders_of(self, group: str) -> list[LeaderProcess]:
-        """Its leaders that live: one, or more while an older one has not noticed yet."""
+        """The running leaders of a group.
+
+        There is more than one while an older one has not yet noticed a newer one.
+        """
         return [one for one in self.leaders.values() if one.alive and one.group == group]
 
     def deliver(self, flight: Flight, cause: int) -> bool:

@@ -1,12 +1,10 @@
-"""A session: one MQTT client at the broker.
+"""A session: one MQTT client at the broker, with the streams that it reads.
 
-It reads its own streams and the borrowed ones in one round, sends, takes acknowledgements.
-
-Rules: every stream with messages, private or borrowed, provides one chunk, and the next only when that one is
-finished, so neither kind starves the other. At most `max_inflight` messages wait for an acknowledgement, in
-order. A session that ends cleanly reports its progress to its borrowers' leaders; a killed one sends nothing.
-Chunks survive both: a client that reconnects gets its unacknowledged messages again, whatever the leader has
-done since.
+Rules: it reads private and borrowed streams in one loop. Every stream with messages provides one chunk, and
+the next only when that one is finished, so neither kind starves the other. At most `max_inflight` messages
+wait for an acknowledgement, in order. A session that ends cleanly reports its progress to its borrowers'
+leaders; a killed one sends nothing. Its chunks are kept in both cases: a client that reconnects gets its
+unacknowledged messages again, whatever the leader has done since.
 """
 
 from __future__ import annotations
@@ -31,16 +29,16 @@ if TYPE_CHECKING:
 
 SESSION_RANK = 4
 STEPS_AT_ONCE = 1_000
-"""Fetches, deliveries and acknowledgements of one event: some milliseconds."""
+"""Fetches, deliveries and acknowledgements of one event, which take some milliseconds."""
 OFFLINE, ONLINE = "offline", "online"
 _DELIVERED, _ACKNOWLEDGED = CODE["message.delivered"], CODE["message.acknowledged"]
 
 
 class Session:
-    """`readings` by number, and those `lent` by (borrower, stream).
+    """A session's subscriptions, readings and messages in flight.
 
-    `ready` are readings that may have messages to read. `outgoing` is (reading, offset); `in_flight` also has
-    the row of the delivery.
+    `readings` are by number; `lent` has the borrowed ones by (borrower, stream). `ready` are readings that
+    may have messages to read. `outgoing` is (reading, offset); `in_flight` also has the row of the delivery.
     """
 
     __slots__ = (
@@ -95,10 +93,10 @@ class Session:
     def online(self) -> bool:
         return self.state == ONLINE
 
-    # --- connecting and leaving
+    # --- connecting and disconnecting
 
     def start(self, _argument: None = None) -> None:
-        """The client connects as planned, with its first subscriptions."""
+        """Connect the client as planned, with its first subscriptions."""
         if self.online:
             return
         if self.system.nodes[self.node].up:
@@ -107,13 +105,13 @@ class Session:
             self._try_again()
 
     def connect(self, cause: int, node: str, clean: bool = False) -> None:
-        """The client connects.
+        """Connect the client.
 
         An existing session continues from its position unless a clean start is requested. A new one
         subscribes as planned.
         """
         if self.online:
-            # EMQX's takeover_kick ends the old connection's process without a word to leaders
+            # EMQX's takeover_kick ends the old connection's process without a message to leaders
             self.kill(cause, "taken-over")
         if clean:
             self._forget()
@@ -131,7 +129,7 @@ class Session:
                 self._note_chunk(reading, seq, again[0], again[-1] + 1, "again")
             self.outgoing.extend((reading, offset) for offset in again)
             if reading.borrower is not None:
-                reading.released = reading.forgotten = True  # what is shared must be granted anew
+                reading.released = reading.forgotten = True  # a borrowed stream must be granted again
                 self._let_go(reading)
             elif not again:
                 self.wake(reading.number)
@@ -145,21 +143,21 @@ class Session:
         self.be_due()
 
     def disconnect(self, cause: int, why: str = "closed") -> None:
-        """The connection and the session's process end cleanly: its progress is reported to leaders."""
+        """End the connection and the session's process cleanly: its progress is reported to leaders."""
         seq = self._end(cause, why)
         self.agent.disconnect(
             {borrower: self._progress_of(borrower, True) for borrower in list(self.agent.borrowers)}, seq
         )
 
     def kill(self, cause: int, why: str) -> None:
-        """The session's process dies: no leader is notified."""
+        """Kill the session's process: no leader is notified."""
         seq = self._end(cause, why)
         self.agent.kill(seq)
 
     def _end(self, cause: int, why: str) -> int:
         self.state = OFFLINE
         self.life += 1
-        # fetched and not yet sent: quality 1 or 2 is redelivered with its chunk, quality 0 is lost
+        # fetched and not yet sent: QoS 1 or 2 is redelivered with its chunk, QoS 0 is lost
         for reading, offset in self.outgoing:
             if self._quality(reading, offset) > 0:
                 reading.unacked[offset] = None
@@ -176,7 +174,7 @@ class Session:
         return seq
 
     def _forget(self) -> None:
-        """Drop the session with its subscriptions and all that its client has not acknowledged.
+        """Delete the session with its subscriptions and all messages that its client has not acknowledged.
 
         A group's position in a stream is kept by its leader.
         """
@@ -194,7 +192,7 @@ class Session:
         )
 
     def reconnect(self, life: int) -> None:
-        """The client tries again, at its node or the first that is up."""
+        """Connect again, at the same node or the first that is up."""
         if self.life != life or self.online:
             return
         node = (
@@ -208,14 +206,14 @@ class Session:
             self.connect(NULL, node)
 
     def stop(self, _argument: None = None) -> None:
-        """The client leaves as planned."""
+        """Disconnect the client as planned."""
         if self.online:
             self.disconnect(NULL)
 
     # --- subscriptions
 
     def subscribe(self, text: str, cause: int) -> None:
-        """The client subscribes, which changes nothing where it has that subscription."""
+        """Subscribe the client; an existing subscription does not change."""
         subscription = parse_subscription(text)
         if subscription in self.subscriptions.values():
             return  # MQTT accepts it; it is the same subscription
@@ -231,7 +229,7 @@ class Session:
                 self.read(number, None, None, name, self.system.storage.streams[name].length, seq)
 
     def unsubscribe(self, number: int, cause: int) -> None:
-        """The client unsubscribes; a borrower stays until all is acknowledged or it times out."""
+        """Unsubscribe the client; its borrower stays until all is acknowledged or it times out."""
         subscription = self.subscriptions.pop(number)
         seq = self._note_subscription("session.unsubscribed", cause, number, subscription)
         for reading in list(self.readings.values()):
@@ -270,13 +268,13 @@ class Session:
         return reading
 
     def wake(self, number: int) -> None:
-        """A stream may have something new."""
+        """Schedule a stream that may have new messages."""
         if self.online and number in self.readings:
             self.ready.append(number)
             self.be_due()
 
     def be_due(self) -> None:
-        """Work, once, before this instant is over."""
+        """Schedule the session's work, once for this instant."""
         if not self.due:
             self.due = True
             self.system.schedule(self.system.now_us, SESSION_RANK, self.work)
@@ -290,7 +288,7 @@ class Session:
         self.work_on(self.life)
 
     def work_on(self, life: int) -> None:
-        """A portion of the work; the rest follows at this instant, before anything else."""
+        """Do a portion of the work; the rest follows at this instant, before anything else."""
         if life != self.life:
             return
         for _step in range(STEPS_AT_ONCE):
@@ -299,7 +297,7 @@ class Session:
         self.system.schedule(self.system.now_us, CONTINUES_RANK, self.work_on, life)
 
     def _take_in(self) -> bool:
-        """Fetch for the next stream that may have something, however slow the client is."""
+        """Fetch from the next stream that may have messages, however slow the client is."""
         if not self.ready:
             return False
         self._fetch(self.readings.get(self.ready.popleft()))
@@ -325,11 +323,11 @@ class Session:
         return True
 
     def _quality(self, reading: Reading, offset: int) -> int:
-        """With which the client gets a message: the lesser of publisher's and subscriber's."""
+        """The QoS of a delivery: the lesser of the publisher's and the subscriber's."""
         return min(self.spec.qos, self.system.quality(reading, offset))
 
     def _fetch(self, reading: Reading | None) -> None:
-        """Take the next batch of a stream, or wait for it."""
+        """Fetch the next batch of a stream, or wait for one."""
         if reading is None or reading.busy or reading.released or reading.at_end:
             return
         stream = self.system.storage.streams[reading.stream]
@@ -375,7 +373,7 @@ class Session:
         )
 
     def _acknowledge(self) -> bool:
-        """The client finishes the oldest message that it has."""
+        """Start to process the oldest message that the client has."""
         if not self.in_flight or self.acks_paused or self.busy_until_us is not None:
             return False
         constant_us = self.processing.constant
@@ -389,7 +387,7 @@ class Session:
         return False
 
     def processed_one(self, life: int) -> None:
-        """The client is done with a message."""
+        """Finish the client's processing of a message."""
         if life != self.life:
             return
         self.busy_until_us = None
@@ -414,13 +412,13 @@ class Session:
             self._next_turn(reading)
 
     def _next_turn(self, reading: Reading) -> None:
-        """All of its chunk is sent and acknowledged."""
+        """Continue after a chunk that is fully sent and acknowledged."""
         self._let_go(reading)
         if not reading.released:
             self.ready.append(reading.number)
 
     def _let_go(self, reading: Reading) -> None:
-        """Drop a reading that is no longer needed, once nothing of it is in flight."""
+        """Remove a reading that is no longer needed, once none of its messages is in flight."""
         if reading.forgotten and not reading.busy:
             self.readings.pop(reading.number, None)
             if reading.borrower is None:
@@ -452,7 +450,7 @@ class Session:
             )
 
     def acknowledged_progress(self) -> dict[BorrowerId, list[Progress]]:
-        """By borrower, of every stream that is wholly acknowledged, how far it is."""
+        """The progress of every fully acknowledged stream, by borrower."""
         found: dict[BorrowerId, list[Progress]] = {}
         for one in self.readings.values():
             if one.borrower is not None and not one.blocked and not one.forgotten:
@@ -467,7 +465,7 @@ class Session:
         ]
 
     def release(self, borrower: BorrowerId, stream: str | None = None, forget: bool = False) -> None:
-        """Read one stream of a borrower no further, or all."""
+        """Stop to read one stream of a borrower, or all its streams."""
         among = self.readings if stream is None else self.lent.get((borrower, stream), {})
         for reading in list(among.values()):
             if reading.borrower == borrower:

@@ -1,4 +1,4 @@
-"""The stability of a group at an instant, with counts by state machine and state. Reads, never writes.
+"""The stability of a group at an instant, with counts by state machine and state; read-only.
 
 A group is stable when it has one leader, every stream has an owner and none is being granted or revoked, the
 shares differ by one at most, each stream is read by the borrower to which its leader assigned it, and no
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 def tables() -> dict[str, Any]:
-    """The machines as the code runs them: by name where one begins, and by state the states that may
-    follow, each with what brings it about.
+    """The state machines as the code runs them, by name.
+
+    Each has its first state, and by state the states that may follow, with what causes each.
     """
     return {
         "machines": {
@@ -43,9 +44,9 @@ def tables() -> dict[str, Any]:
 
 
 def states(system: Emqx, group: str) -> dict[str, dict[str, int]]:
-    """By machine and state, how many there are.
+    """The counts by state machine and state.
 
-    `gone` and a leader's ends count all that ever were; a stream is `absent` when no borrower has it.
+    `gone` and a leader's end states count all that ever were. A stream is `absent` when no borrower has it.
     """
     made = {name: dict.fromkeys(moves, 0) for name, (_start, moves) in MACHINES.items()}
     figures = system.figures.groups.get(group)
@@ -70,8 +71,10 @@ def states(system: Emqx, group: str) -> dict[str, dict[str, int]]:
 
 
 def stability(system: Emqx, group: str) -> dict[str, Any]:
-    """Whether all is stable, and what is not: how many streams are unowned, on their way, starved, unread
-    by their owner or held, and by how much shares differ.
+    """Whether a group is stable, and what is not.
+
+    The figures are the numbers of streams that are unowned, being granted or revoked, starved, not read by
+    their owner or held, and the difference between the largest and the smallest share.
     """
     leaders = system.leaders_of(group)
     if len(leaders) != 1:
@@ -105,7 +108,7 @@ def stability(system: Emqx, group: str) -> dict[str, Any]:
 
 
 def _trouble(system: Emqx, process: LeaderProcess, name: str) -> str | None:
-    """What keeps one stream from moving."""
+    """Why one stream is not stable, None when it is."""
     assignment = process.leader.streams[name]
     if assignment.state == FREE:
         return "unowned"
@@ -129,8 +132,9 @@ def _trouble(system: Emqx, process: LeaderProcess, name: str) -> str | None:
 
 
 def starved(system: Emqx, assignment: Assignment, stream: str) -> bool:
-    """Whether the owner obeyed a late revoke: it gives the stream back, while the leader has it as granted
-    and waits for nothing.
+    """Whether the owner obeyed a late revoke.
+
+    It releases the stream, while the leader has it as granted and waits for no message.
     """
     if assignment.owner is None or assignment.state != LEADER_GRANTED:
         return False

@@ -1,4 +1,4 @@
-"""Progress of each stream of a group, and what each kind of crash would repeat. Reads, never writes.
+"""Progress of each stream of a group, and what each kind of crash would redeliver; read-only.
 
 Progress is what clients received and acknowledged, what was reported to the leader, and what it committed.
 Rules: figures are of messages delivered up to now, without those between the crash and its detection.
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from simulator.protocols.emqx.runtime import Emqx
 
 Readers = dict[str, dict[BorrowerId, dict[str, Any]]]
-"""By stream, by borrower."""
+"""The readers by stream and borrower."""
 
 
 def borrower_name(who: BorrowerId) -> str:
-    """`session/incarnation`."""
+    """A borrower's name, `session/incarnation`."""
     return f"{who[0]}/{who[2]}"
 
 
@@ -50,7 +50,7 @@ def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
 
 
 def _committed(system: Emqx, kept: Committed, stream: str) -> int:
-    """Where a leader that has nothing but the store would begin."""
+    """The position at which a leader that has only the store would begin."""
     one = system.storage.streams[stream]
     if stream in kept.positions:
         return place(system, stream, kept.positions[stream][1])
@@ -58,7 +58,7 @@ def _committed(system: Emqx, kept: Committed, stream: str) -> int:
 
 
 def _readers(system: Emqx, group: str) -> Readers:
-    """The readers of each stream, as the sessions see it.
+    """The readers of each stream, from the sessions.
 
     `lease` is absent where a chunk of a stream that is no longer leased is still in flight.
     """
@@ -86,9 +86,9 @@ def _readers(system: Emqx, group: str) -> Readers:
 
 
 def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
-    """Acknowledged, delivered, and the chunk in flight.
+    """The acknowledged and delivered offsets, and the chunk in flight.
 
-    Messages go out and are acknowledged in order, so each is one offset.
+    Messages are sent and acknowledged in order, so each is one offset.
     """
     if not reading.blocked:
         at = place(system, reading.stream, reading.end)
@@ -102,7 +102,7 @@ def _cursors(system: Emqx, reading: Reading) -> dict[str, Any]:
 
 
 def _repeats(system: Emqx, group: str, committed: dict[str, int], readers: Readers) -> dict[str, Any]:
-    """Messages that would be redelivered if the leader or one session crashed now.
+    """The messages that would be redelivered if the leader or one session crashed now.
 
     Also how many of them are acknowledged already.
     """
@@ -143,7 +143,7 @@ def _leading(system: Emqx, group: str) -> LeaderProcess | None:
 
 
 def _under_way(system: Emqx, leader: LeaderProcess) -> dict[tuple[str, BorrowerId], int]:
-    """By stream and borrower the furthest position that is on its way to a leader."""
+    """The furthest position that is on its way to the leader, by stream and borrower."""
     found: dict[tuple[str, BorrowerId], int] = {}
     for flight in system.network.flights.values():
         message = flight.message

@@ -1,4 +1,4 @@
-"""Durable storage of messages: shards, generations, streams that only grow until they are closed.
+"""Durable storage of messages: shards, generations, and streams that grow until they are closed.
 
 Rules: a stream holds the messages of one topic in one shard and generation, in order of storing. A message
 without a matching durable route is not kept. A new generation closes the streams of the one before. Storage
@@ -15,7 +15,7 @@ from simulator.protocols.emqx.scenario.mqtt_topics import matches
 
 
 class Stream:
-    """One stream. `messages` are numbers in the message table, `stored_seqs` the rows that stored them."""
+    """One stream: `messages` are numbers in the message table, `stored_seqs` the rows that stored them."""
 
     __slots__ = (
         "name",
@@ -34,7 +34,7 @@ class Stream:
         self.messages, self.stored_seqs, self.instants = SharedColumn(), SharedColumn(), SharedColumn()
         self.length = 0
         self.closed_us: int | None = None
-        # (session, lease) that would read on when something comes
+        # (session, reading) that wait for more messages
         self.readers: dict[tuple[str, int], None] = {}
 
     def append(self, message: int, seq: int, now: int) -> int:
@@ -52,7 +52,7 @@ class Stream:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is added any more."""
+        """Whether no more messages are added."""
         return self.closed_us is not None
 
     @property
@@ -65,7 +65,7 @@ class Stream:
 
 
 class Storage:
-    """All streams by name, in order of creation. `routes` counts the durable routes by filter."""
+    """All streams by name, in order of creation; `routes` counts the durable routes by filter."""
 
     __slots__ = ("shards", "generation", "streams", "routes")
 
@@ -105,7 +105,7 @@ class Storage:
         ]
 
     def next_generation(self, now: int) -> list[Stream]:
-        """Begin a generation in all shards; returns the streams that it closes."""
+        """Begin a generation in all shards and return the streams that it closes."""
         self.generation += 1
         closed = [stream for stream in self.streams.values() if not stream.closed]
         for stream in closed:

@@ -1,5 +1,6 @@
-"""A simulated EMQX built from a scenario: nodes, links, groups, sessions, publishers, and the commands on
-its calendar.
+"""Builds a simulated EMQX from a scenario.
+
+It has nodes, links, groups, sessions, publishers, and the scenario's commands on its calendar.
 """
 
 from __future__ import annotations

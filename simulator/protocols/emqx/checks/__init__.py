@@ -1,1 +1,1 @@
-"""Invariants of durable shared subscriptions that every run is checked against."""
+"""Invariants of durable shared subscriptions, checked in every run."""

@@ -1,9 +1,7 @@
 """Checks of durable shared subscriptions: legal transitions, one owner per stream, safe positions.
 
-A position may not pass a message that is unacknowledged or undelivered.
-
-Two readers of one stream are no violation: nothing fences a reader (docs/durable-shared-subscriptions.md);
-they are counted instead.
+A position may not pass a message that is unacknowledged or undelivered. Two readers of one stream are not a
+violation, because nothing fences a reader (docs/durable-shared-subscriptions.md); they are counted instead.
 """
 
 from __future__ import annotations
@@ -38,11 +36,11 @@ ASSIGNMENT = {
     "revoking": ("revoked", "free"),
     "revoked": ("free",),
 }
-"""What may follow what: the claim's own copy of the protocol's tables (a test compares)."""
+"""The legal transitions: the check's own copy of the protocol's tables (a test compares them)."""
 
 
 class LegalMoves(Check):
-    """Follows every borrower, lease and assignment."""
+    """Follows the state of every borrower, lease and assignment."""
 
     claim = "Borrowers, leases and assignments of shared streams take only the protocol's moves."
 
@@ -88,7 +86,7 @@ class LegalMoves(Check):
 
 
 class OneOwner(Check):
-    """Keeps the owner of each stream at each leader."""
+    """Follows the owner of each stream at each leader."""
 
     claim = "At one leader a stream has at most one owner."
 
@@ -120,10 +118,10 @@ class OneOwner(Check):
 
 
 class Passing(Check):
-    """Tracks what a group has finished in each stream: a position, and single messages above it.
+    """Tracks the finished messages of a group in each stream: a position, and single messages above it.
 
-    A message of quality of service 0 is finished as soon as its session fetches it: it is never acknowledged,
-    and it may be lost.
+    A message of QoS 0 is finished as soon as its session fetches it: it is never acknowledged, and it may be
+    lost.
     """
 
     done_by: tuple[str, ...] = ()
@@ -136,10 +134,10 @@ class Passing(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.reached: dict[Place, int] = {}
-        self.anew: dict[int, bool] = {}  # groups that were declared; true: not for the first time
+        self.anew: dict[int, bool] = {}  # declared groups; true: declared again after being destroyed
         self.above: dict[Place, dict[int, None]] = {}
         self.closed: dict[int, int] = {}
-        self.weightless: dict[int, BitMap] = {}  # by stream, what was published with quality of service 0
+        self.weightless: dict[int, BitMap] = {}  # by stream, the messages published with QoS 0
         self.light = {name: None for name, publisher in scenario.publishers.items() if publisher.qos == 0}
         self.careless = {name: None for name, session in scenario.sessions.items() if session.qos == 0}
 
@@ -231,9 +229,10 @@ class Passing(Check):
                 self._done(place, offset)
 
     def _found(self, place: Place, value: int) -> None:
-        """A group begins here in a stream.
+        """Record where a group begins in a stream.
 
-        One that was destroyed and declared again may begin later than before and skips what is in between.
+        A group that was destroyed and declared again may begin later than before; it skips the messages in
+        between.
         """
         if value > self.reached.get(place, NULL) and (place not in self.reached or self.anew.get(place[0])):
             self.reached[place] = value
@@ -253,7 +252,7 @@ class Passing(Check):
 
 
 class PersistedAcknowledged(Passing):
-    """Compares what the store has with what clients acknowledged."""
+    """Compares the stored positions with the messages that clients acknowledged."""
 
     claim = (
         "A position in the leaders' store passes no message of QoS 1 or 2 that no session has acknowledged."
@@ -263,7 +262,7 @@ class PersistedAcknowledged(Passing):
 
 
 class NothingPassedOver(Passing):
-    """Compares what leaders hold with what was delivered."""
+    """Compares the leaders' positions with the messages that were delivered."""
 
     claim = "A leader's position passes no message of QoS 1 or 2 that was delivered to no session."
     done_by = ("message.delivered",)

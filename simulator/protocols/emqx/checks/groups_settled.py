@@ -1,10 +1,13 @@
-"""What an undisturbed group must reach: a leader, an owner and reader for each stream, fair shares.
+"""The check that an undisturbed group settles.
+
+A settled group has one leader, an owner and a reader for each stream, and fair shares.
 
 A disturbance is anything that changes the streams, the sessions, or which processes can reach each other: a
 command, a session that connects or ends, a stream that begins or ends, a lost or late message, a client that
 holds a chunk for long. The bound is the sum of the timers in the worst case.
-Exception: a stream whose owner obeyed a late or duplicate revoke. EMQX leaves it unread until a round happens
-to revoke it (option `revokeCarriesEpoch`).
+
+Exception: a stream whose owner obeyed a late or duplicate revoke. EMQX leaves it unread until a later round
+revokes it (option `revokeCarriesEpoch`).
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ WAITED_FOR = (
     "session_find_leader_timeout",
     "leader_renew_streams_interval",
 )
-"""A dead leader's claim expires, leader and borrower time each other out, it connects again, and a
-reassignment round runs: 45 s with the defaults.
+"""The timers whose sum is the bound: 45 s with the defaults.
+
+A dead leader's claim expires, leader and borrower time each other out, the borrower connects again, and a
+reassignment round runs.
 """
 
 AS_SHIPPED = {
@@ -54,7 +59,7 @@ def _setting_us(settings: Mapping[str, Any], name: str) -> int:
 def round_trip_limit_us(settings: Mapping[str, Any]) -> int:
     """The longest round trip to a leader at which no message is too late: 1 s with the defaults.
 
-    It covers a ping before its deadline, its answer, and what the periodic check would otherwise resend.
+    It covers a ping before its deadline, its response, and what the periodic check would otherwise resend.
     """
     ping = _setting_us(settings, "leader_borrower_timeout") - _setting_us(
         settings, "session_ping_leader_interval"
@@ -112,14 +117,14 @@ class _Group:
 
     def __init__(self) -> None:
         self.leaders: dict[int, None] = {}
-        # by stream its state and owner at the leader; None: free
+        # by stream its state and owner at the leader, None when free
         self.shared: dict[int, tuple[str, Borrower] | None] = {}
         self.borrowers: dict[Borrower, str] = {}
         self.leases: dict[tuple[Borrower, int], None] = {}
-        # (session, stream) of revokes that a leader meant
+        # (session, stream) of the revokes that leaders sent to an owner
         self.revoked_once: dict[tuple[int, int], None] = {}
-        # leases being taken back; true: by a late one of these, while the leader has the stream as granted to
-        # that borrower
+        # leases being revoked; true: by a late one of these revokes, while the leader has the
+        # stream as granted to that borrower
         self.revoking: dict[tuple[Borrower, int], bool] = {}
 
     def copy(self) -> _Group:
@@ -134,9 +139,10 @@ class _Group:
         return other
 
     def trouble(self, name: Any, late_revokes: bool) -> str | None:
-        """What is not as it should be.
+        """The first deviation from the settled state, None when there is none.
 
-        `name` gives a number's name; `late_revokes` excepts streams that a late revoke left unread.
+        `name` returns a number's name. With `late_revokes`, streams that a late revoke left unread are
+        excepted.
         """
         sharing = [who for who, state in self.borrowers.items() if state == "connected"]
         if not self.borrowers:
@@ -161,8 +167,9 @@ class _Group:
 
 
 class Settled(Check):
-    """Follows leaders, owners and leases, and judges each state that lasts, once nothing has disturbed it
-    for long enough.
+    """Follows leaders, owners and leases, and judges each state that lasts after the bound.
+
+    The bound counts from the last disturbance.
     """
 
     claim = (
@@ -184,11 +191,12 @@ class Settled(Check):
         self.groups: dict[int, _Group] = {}
         self.held: dict[tuple[int, int, int], int] = {}  # since when a client has a chunk of a group's stream
         self.quiet_us = self.changed_us = 0
-        self.judged = False  # the present state
+        self.judged = False  # whether the present state was judged
 
     def _reckon(self) -> None:
-        """What the settings in force allow: once messages, answers or claims cannot be in time, nothing is
-        claimed any more.
+        """Compute the limits from the settings in force.
+
+        The check stops for good once the settings or links make messages, responses or claim renewals late.
         """
         self.limit_us = round_trip_limit_us(self.settings)
         renewed = _setting_us(self.settings, "leader_heartbeat_interval") < _setting_us(
@@ -199,7 +207,7 @@ class Settled(Check):
             _setting_us(self.settings, "leader_periodical_actions_interval")
             - SETTINGS["leader_periodical_actions_interval"].default
         )
-        # timers that run keep their span
+        # running timers keep their duration
         self.bound_us = max(
             self.bound_us, sum(_setting_us(self.settings, name) for name in WAITED_FOR) + max(0, looks_us)
         )
@@ -230,7 +238,7 @@ class Settled(Check):
             else:
                 continue
             self._reckon()
-            if not self.judges:  # from now on not everything arrives in time
+            if not self.judges:  # from now on messages may be late
                 return
         yield from self._judge(stretch, instants, int(instants[-1]))
 
@@ -257,12 +265,10 @@ class Settled(Check):
         rows += [(seq, "protocol.sent", tuple(row)) for seq, *row in revokes.records(*columns)]
         return iter(sorted(rows, key=lambda row: row[0]))
 
-    # --- judging: a state counts when it lasts beyond its instant
+    # --- judging: only a state that lasts beyond its instant counts
 
     def _judge(self, stretch: Stretch, instants: np.ndarray, until_us: int) -> Iterator[tuple[int, str]]:
-        """The trouble of the present state at the first row after the bound, when there is one up to
-        `until_us`.
-        """
+        """Violations by the present state at the first row after the bound, if that is before `until_us`."""
         while not self.judged:
             from_us = max(self.quiet_us + self.bound_us, self.changed_us)
             if from_us >= until_us:
@@ -310,7 +316,7 @@ class Settled(Check):
             or (kind == "protocol.lost" and stretch.name(detail) != "no-such-process")
             or (kind == "assignment.changed" and entry == NULL)
         ):
-            # what follows from a fault does not end it
+            # a consequence of a fault does not end the fault
             self.quiet_us = max(
                 self.quiet_us, at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0)
             )
@@ -322,7 +328,7 @@ class Settled(Check):
             _follow(group, kind, (client, count), topic, ledger, entry, stretch.name(reason))
 
     def _gone(self, client: int) -> None:
-        """A session ends, and with it its borrowers."""
+        """Remove a session and its borrowers."""
         self.held = {key: since_us for key, since_us in self.held.items() if key[0] != client}
         for group in self.groups.values():
             group.borrowers = {who: state for who, state in group.borrowers.items() if who[0] != client}
@@ -331,7 +337,7 @@ class Settled(Check):
 
 
 def _follow(group: _Group, kind: str, who: Borrower, stream: int, leader: int, entry: int, word: str) -> None:
-    """One row of a group."""
+    """Apply one row to its group."""
     if kind == "leader.elected":
         group.leaders[who[1]] = None
         group.shared.clear()

@@ -1,4 +1,1 @@
-"""What a person may do to a simulated EMQX.
-
-`declared` says which commands there are, `effects` what they do.
-"""
+"""The commands of a simulated EMQX: `declared` lists them, `effects` carries them out."""

@@ -1,4 +1,6 @@
-"""Commands about a simulated EMQX: sessions, leaders, groups, nodes, storage, the messages between them
+"""Declarations of the commands of a simulated EMQX.
+
+They are about sessions, leaders, groups, nodes, storage and the messages between them
 (docs/durable-shared-subscriptions.md).
 """
 

@@ -1,4 +1,4 @@
-"""What a person may do to a simulated EMQX: one function per command, in a table.
+"""The effects of the commands of a simulated EMQX, one function per command.
 
 Rules: a function first checks and raises CommandError, then calls `begin()`, then acts
 (`simulator.system.commanding`).
@@ -28,7 +28,7 @@ STOP_RANK = 5
 """After messages, timers and sessions of the instant."""
 
 PORTION_MESSAGES = 100
-"""Messages that a command publishes in one event: a millisecond or two, with what wakes up."""
+"""Messages that a command publishes in one event: a millisecond or two, with the readers that it wakes."""
 
 
 # --- sessions
@@ -68,7 +68,7 @@ def subscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def unsubscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.unsubscribe: no more of it."""
+    """session.unsubscribe: ends a private or shared subscription."""
     session = _online(system, arguments)
     wanted = _subscription(arguments)
     numbers = [number for number, one in session.subscriptions.items() if one == wanted]
@@ -81,7 +81,7 @@ def unsubscribe(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def pause_acks(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """session.pause-acks: the client takes messages and acknowledges none."""
+    """session.pause-acks: the client receives messages and acknowledges none."""
     session = system.sessions[arguments["session"]]
     if session.acks_paused:
         raise CommandError(
@@ -123,7 +123,7 @@ def _online(system: Emqx, arguments: dict) -> Session:
 
 
 def crash_leader(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """leader.crash: its process dies hard."""
+    """leader.crash: kills the process of the group's leader."""
     leaders = _leaders(system, arguments["group"])
     cause = begin()
     for leader in leaders:
@@ -155,7 +155,7 @@ def _group(system: Emqx, name: str) -> str:
 
 
 def declare(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """group.declare: a group that the scenario lists, with where it begins."""
+    """group.declare: declares a group that the scenario lists, with its start."""
     name = arguments["group"]
     if name in system.store.groups:
         raise CommandError("already-declared", f"{name} is declared", "destroy it first")
@@ -182,7 +182,7 @@ def destroy(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def crash_node(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """node.crash: every process of the node dies hard."""
+    """node.crash: kills every process of the node."""
     node = system.nodes[arguments["node"]]
     if not node.up:
         raise CommandError("not-up", f"{node.name} is down", "crash a node that is up")
@@ -206,7 +206,7 @@ def stop_node(system: Emqx, arguments: dict, begin: Begin) -> None:
         for session in system.sessions.values():
             if session.online and session.node == node.name:
                 session.disconnect(seq, "evacuated")
-    # what the node's processes send each other at this instant arrives before
+    # after the messages that the node's processes send each other at this instant
     system.schedule(system.now_us, STOP_RANK, system.stop_node, (node.name, seq))
 
 
@@ -260,7 +260,7 @@ def fail_store(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """config.update: a timer's span on all nodes (durable_queues)."""
+    """config.update: sets a timer's duration on all nodes (durable_queues)."""
     name, value_us = arguments["setting"], arguments["value_us"]
     if system.setting(name) == value_us:
         raise CommandError(
@@ -275,7 +275,7 @@ def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def disturb(fate: str) -> Handler:
-    """protocol.lose, protocol.delay, protocol.duplicate: an order for the next message that fits."""
+    """protocol.lose, protocol.delay, protocol.duplicate: an order for the next message that matches."""
 
     def order(system: Emqx, arguments: dict, begin: Begin) -> None:
         begin()
@@ -295,7 +295,7 @@ def disturb(fate: str) -> Handler:
 
 
 def publish(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """publisher.publish: so many messages at once."""
+    """publisher.publish: publishes `count` messages at once."""
     system.in_portions(_published(system.publishers[arguments["publisher"]], arguments["count"], begin()))
 
 
@@ -307,7 +307,7 @@ def _published(publisher: Publisher, count: int, cause: int) -> Iterator[int]:
 
 
 def pause_publisher(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """publisher.pause."""
+    """publisher.pause: stops publishing."""
     publisher = system.publishers[arguments["publisher"]]
     if publisher.state != RUNNING:
         raise CommandError("already-paused", f"{publisher.name} is paused", "resume it first")
@@ -316,7 +316,7 @@ def pause_publisher(system: Emqx, arguments: dict, begin: Begin) -> None:
 
 
 def resume_publisher(system: Emqx, arguments: dict, begin: Begin) -> None:
-    """publisher.resume."""
+    """publisher.resume: starts publishing again."""
     publisher = system.publishers[arguments["publisher"]]
     if publisher.state != PAUSED:
         raise CommandError("not-paused", f"{publisher.name} publishes", "pause it first")

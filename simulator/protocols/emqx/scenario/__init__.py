@@ -1,1 +1,1 @@
-"""The EMQX part of a scenario file; nothing here imports the engine."""
+"""The EMQX part of a scenario file; no module here imports the engine."""

@@ -1,4 +1,4 @@
-"""What one part of a scenario of EMQX demands of another, beyond each key by itself."""
+"""The rules between parts of an EMQX scenario, beyond each key by itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from simulator.scenarios.check import Check
 
 
 def check_consistency(check: Check) -> None:
-    """Notes every problem between parts of the scenario."""
+    """Report every problem between parts of the scenario."""
     for session in check.scenario.sessions.values():
         _session(check, session)
 
 
 def _session(check: Check, session: SessionSpec) -> None:
-    """An in-memory session beside durable ones: the proposal leaves it open, so the lab refuses it."""
+    """Report an in-memory session that subscribes to a group.
+
+    The proposal leaves this case open, so the lab refuses it.
+    """
     for index, text in enumerate(session.subscriptions):
         if not session.durable and parse_subscription(text).group is not None:
             what = (

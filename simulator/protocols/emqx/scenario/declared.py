@@ -1,4 +1,4 @@
-"""What EMQX declares for scenario files and traces."""
+"""The declarations of EMQX for scenario files and traces."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The kinds of value that only EMQX's scenario files and commands have: topics and topic filters.
 
-Rules as in `simulator.scenarios.kinds`.
+The rules are those of `simulator.scenarios.kinds`.
 """
 
 from __future__ import annotations

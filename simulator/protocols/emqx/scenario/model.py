@@ -1,4 +1,4 @@
-"""What a scenario of EMQX holds beside what all scenarios do: one frozen object for each name."""
+"""The EMQX parts of a scenario: one frozen object for each name."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class NodeSpec:
 
 @dataclass(frozen=True, slots=True)
 class GroupSpec:
-    """A group of a durable shared subscription: `group` is its name at the broker (None: the lab's).
+    """A group of a durable shared subscription, which reads from `start_us` on.
 
-    It reads from `start_us` on.
+    `group` is its name at the broker, None when it is the lab's name.
     """
 
     name: str
@@ -28,13 +28,15 @@ class GroupSpec:
     group: str | None = None
     queue: bool = False  # subscribed to as $queue/FILTER
     start_us: int = 0
-    declared: bool = True  # it is there when the run begins
+    declared: bool = True  # it is declared when the run begins
 
 
 @dataclass(frozen=True, slots=True)
 class PublisherSpec:
-    """Publishes as a `ProducerSpec` does, as `clients` MQTT clients (None: one for each shard), to
-    `topics` topics below `topic`.
+    """A publisher, with the publishing keys of every protocol (`simulator.scenarios.publishing`).
+
+    It represents `clients` MQTT clients (None: one for each shard), which publish to `topics` topics below
+    `topic`.
     """
 
     name: str
@@ -56,8 +58,8 @@ class PublisherSpec:
 class SessionSpec:
     """An MQTT client with its session.
 
-    `processing` is from delivery to acknowledgement, one message at a time. `reconnect_us` None: it does not
-    reconnect by itself. `paused`: it acknowledges nothing yet.
+    `processing` is the time from delivery to acknowledgement, one message at a time. With `reconnect_us` None
+    it does not reconnect by itself. If `paused`, it acknowledges nothing at first.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """MQTT topics: names, filters with wildcards, and the filters of shared subscriptions.
 
-Rules: `+` matches one level, `#` the rest and only at the end; a wildcard first in a filter matches no
-topic that begins with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`; anything else that
+Rules: `+` matches one level, `#` the rest and only at the end. A filter that begins with a wildcard matches
+no topic that begins with `$`. A shared filter is `$share/GROUP/FILTER` or `$queue/FILTER`. Anything else that
 begins with `$share` is an error with a message.
 """
 
@@ -16,14 +16,14 @@ QUEUE = "$queue"
 
 
 class Subscription(NamedTuple):
-    """What a session subscribes to: `group` None is a private subscription."""
+    """A subscription of a session; `group` None is a private subscription."""
 
     group: str | None
     filter: str
 
     @property
     def text(self) -> str:
-        """As a client writes it."""
+        """The subscription as a client writes it."""
         if self.group is None:
             return self.filter
         return f"{QUEUE}/{self.filter}" if self.group == QUEUE else f"$share/{self.group}/{self.filter}"
@@ -52,7 +52,7 @@ def parse_subscription(text: str) -> Subscription:
 
 
 def _check_shared(wanted: str, text: str) -> str:
-    """The filter behind a group's name, which may not be a shared filter again. Raises Wrong."""
+    """The filter after a group's name, which must not be a shared filter itself; raises Wrong."""
     if wanted.split("/")[0] in ("$share", QUEUE, "$shared"):
         raise Wrong(
             f'"{text}" asks for a share of a share',
@@ -62,7 +62,7 @@ def _check_shared(wanted: str, text: str) -> str:
 
 
 def check_filter(text: str) -> str:
-    """A topic filter as it is written. Raises Wrong."""
+    """A topic filter, unchanged if it is valid; raises Wrong."""
     levels = text.split("/")
     if not text:
         raise Wrong("an empty filter matches nothing", "name a topic, or use # for all")
@@ -78,7 +78,7 @@ def check_filter(text: str) -> str:
 
 
 def check_topic(text: str) -> str:
-    """A topic to publish to. Raises Wrong."""
+    """A topic to publish to, unchanged if it is valid; raises Wrong."""
     if not text or "+" in text or "#" in text:
         raise Wrong(f'"{text}" is no topic to publish to', "name one topic, without + and #")
     if text.split("/")[0] in ("$share", QUEUE, "$shared"):
@@ -87,7 +87,7 @@ def check_topic(text: str) -> str:
 
 
 def matches(topic: str, wanted: str) -> bool:
-    """Whether a topic falls under a filter."""
+    """Whether a topic matches a filter."""
     names, levels = topic.split("/"), wanted.split("/")
     if topic.startswith("$") and levels[0] in ("+", "#"):
         return False

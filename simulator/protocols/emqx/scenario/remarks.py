@@ -1,4 +1,7 @@
-"""$queue/GROUP/FILTER as the proposal writes it, where the broker reads GROUP as a part of the filter."""
+"""A remark about `$queue/GROUP/FILTER`, in which the broker reads GROUP as part of the filter.
+
+The proposal writes it this way.
+"""
 
 from __future__ import annotations
 

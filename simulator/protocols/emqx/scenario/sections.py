@@ -1,4 +1,4 @@
-"""The sections of EMQX's scenario files, and what its links have."""
+"""The sections of EMQX's scenario files, and the keys that its links add."""
 
 from __future__ import annotations
 
@@ -127,4 +127,4 @@ SESSIONS = Section(
 SECTIONS = (NODES, GROUPS, PUBLISHERS, SESSIONS)
 
 ORDER = ("links", "nodes", "groups", "publishers", "sessions")
-"""In the canonical text."""
+"""The order in the canonical text."""

@@ -1,7 +1,7 @@
 """EMQX's settings, with the names and defaults of 5.9/5.10, and the lab's options for known faults.
 
-For most options the correct behaviour is the default and the other value is what EMQX's code does. The last
-two do by default what the code does (docs/durable-shared-subscriptions.md).
+For most options the correct behaviour is the default and the other value is the behaviour of EMQX's code. For
+the last two options the default is the behaviour of the code (docs/durable-shared-subscriptions.md).
 """
 
 from __future__ import annotations

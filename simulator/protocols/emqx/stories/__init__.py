@@ -1,1 +1,1 @@
-"""What happened to one message of a shared group, step by step, in words."""
+"""The stories of a shared group's messages: what happened to one message, step by step, in words."""

@@ -45,7 +45,7 @@ GROUP_CAUSES: dict[str, tuple[str, str]] = {
         ),
     ),
 }
-"""By cause, in the order of decision: a heading and a sentence."""
+"""A heading and a sentence for each cause, in the order of decision."""
 
 GROUP_EVENTS: dict[str, Callable[[Row], str]] = {
     "message.published": lambda row: (

@@ -1,8 +1,8 @@
-"""The stories of a shared group: every duplicate delivery by cause, and what led to it.
+"""The stories of a shared group: every duplicate delivery by cause, and the events that led to it.
 
-Rules: as `cast` for failovers, with the same shapes. A story has the message's own rows, the leader's
-decision on which the cause rests, and what happened between acknowledgement and delivery to the two sessions,
-the leaders, the group and their nodes. Of lost reports only the first is included.
+Rules: the shapes are those of `cast` for failovers. A story has the message's own rows, the leader's decision
+on which the cause rests, and the events between acknowledgement and delivery of the two sessions, the
+leaders, the group and their nodes. Of lost reports only the first is included.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from simulator.story.step import StoryStep
 from simulator.trace.trace import Trace
 
 KIND = "duplicates"
-"""What there is a list of."""
+"""The only kind of listed messages."""
 
 UPDATE_PROGRESS = "update-progress"
 
@@ -37,7 +37,10 @@ _OF_ALL = (
 
 
 def shared_groups(counted: CountedGroup) -> list[dict[str, Any]]:
-    """By cause in the order of decision: {"kind", "cause", "count", "heading", "says"}."""
+    """The duplicates by cause, in the order of decision.
+
+    Returns {"kind", "cause", "count", "heading", "says"} for each cause.
+    """
     return [
         {
             "kind": KIND,
@@ -52,8 +55,9 @@ def shared_groups(counted: CountedGroup) -> list[dict[str, Any]]:
 
 
 def shared_page(counted: CountedGroup, cause: str = "", first: int = 0, limit: int = 50) -> dict[str, Any]:
-    """Deliveries `first`… of a cause ("": of all): {"total", "first", "messages": [{"place", "producer",
-    "sequence_id", "at_us"}]}.
+    """A page of the duplicate deliveries of a cause ("": of all), from number `first` on.
+
+    Returns {"total", "first", "messages": [{"place", "producer", "sequence_id", "at_us"}]}.
     """
     places = [place for place, one in enumerate(counted.duplicates_list) if cause in ("", one.cause)]
     listed = [(place, counted.duplicates_list[place]) for place in places[first : first + limit]]
@@ -80,7 +84,7 @@ def shared_place_of(counted: CountedGroup, producer: str, sequence_id: int) -> i
 
 
 def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[StoryStep]:
-    """What led to a second delivery, in the order of the rows."""
+    """The steps that led to a duplicate delivery, in the order of the rows."""
     again_seq = duplicate.evidence["delivered"]
     own = [
         trace.row(seq)

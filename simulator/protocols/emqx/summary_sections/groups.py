@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 
 
 def groups(run: RunView) -> dict[str, Any]:
-    """What was counted of each group."""
+    """The counted results of each group."""
     return {name: counted.summary() for name, counted in sorted(run.counted().groups.items())}

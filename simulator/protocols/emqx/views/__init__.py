@@ -1,1 +1,1 @@
-"""What a page shows of a live EMQX: read from the simulated system, never written."""
+"""Views of a live EMQX for a page; read-only."""

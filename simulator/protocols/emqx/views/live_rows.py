@@ -1,4 +1,4 @@
-"""Which of EMQX's rows a live page holds, marks and shows in its panels of a group."""
+"""The rows of EMQX that a live page holds, marks and shows in its panels of a group."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ENDS = {
     "leader.ended": None,
     "borrower.dropped": None,
 }
-"""After such a row its subject has ended; None: whatever its reason."""
+"""The reason with which a row ends its subject; None: with any reason."""
 
 
 def fold(latest: dict[tuple, int], row: StateRow) -> None:
     """Keep the newest row of each leader, borrower, lease and pong that still exists.
 
-    A borrower's leases end with it, and what a leader knows of borrowers ends with the leader.
+    A borrower's leases end with it, and a leader's entries about borrowers end with the leader.
     """
     if row.type in PASSED and row.reason != "ping-response":
         return
@@ -44,7 +44,7 @@ def fold(latest: dict[tuple, int], row: StateRow) -> None:
     if row.type in _ENDS and _ENDS[row.type] in (None, row.reason):
         for other in [other for other in latest if _ends(key, other)]:
             del latest[other]
-    # a borrower that is gone still stops its session: those leases are not listed
+    # after a borrower has ended its session stops reading: those leases are not listed
     elif key[0] != "lease" or ("borrower", *key[1:3]) in latest:
         latest[key] = row.seq
 
@@ -83,7 +83,7 @@ LIVE_ROWS = LiveRows(
         ),
         sent=("protocol.sent",),
         lost=("protocol.lost",),
-        # a ping is new each time
+        # a ping is never resent: each one is new
         resent=("leader-wanted", "grant", "revoke", "revoked"),
         states=(*CHANGED, *PASSED),
         fold=fold,

@@ -10,14 +10,14 @@ from typing import Any
 
 STREAMS = 9
 CLIENTS = 6
-"""What a card holds."""
+"""The most streams and clients of a card."""
 
 STEP_US = 250_000
 STEPS = 48
-"""The number of steps after the first command at which instants are compared."""
+"""The number of steps of STEP_US after the first command at which instants are compared."""
 
 QUIET_US = 1_000_000
-"""Commands before this only set the stage."""
+"""Commands before this instant only prepare the run."""
 
 
 def telling_picture(world: Any) -> dict[str, Any]:
@@ -58,10 +58,11 @@ def _trouble(world: Any) -> int:
 
 
 def picture_at(world: Any) -> dict[str, Any]:
-    """{at_us, lanes: [], group: {leader, clients, streams}} of the first group.
+    """The picture of the first group at the present instant.
 
-    `leader`: {dead, stable} or None; clients [{number, online, own, known}], leases as shares of the longest;
-    streams [{believed, state, readers, length, over (read to its end), committed, delivered}], clients by
+    Returns {at_us, lanes: [], group: {leader, clients, streams}}, or group None. `leader` is {dead, stable}
+    or None. Clients are [{number, online, own, known}], with leases as shares of the longest. Streams are
+    [{believed, state, readers, length, over (read to its end), committed, delivered}], with clients by
     number.
     """
     view = world.view()
@@ -121,8 +122,10 @@ def _stream(
 def _client(
     client: str, number: int, view: dict[str, Any], group: str, leader: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Its newest borrower's lease and what the leader keeps of any of its borrowers, as shares of the
-    longest lease.
+    """One client of the picture.
+
+    `own` is its newest borrower's lease, `known` what the leader keeps of any of its borrowers, both as
+    shares of the longest lease.
     """
     session = view["sessions"][client]
     whole_us = (

@@ -1,10 +1,11 @@
-"""The live state of a simulated EMQX for the page: nodes, leaders, sessions, borrowers, streams.
+"""The live state of a simulated EMQX for the page; read-only.
 
-Rules: it reads, never writes. A borrower is named `session/incarnation`, a leader by its number. A position
-is the offset of the next message, and the end of a closed stream its length. What changes often is in objects
-by name, not in lists, so that a frame has only what changed. Nodes are under `clusters` too, without logs, so
-that the page's code for sites and links serves both protocols. Shapes: docs/python-api.md, "view() of a group
-lab".
+It has nodes, leaders, sessions, borrowers and streams.
+
+Rules: a borrower is named `session/incarnation`, a leader by its number. A position is the offset of the next
+message, and the end of a closed stream its length. Values that change often are in objects by name, not in
+lists, so that a frame has only what changed. Nodes are under `clusters` too, without logs, so that the page's
+code for sites and links serves both protocols. Shapes: docs/python-api.md, "view() of a group lab".
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from simulator.protocols.emqx.session import Session
 
 STREAMS_MAX = 2_000
-"""Streams of a group that a view lists."""
+"""The most streams of a group that a view lists."""
 
 SPANS = (
     "leader_borrower_timeout",
@@ -38,7 +39,7 @@ SPANS = (
     "session_ping_leader_timeout",
     "session_unsubscribe_timeout",
 )
-"""Settings that a dial on the page needs the whole of."""
+"""The settings whose durations dials on the page need."""
 
 
 def view(world: Any) -> dict[str, Any]:
@@ -115,13 +116,13 @@ def _group(system: Emqx, name: str) -> dict[str, Any]:
 
 
 def _ended(system: Emqx, group: str) -> dict[str, Any] | None:
-    """The newest of its leaders that are no more."""
+    """The newest leader of a group among those that have ended."""
     ended = [one for one in system.leaders.values() if one.group == group and not one.alive]
     return {"number": ended[-1].number, "node": ended[-1].node, "state": ended[-1].state} if ended else None
 
 
 def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict[str, Any]:
-    """A leader with its state of the listed streams; None is one not yet or no longer in its memory."""
+    """A leader with its state of the listed streams, None for a stream that is not in its memory."""
     leader = process.leader
     targets = leader.targets()
     counts = [len(owned) for owned in leader.owned.values()]
@@ -191,7 +192,7 @@ def _borrowers(agent: Agent) -> dict[str, dict[str, Any]]:
 
 
 def _reads_until_us(timers: dict[str, int], spans: Any) -> int | None:
-    """When a borrower resets if its leader stays silent; None while it has no leader."""
+    """The instant at which a borrower resets if its leader stays silent; None while it has no leader."""
     if PING_TIMEOUT in timers:
         return timers[PING_TIMEOUT]
     return timers[PING] + spans.session_ping_leader_timeout if PING in timers else None

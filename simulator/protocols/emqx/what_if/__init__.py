@@ -1,1 +1,1 @@
-"""What is changed, one thing at a time, to see what would have helped, and what is compared."""
+"""The changed runs that show what would have helped: the changes, one at a time, and the comparison."""

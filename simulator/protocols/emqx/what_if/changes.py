@@ -26,10 +26,10 @@ REPAIRED = {
     "secondRevokeFinished": "a leader that ignores a second revoke-finished",
     "revokeCarriesEpoch": "a revoke carries an epoch, so that a late one is ignored",
 }
-"""Faults of the code, by option, in words for the value that repairs them."""
+"""The text of each repaired fault of the code, by option."""
 
 REPAIRING = {"secondRevokeFinished": "ignored", "revokeCarriesEpoch": True}
-"""The value that repairs, where it is not the option's default."""
+"""The repairing value of each option whose default is not that value."""
 
 SECOND_US = 1_000_000
 PING, PATIENCE, DEADLINE = (
@@ -54,8 +54,9 @@ def _repaired(option: str, scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
-    """Whether anything between sessions and leaders takes time: on one node, with nothing delayed by hand,
-    a message is there at once.
+    """Whether messages between sessions and leaders can be late.
+
+    On one node, with no message delayed by a command, a message arrives at once.
     """
     return len(scenario.nodes) > 1 or any(
         do in ("protocol.delay", "protocol.duplicate") for do, _arguments, _at_us in given(scenario, commands)
@@ -63,7 +64,7 @@ def _messages_can_be_late(scenario: Scenario, commands: CommandLog) -> bool:
 
 
 def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
-    """A leader that reassigns no stream before every borrower without an answer has stopped reading."""
+    """Let the leader reassign no stream before every borrower without a response has stopped reading."""
     lease_us = _setting(scenario, PING) + _setting(scenario, PATIENCE)
     if _setting(scenario, DEADLINE) > lease_us:
         return None
@@ -74,7 +75,7 @@ def _patient_leader(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _short_leases(scenario: Scenario, commands: CommandLog) -> Changed:
-    """A borrower without an answer that stops reading before the leader reassigns its streams."""
+    """Let a borrower without a response stop reading before the leader reassigns its streams."""
     deadline_us = _setting(scenario, DEADLINE)
     if deadline_us > _setting(scenario, PING) + _setting(scenario, PATIENCE) or deadline_us < 4:
         return None
@@ -99,7 +100,7 @@ def _heartbeat(scenario: Scenario, commands: CommandLog) -> Changed:
 
 def _claim(scenario: Scenario, commands: CommandLog) -> Changed:
     if _setting(scenario, CLAIM) // 2 <= _setting(scenario, HEARTBEAT):
-        return None  # a leader that lives would lose its claim
+        return None  # a running leader would lose its claim
     return _less(
         scenario,
         commands,
@@ -122,11 +123,13 @@ def _rounds(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _halved(scenario: Scenario, commands: CommandLog) -> Changed:
-    """For sessions that die: their streams are given on earlier, at the price of more readers at once when
-    they live.
+    """Halve the leases and deadlines.
+
+    The streams of sessions that die are reassigned earlier. In return, more streams have two readers when a
+    dropped session is still running.
     """
     if _setting(scenario, DEADLINE) // 2 <= _setting(scenario, PING) // 2:
-        return None  # sessions that live would be given up
+        return None  # running sessions would be dropped
     changed = _with(scenario, {name: _setting(scenario, name) // 2 for name in (PING, PATIENCE, DEADLINE)})
     return "leases-halved", "all leases and deadlines half as long", changed, commands
 
@@ -188,8 +191,9 @@ def _spared(key: str, words: str, faults: Sequence[str], scenario: Scenario, com
 
 
 def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed:
-    """A client that closes its connection before it opens another: the leaders are informed, as they are
-    not of a takeover.
+    """Let clients close their connection before they open another.
+
+    The leaders are then informed, which they are not of a takeover.
     """
     over = _takeovers(scenario, commands)
     if not over:
@@ -222,7 +226,7 @@ def _closed_first(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict[str, Any]]]:
-    """Instant and arguments of each `session.connect` of a session that no earlier command ended."""
+    """The instant and arguments of each `session.connect` of a session that no earlier command ended."""
     ended: dict[str, bool] = {}
     found = []
     for do, arguments, at_us in sorted(given(scenario, commands), key=lambda one: one[2]):
@@ -242,7 +246,7 @@ def _takeovers(scenario: Scenario, commands: CommandLog) -> list[tuple[int, dict
 
 
 def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
-    """Nodes whose clients are disconnected in order before they stop."""
+    """Disconnect the clients of nodes in order before the nodes stop."""
 
     def wanted(do: str, arguments: dict[str, Any]) -> bool:
         return do == "node.stop" and not arguments.get("evacuate", False)
@@ -260,7 +264,10 @@ def _evacuated(scenario: Scenario, commands: CommandLog) -> Changed:
 
 
 def _safe_messages(scenario: Scenario, commands: CommandLog) -> Changed:
-    """No message between leaders and borrowers is lost, late or duplicated, by command or by the links."""
+    """Keep every message between leaders and borrowers from being lost, late or duplicated.
+
+    This drops the commands and the links' shares.
+    """
     kept = without(scenario, commands, "protocol.lose", "protocol.delay", "protocol.duplicate")
     if kept is None and not any(
         link.loss or link.duplication or link.reordering for link in scenario.links.values()
@@ -327,7 +334,7 @@ def _with(scenario: Scenario, values: dict[str, Any]) -> Scenario:
 
 
 def _less(scenario: Scenario, commands: CommandLog, key: str, name: str, times: int, words: str) -> Changed:
-    """A span shortened."""
+    """Shorten a duration to one `times`-th."""
     was_us = _setting(scenario, name)
     if was_us < 2 * times:
         return None

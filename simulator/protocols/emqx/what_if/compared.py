@@ -1,4 +1,4 @@
-"""What changed reruns of a run with durable shared subscriptions are compared by: each group's figures."""
+"""The comparison of reruns with durable shared subscriptions: each group's figures."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _difference(real: Case, other: Case) -> str:
 
 
 def _harm(real: Case, other: Case) -> tuple[int, ...]:
-    """A loss is worse than any number of duplicates.
+    """The harm of an outcome, as integers in order of weight: a loss outweighs any number of duplicates.
 
-    Messages that only this run had not read by its end count like duplicates: a group that reads nothing has
-    no duplicates.
+    Messages that only the other run had not read by its end count like duplicates, because a group that reads
+    nothing has no duplicates.
     """
     unread = max(0, other["waiting"] - real["waiting"])
     return (
