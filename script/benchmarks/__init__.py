@@ -1,4 +1,5 @@
-"""What `script/bench` measures: one module for each part, each giving `Figure`s beside an alternative's.
+"""The benchmarks of `script/bench`, one module for each part.
 
-No tests: figures depend on the machine.
+Each gives `Figure`s together with those of an alternative. There are no tests, because figures depend on the
+machine.
 """

@@ -1,10 +1,9 @@
-"""`script/bench [PART…] [--json] [--write FILE]`: measures the parts and prints each figure beside its
-alternative's.
+"""`script/bench [PART…] [--json] [--write FILE]`: measures the parts and prints the figures.
 
-The exit code is 0 whatever the figures are: a missed target is printed as missed. A part that cannot be
-measured (a run that did not do its work) is reported, the others go on, and the exit code is 1. With
-`--write` the figures replace the older ones in a document (`script.benchmarks.document`), normally
-docs/performance.md.
+Each figure is printed with its alternative's. The exit code is 0 whatever the figures are: a missed target is
+printed as missed. A part that cannot be measured (a run that did not do its work) is reported, the other
+parts are measured, and the exit code is 1. With `--write` the figures replace the older ones in a document
+(`script.benchmarks.document`), normally docs/performance.md.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ PARTS = (
 
 def main(words: list[str] | None = None) -> int:
     arguments = _read(words)
-    measure.REPEATS = arguments.repeats  # the parts, imported below, take it from there
+    measure.REPEATS = arguments.repeats  # the parts, imported below, read it
     figures, failures = [], []
     for part in arguments.parts or PARTS:
         print(f"measuring {part}…", file=sys.stderr, flush=True)
@@ -70,7 +69,10 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _read(words: list[str] | None) -> argparse.Namespace:
-    """The options. A document without markers for a part is refused here, before anything is measured."""
+    """The options.
+
+    A document without markers for a part is refused here, before anything is measured.
+    """
     parser = argparse.ArgumentParser(
         prog="script/bench", description="Measures the speed of the lab; medians of five."
     )

@@ -1,10 +1,10 @@
-"""Broadcast to 100,000 subscriptions: one topic with all of them, and the same over ever more shadow
-topics, each on a broker of its own.
+"""Broadcast to 100,000 subscriptions, on one topic and on more and more shadow topics.
 
-Thirty messages of 1 KiB, one a second; a dispatch takes 145 us and a client 30 ms to connect, both fitted to
-PIP-180's one measured point (docs/broadcast.md). Every run is 3 million deliveries with every row of them in
-the trace, in a process of its own; what it takes is the run itself, checks included, without the summary.
-Beside it the ordinary engine's time for a delivery, measured on a small broadcast that both can do.
+Each topic has a broker of its own. Thirty messages of 1 KiB are sent, one a second. A dispatch takes 145 us
+and a client 30 ms to connect, both fitted to PIP-180's one measured point (docs/broadcast.md). Every run has
+3 million deliveries, with all their rows in the trace, in a process of its own. The time is that of the run
+itself, checks included, without the summary. The alternative is the ordinary engine's time for a delivery,
+measured on a small broadcast that both can run.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ SMALL_SUBSCRIPTIONS, SMALL_MESSAGES = 250, 40
 def scenario(
     shadows: int, subscriptions: int = SUBSCRIPTIONS, messages: int = MESSAGES, plain: bool = False
 ) -> str:
-    """The broadcast's text; `plain` writes every subscription out for the ordinary engine (without
-    shadows).
+    """The broadcast's scenario text.
+
+    `plain` writes every subscription out for the ordinary engine (without shadows).
     """
     topics = [f"news-{number}" for number in range(1, shadows + 1)] or ["news"]
     each = -(-subscriptions // len(topics))
@@ -140,7 +141,10 @@ def _words(one: dict[str, Any]) -> str:
 
 
 def one_run(shadows: int) -> dict[str, Any]:
-    """Measured in this process; raises when the run is not what it should be."""
+    """One run, measured in this process.
+
+    Raises RuntimeError when deliveries are missing or a check is violated.
+    """
     world = World.from_scenario(load_scenario_text(scenario(shadows)), rows_max=None)
     began = time.process_time()
     seconds = seconds_of(world.run)

@@ -1,7 +1,7 @@
 """The live diagram with many viewers: servers compared, one lab with hundreds, and many labs at once.
 
 Processor time is read from the server's own process, so viewers that run in this process do not count. Frames
-per second and ages suffer from both when they share the machine's cores.
+per second and ages are worse when both share the machine's cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from script.support.serve import site_command
 from script.support.temporary_site import Site, temporary_site
 
 SEEN_EVERY = 10
-"""Frames between a page's answers, as `static/js/wire/credit.js` has it."""
+"""Frames between a page's `seen` answers, as in `static/js/wire/credit.js`."""
 
 COMPARED_VIEWERS = 100
 WARM_UP_S, ROUND_S = 3, 8
@@ -72,7 +72,7 @@ SERVERS: dict[str, Command] = {"uvicorn": site_command, "Daphne": _daphne, "Gran
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the viewers of one round measured."""
+    """The measurements of the viewers of one round."""
 
     frames_per_s: float  # of the median viewer
     age_ms: float  # p95
@@ -90,7 +90,10 @@ def measure() -> Iterator[Figure]:
 
 
 def _compared(supervisor: Supervisor) -> Iterator[Figure]:
-    """The servers in turns, so that a slow minute of the machine hits all of them."""
+    """The figures of the compared servers.
+
+    They take turns, so that a slow minute of the machine affects all of them.
+    """
     rounds: dict[str, list[Seen]] = {name: [] for name in SERVERS}
     for _ in range(REPEATS):
         for name, command in SERVERS.items():
@@ -160,8 +163,9 @@ def _medians(rounds: list[Seen]) -> Seen:
 
 
 async def _watched(site: Site, labs: int, viewers: int) -> Seen:
-    """One round of `labs` playing at speed 1, each before so many viewers; 1,000 messages a second divided
-    among the labs.
+    """One round of `labs` playing at speed 1, with `viewers` viewers each.
+
+    1,000 messages a second are divided among the labs.
     """
     messages = 600 * scenarios.RATE_PER_S
     text = scenarios.plain(messages).replace(
@@ -202,7 +206,7 @@ async def _watched(site: Site, labs: int, viewers: int) -> Seen:
 
 
 def ages_ms(viewers: list[Viewer]) -> list[float]:
-    """How much later each frame of a lab came than the earliest frame would have it, at speed 1."""
+    """The age of each frame: how much later it arrived than the earliest frame implies, at speed 1."""
     delays = [frame.received_s - frame.at_us / 1e6 for viewer in viewers for frame in viewer.frames]
     earliest = min(delays)
     return [(delay - earliest) * 1000 for delay in delays]
@@ -214,7 +218,7 @@ def _speed(viewer: Viewer) -> float:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process and its children have used so far (Linux)."""
+    """The processor time that a process and its children have used so far, in seconds (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") + sum(

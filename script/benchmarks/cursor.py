@@ -1,8 +1,7 @@
-"""A cursor with a million entries of which every other one is acknowledged: its size, its text, its cost
-per ack.
+"""A cursor with a million entries, every other one acknowledged: its size, its text, its cost per ack.
 
-Beside it the obvious way, a sorted list of ranges with binary search; and the same acks on a cursor where
-none was acknowledged before.
+The alternatives are a sorted list of ranges with binary search, and the same acks on a cursor where none was
+acknowledged before.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def measure() -> list[Figure]:
     statistics = cursor.acknowledged().get_statistics()
     size = sum(value for name, value in statistics.items() if name.startswith("n_bytes"))
     text, correct = _text(cursor)
-    # fills holes between two ranges: the dearest ack
+    # fills holes between two ranges, the most expensive ack
     middle = range(ENTRIES // 2, ENTRIES // 2 + 2 * ACKS_TIMED, 2)
     rounds = [
         (
@@ -121,7 +120,7 @@ def _per_ack_us(cursor: Cursor | RangeList, indices: range) -> float:
 
 
 def _text(cursor: Cursor) -> tuple[str, bool]:
-    """The printed cursor, and whether it says exactly the ranges that were acknowledged."""
+    """The printed cursor, and whether it has exactly the ranges that were acknowledged."""
     log = TopicLog()
     for index in range(ENTRIES):
         if index % LEDGER_ENTRIES == 0:

@@ -1,7 +1,7 @@
 """Writes measured figures into a document, between the two markers of each part.
 
-`script/bench --write docs/performance.md engine seek` replaces what stands between `<!-- figures: engine -->`
-and `<!-- end: engine -->`, and the same for `seek`. Everything else in the document stays as it is. A part
+`script/bench --write docs/performance.md engine seek` replaces the text between `<!-- figures: engine -->`
+and `<!-- end: engine -->`, and the same for `seek`. Everything else in the document is unchanged. A part
 without markers in the document is an error before anything is measured, so that no measurement is lost.
 """
 
@@ -25,14 +25,14 @@ def missing_parts(document: Path, parts: list[str]) -> list[str]:
 
 
 def write_figures(document: Path, part: str, figures: list[Figure], conditions: str) -> None:
-    """Put a part's figures in the place of the older ones; `conditions` says when and on what machine."""
+    """Replace a part's figures; `conditions` is the sentence about date and machine."""
     rows = "\n".join(row_of(figure) for figure in figures)
     block = f"{_begin(part)}\n{conditions}\n\n{COLUMNS}\n{rows}\n{_end(part)}"
     document.write_text(_block(part).sub(lambda _: block, document.read_text(), count=1))
 
 
 def row_of(figure: Figure) -> str:
-    """One figure as a row of the table: an empty cell where there is nothing to compare or no target."""
+    """One figure as a row of the table, with an empty cell where there is no alternative or no target."""
     compared = (
         f"{figure.alternative_name}: {number(figure.alternative)} {figure.unit}"
         if figure.alternative is not None
@@ -57,7 +57,7 @@ def conditions_now(repeats: int, load: float) -> str:
 
 
 def _processor() -> str:
-    """The processor's name as Linux gives it, else what Python knows of the architecture."""
+    """The processor's name as Linux gives it, else the architecture that Python reports."""
     cpuinfo = Path("/proc/cpuinfo")
     names = (
         re.findall(r"^model name\s*:\s*(.+)$", cpuinfo.read_text(), re.MULTILINE) if cpuinfo.exists() else []

@@ -1,8 +1,9 @@
-"""The engine beside SimPy: messages per second, memory of a million messages, cost per message as runs grow.
+"""The engine compared with SimPy: messages per second, memory, cost per message.
 
-Ours does what the opponent leaves out: acks with grouping, cursors, snapshots every second, the full trace.
-Both run in processes of their own, in turns; only the engine's loop is timed. `python -m
-script.benchmarks.engine MIX MESSAGES` is one run and prints one JSON object.
+Our engine does what the SimPy program leaves out: acks with grouping, cursors, snapshots every second, the
+full trace. Both run in processes of their own, in turns. Only the engine's loop is timed. Memory is that of a
+million messages, and the cost per message is measured as runs grow. `python -m script.benchmarks.engine MIX
+MESSAGES` is one run and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ PLACES_SHOWN = 8
 def run_once(mix: str, messages: int) -> dict[str, float]:
     """One run to its end; raises AssertionError when it did not do all of its work."""
     world = _world(mix, messages)
-    gc.freeze()  # as the server does when it has started
+    gc.freeze()  # as the server does at its start
     processor_before = time.process_time()
     elapsed = seconds_of(lambda: world.run(until_us=_end_us(messages)))
     processor = time.process_time() - processor_before
@@ -60,7 +61,7 @@ def run_once(mix: str, messages: int) -> dict[str, float]:
 
 
 def _world(mix: str, messages: int):
-    from simulator import World  # here: the parent process measures nothing and needs no engine
+    from simulator import World  # imported here: the parent process measures nothing and needs no engine
 
     return World.open({"plain": scenarios.plain, "hard": scenarios.hard}[mix](messages), rows_max=None)
 
@@ -70,7 +71,7 @@ def _end_us(messages: int) -> int:
 
 
 def opponent(mix: str, messages: int) -> float:
-    """Messages per second that the opponent prints for itself."""
+    """Messages per second, as the SimPy program prints them."""
     command = [sys.executable, "-m", "script.benchmarks.simpy_baseline", mix, str(messages)]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return float(answer.stdout.split()[1])
@@ -134,8 +135,9 @@ def _growth() -> list[Figure]:
 
 
 def where_time_goes() -> list[Figure]:
-    """Shares of the hard mix's time by module, under a profiler, which makes calls look dearer than they
-    are.
+    """Shares of the hard mix's time by module, under a profiler.
+
+    The profiler makes calls look more expensive than they are.
     """
     world = _world("hard", PROFILED_MESSAGES)
     profile = cProfile.Profile()

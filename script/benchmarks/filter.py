@@ -1,8 +1,7 @@
 """The filter of acknowledgement-state sync: the cost of looking up one entry in a peer's acked state.
 
-The state names a million entries of which every other one is acknowledged. Beside it: the same look-up in a
-peer that has acknowledged all up to a position, and the obvious way, a sorted list of ranges with binary
-search.
+The state has a million entries, every other one acknowledged. The alternatives are the same look-up in a peer
+that has acknowledged all up to a position, and a sorted list of ranges with binary search.
 """
 
 from __future__ import annotations
@@ -17,11 +16,12 @@ from simulator.protocols.pulsar.ack_sync.sync import AcknowledgedState
 ENTRIES = 1_000_000
 ASKED = 100_000
 STRIDE = 7_919
-"""A prime, so that the questions jump about the log instead of going along it."""
+"""A prime, so that consecutive look-ups are far apart in the log."""
 
 SAME_COST = 1.5
-"""Up to this ratio a state full of holes counts as dear as one without; the noise of a shared machine is
-about as large.
+"""Up to this ratio a state full of holes counts as no more expensive than one without.
+
+The noise of a shared machine is about as large.
 """
 
 

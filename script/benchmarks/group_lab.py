@@ -1,7 +1,7 @@
-"""A group lab of 1,000 streams and 200 sessions past its 100,000th row: what a frame costs the server, and
-script time per animation frame of the page with each of its panels.
+"""A group lab of 1,000 streams and 200 sessions past its 100,000th row: server and page.
 
-The alternative of the frame is the one of a lab of two regions at the same rate of messages; of the page, the
+Measured are the server's cost of a frame, and the page's script time per animation frame with each of its
+panels. The alternative for the frame is a lab of two regions at the same rate of messages, for the page the
 same page with eight streams.
 """
 
@@ -23,7 +23,7 @@ FROM_US = 15_000_000
 FRAME_US = 50_000
 FRAMES = 20
 FRAME_LIMIT_MS, SCRIPT_LIMIT_MS = 25.0, 16.0
-"""A frame may take the half of its 50 ms that a lab may have."""
+"""The limit of a frame is half of its 50 ms, the part that one lab may use."""
 
 PANELS = ("handshakes", "layers", "rounds")
 SHOWN = (
@@ -75,7 +75,10 @@ def measure() -> Iterator[Figure]:
 
 
 def _text(topics: int, sessions: int) -> str:
-    """Eight streams a topic, dealt to sessions on two nodes, 1,000 messages a second."""
+    """A scenario with eight streams a topic and 1,000 messages a second.
+
+    The streams are assigned to sessions on two nodes.
+    """
     members = "\n".join(
         (
             f"  s{number:03}: {{node: n{1 + number % 2}, start: 100ms, subscriptions: "
@@ -101,7 +104,7 @@ sessions:
 
 
 def _frame_ms(text: str) -> tuple[float, int]:
-    """The median frame while it plays at real time, in processor time, and the rows that there were."""
+    """The median processor time of a frame while it plays in real time, ms, and the number of rows."""
     world = World.from_scenario(load_scenario_text(text))
     world.run(FROM_US)
     maker, playing, times = FrameMaker(world), Playing(True, 1.0, None, 1.0), []

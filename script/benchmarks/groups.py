@@ -1,11 +1,10 @@
-"""Durable shared subscriptions at size, beside the same engine's figures for Pulsar: 1,000 streams, 200
-borrowers, 100,000 messages.
+"""Durable shared subscriptions at size, compared with the same engine's figures for Pulsar.
 
-Ours and the alternative take turns in processes of their own, so the ratio says what one protocol costs
-against the other on this machine. Rows of everything are written, checks on, in both; counting is beside that
-of a run in which half of the messages were moved to another region. The troubled run (a session dies each
-second, the leader every 45 s) is what gives counting something to explain. `python -m
-script.benchmarks.groups RUN MESSAGES` is one run and prints one JSON object.
+There are 1,000 streams, 200 borrowers and 100,000 messages. Both protocols take turns in processes of their
+own, so the ratio is the cost of one relative to the other on this machine. All rows are written and checks
+run, in both. Counting is compared with a run in which half of the messages were moved to another region. The
+troubled run (a session dies each second, the leader every 45 s) gives counting something to explain. `python
+-m script.benchmarks.groups RUN MESSAGES` is one run and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from script.benchmarks.measure import REPEATS, Figure, in_own_process, median, p
 MESSAGES, FEW = 100_000, 20_000
 STREAMS, SESSIONS = 1000, 200
 GROWTH_LIMIT = 1.5
-"""Counting a message may cost this much more in a run five times as long."""
+"""The limit of the growth of the cost per message in a run five times as long."""
 
 TEXTS = {
     "plain": scenarios.plain,
@@ -32,7 +31,7 @@ TEXTS = {
 
 def run_once(which: str, messages: int) -> dict[str, float]:
     """One run to its end, counted; raises AssertionError when it did not do all of its work."""
-    from simulator import World  # here: the parent process measures nothing and needs no engine
+    from simulator import World  # imported here: the parent process measures nothing and needs no engine
 
     world = World.open(TEXTS[which](messages), rows_max=None)
     began = time.process_time()

@@ -1,12 +1,11 @@
-"""An hour of simulated time in one open page, compressed: frames as the server makes them at speed 10, as
-fast as the page takes them.
+"""An hour of simulated time in one open page, compressed.
 
-The lab is opened at a real server, which the page goes on asking over HTTP; the frames come from a world of
-the same scenario here, half a second of simulated time apart, so they bring every row, cell and point of the
-hour. After each hundred the page's
-garbage is collected: an hour has the idle time for it, which compressing leaves out. Memory is what
-JavaScript holds after a collection, and what Chromium's process for the page holds in all (proportional set
-size).
+The frames are those that the server makes at speed 10, sent as fast as the page takes them. The lab is opened
+at a real server, to which the page continues to send HTTP requests. The frames come from a world of the same
+scenario here, half a second of simulated time apart, so they contain every row, cell and point of the hour.
+After each hundred frames the page's garbage is collected: a real hour has the idle time for it, which
+compressing leaves out. Memory is what JavaScript holds after a collection, and what Chromium's process for
+the page holds in total (proportional set size).
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from script.support.temporary_site import temporary_site
 
 PLAY_S, FRAME_US = 3600, 500_000
 MESSAGES_PER_S = 100
-"""So that an hour's rows fit a lab."""
+"""A rate at which an hour's rows fit a lab."""
 
 AT_ONCE = 100
-"""Frames sent before the page is waited for."""
+"""Frames sent before waiting for the page."""
 
 LIMIT_MIB = 300
 FIRST_EPOCH = 1_000_000_000
-"""Later than any of the server's own."""
+"""An epoch later than any of the server's own."""
 
 
 def measure() -> Iterator[Figure]:
@@ -80,7 +79,7 @@ def measure() -> Iterator[Figure]:
 
 
 def _play(page: Any, line: Any, text: str) -> None:
-    """The frames of the hour, a hundred at a time."""
+    """Send the frames of the hour, a hundred at a time."""
     from simulator import World, load_scenario_text
     from visualizer.live.frames import FrameMaker, Playing
 
@@ -109,7 +108,7 @@ def _until_seen(page: Any, number: int) -> None:
 
 
 def _memory_mib(page: Any) -> tuple[float, float]:
-    """(JavaScript's heap after a collection, the process's proportional set size)."""
+    """JavaScript's heap after a collection, and the process's proportional set size, both in MiB."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     heap = session.send("Runtime.getHeapUsage")["usedSize"] / 2**20

@@ -1,8 +1,8 @@
-"""The live diagram under load: fifty viewers of one lab, one of them slow; and a quiet lab beside a
-seeking neighbour.
+"""The live diagram under load: fifty viewers of one lab, and a quiet lab beside a busy one.
 
-A frame's age: how much later it arrived than the earliest frame would have it, at the playback's speed; so a
-server that falls behind its own clock shows as age too. Server and viewers share this machine's cores.
+One of the viewers is slow; the busy lab seeks. A frame's age is how much later it arrived than the earliest
+frame implies, at the playback's speed. So a server that falls behind its own clock shows as age, too. Server
+and viewers share this machine's cores.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NEIGHBOUR_ROWS_MESSAGES = 600_000
 
 SEEK_LIMIT_S = 1200
 FLAT = 1.25
-"""Memory counts as flat when it grows at most so many times as fast with the slow reader as without."""
+"""The limit of memory growth with the slow reader, relative to that without."""
 
 
 def measure() -> Iterator[Figure]:
@@ -94,7 +94,7 @@ def measure() -> Iterator[Figure]:
 
 
 async def _watch_one_lab(site: Site, viewers: int, slow: int) -> dict[str, float]:
-    """Medians over the rounds of playing at speed 1 with the engine at 1,000 messages a second."""
+    """The medians over the rounds of playing at speed 1 with the engine at 1,000 messages a second."""
     lab = site.open_lab(yaml=scenarios.plain(600 * scenarios.RATE_PER_S), seed=1)
     viewing = [
         Viewer(site.port, lab["id"], lab["token"] if number == 0 else "", slow=number >= viewers - slow)
@@ -130,7 +130,7 @@ def _age_p95_ms(viewers: list[Viewer]) -> float:
 
 
 async def _quiet_beside_seeking(site: Site) -> tuple[float, float]:
-    """p95 frame age of a small playing lab while its neighbour seeks to and fro, and while it rests."""
+    """The p95 frame age of a small playing lab while its neighbour seeks, and while it is paused."""
     quiet = site.open_lab(scenario="two-regions", seed=1)
     loud = site.open_lab(yaml=scenarios.plain(NEIGHBOUR_ROWS_MESSAGES), seed=1)
     watcher = Viewer(site.port, quiet["id"], quiet["token"])
@@ -149,7 +149,7 @@ async def _quiet_beside_seeking(site: Site) -> tuple[float, float]:
 
 
 async def _play_round(watcher: Viewer, meanwhile: Callable[[], Awaitable[None]] | None) -> float:
-    """Plays the quiet lab from its start; keeps the neighbour busy all the while."""
+    """Play the quiet lab from its start, with the neighbour busy all the time; returns the p95 frame age."""
     await _seek(watcher, 0)
     neighbour = None if meanwhile is None else asyncio.create_task(_again_and_again(meanwhile))
     watcher.send({"type": "play", "speed": 1.0})
@@ -169,7 +169,7 @@ async def _again_and_again(body: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _seek(driver: Viewer, at_us: int) -> None:
-    """Asks for a seek and waits until a frame stands there, busy with nothing."""
+    """Request a seek and wait for a frame at its instant without further work."""
     driver.send({"type": "seek", "at_us": at_us})
     waited = 0.0
     while not (driver.frames and driver.frames[-1].at_us == at_us and not driver.frames[-1].busy):

@@ -1,8 +1,7 @@
-"""What every part shares: the figure, medians, child processes that measure themselves, printing.
+"""The common code of all parts: figures, medians, child processes that measure themselves.
 
-Rules: a figure is a median of `REPEATS`; ours and the alternative take turns, so that a slow minute of the
-machine hits both; memory is a process's own peak, so whatever is measured for memory runs in a process of its
-own.
+Rules: a figure is a median of `REPEATS`. Ours and the alternative take turns, so that a slow minute of the
+machine affects both. Memory is a process's own peak, so each memory measurement runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ REPEATS = 5
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One measured claim.
+    """One measured figure.
 
-    `ratio` is value / alternative; `target` says in words what was promised, `met` whether it holds (None: no
-    promise).
+    `ratio` is value / alternative. `target` is the promised limit in words, `met` whether it is kept (None:
+    no target).
     """
 
     part: str
@@ -58,7 +57,7 @@ class Figure:
 
 
 def number(value: float) -> str:
-    """Three significant digits at least, thousands set apart."""
+    """A number with three significant digits at least, and thousands separators."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -67,7 +66,7 @@ def median(values: list[float]) -> float:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which `share` of the values lie (nearest rank)."""
+    """The value below which `share` of the values are (nearest rank)."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -79,8 +78,9 @@ def seconds_of(body: Callable[[], Any]) -> float:
 
 
 def in_own_process(module: str, *arguments: str) -> dict[str, Any]:
-    """Runs `python -m module arguments`, which prints one JSON object last; its error is this process's
-    error.
+    """Run `python -m module arguments`, which prints one JSON object last, and return that object.
+
+    Raises RuntimeError with its error output when it fails.
     """
     answer = subprocess.run(
         [sys.executable, "-m", module, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
@@ -93,5 +93,5 @@ def in_own_process(module: str, *arguments: str) -> dict[str, Any]:
 
 
 def peak_memory_bytes() -> int:
-    """The most memory that this process ever held (Linux gives KiB)."""
+    """The most memory that this process has held, bytes (Linux gives KiB)."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

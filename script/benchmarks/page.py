@@ -1,9 +1,9 @@
-"""The lab page in real Chromium: script time per animation frame with 5,000 cells shown and 500 things in
-flight, and the first paint; and the same of a comparison of three strategies that plays.
+"""The lab page in real Chromium: script time per animation frame, and first paint.
 
-Script time is what Chromium's own profiler charges to JavaScript (decoding frames, reducing, drawing), over
-all animation frames of the round. Two ways to show 5,000 cells: three long logs seen whole, and twelve
-regions with every cell drawn on its own.
+The page shows 5,000 cells and 500 messages in flight. A comparison of three strategies that plays is
+measured, too. Script time is what Chromium's own profiler charges to JavaScript (decoding frames, reducing,
+drawing), over all animation frames of the round. There are two ways to show 5,000 cells: three long logs
+shown whole, and twelve regions with every cell drawn on its own.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def measure() -> list[Figure]:
 
 
 def _first_picture(browser: Any, site: Site) -> list[Figure]:
-    """From the click to the first words on the page, and to the logs drawn: the median over fresh visits
-    with an empty cache.
+    """The times from the click to the first paint, and to the drawn logs.
+
+    They are medians over fresh visits with an empty cache.
     """
     made = site.open_lab(scenario="region-down")
     paints, drawings = [], []
@@ -120,8 +121,9 @@ def _first_picture(browser: Any, site: Site) -> list[Figure]:
 
 
 def _comparison(browser: Any, site: Site) -> Figure:
-    """Script time per frame of three columns that play at once, as the page's own loop measures it, over
-    the frames it keeps.
+    """Script time per frame of three columns that play at once.
+
+    The page's own loop measures it, over the frames it keeps.
     """
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(f"{site.address}/compare/strategies-backlog/")
@@ -143,7 +145,7 @@ def _comparison(browser: Any, site: Site) -> Figure:
 def script_ms_per_frame(
     browser: Any, site: Site, lab: dict[str, str], from_us: int, presses: int, height: int, shows: str = SHOWN
 ) -> tuple[float, dict[str, int]]:
-    """The median over the rounds, and what the page held at the end."""
+    """The median script time per frame over the rounds, ms, and what the page held at the end."""
     page = browser.new_page(viewport={"width": 1440, "height": height})
     page.add_init_script(ANIMATION_FRAMES)
     open_at(page, f"{site.address}{lab['url']}#token={lab['token']}", from_us)

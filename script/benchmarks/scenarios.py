@@ -1,5 +1,6 @@
-"""Scenario texts of the benchmarks: the opponent's two mixes with everything it leaves out, and a run full
-of holes.
+"""Scenario texts of the benchmarks.
+
+They are the two mixes of `simpy_baseline.py` with everything it leaves out, and runs for single benchmarks.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ RATE_PER_S = 1000
 """Messages per second of simulated time, as in `simpy_baseline.py`."""
 
 TAIL_S = 15
-"""Simulated time after the last message: held acks come back after 10 s, nacked messages after 1 s."""
+"""Simulated time after the last message: held acks follow after 10 s, nacked messages after 1 s."""
 
 
 def plain(messages: int) -> str:
-    """Two clusters, one Exclusive consumer at A, constant latency 40 ms, processing 0.5 ms; replicated,
-    snapshots each second.
+    """The plain mix: two clusters, one Exclusive consumer at A, replicated, snapshots each second.
+
+    Latency is constant, 40 ms, processing takes 0.5 ms.
     """
     return f"""
 format: 1
@@ -37,8 +39,9 @@ consumers:
 
 
 def hard(messages: int) -> str:
-    """Three clusters, Shared with four consumers at A, lognormal latency, processing 2 ms, 1 % nacked, 5 %
-    of acks held 10 s.
+    """The hard mix: three clusters, Shared with four consumers at A.
+
+    Latency is lognormal, processing takes 2 ms, 1 % of messages are nacked, 5 % of acks are held for 10 s.
     """
     consumers = "\n".join(
         f"  billing-{number}: {{subscription: billing, cluster: a, processing: 2ms, "
@@ -68,11 +71,11 @@ consumers:
 
 
 def holes(messages: int) -> str:
-    """For seeking: a link of 5 s keeps ten snapshots pending, a share of acks held for long keeps a
-    thousand holes.
+    """A run for seeking: ten pending snapshots and a thousand holes.
 
-    The replicator's queue is longer than Pulsar's default, which would hold such a link to 100 messages a
-    second."""
+    A link of 5 s keeps the snapshots pending, a share of acks held for long keeps the holes. The replicator's
+    queue is longer than Pulsar's default, which would limit such a link to 100 messages a second.
+    """
     return f"""
 format: 1
 name: benchmark-holes
@@ -96,7 +99,7 @@ consumers:
 
 
 def crowded(regions: int, latency_s: int) -> str:
-    """For the page: every log full of entries, the links full of things in flight."""
+    """A run for the page: every log full of entries, the links full of messages in flight."""
     names = [f"region-{number:02}" for number in range(1, regions + 1)]
     return f"""
 format: 1
@@ -120,8 +123,9 @@ consumers:
 
 
 def fail_over(messages: int) -> str:
-    """For reports: plain traffic whose region dies half-way; everything afterwards is delivered in the
-    other one.
+    """A run for reports: plain traffic whose region crashes half-way.
+
+    Everything afterwards is delivered in the other region.
     """
     half_s = messages // RATE_PER_S // 2
     return (
@@ -134,9 +138,9 @@ def fail_over(messages: int) -> str:
 
 
 def shared(messages: int, troubled: bool) -> str:
-    """A group of 200 sessions on two nodes shares 1,000 streams (125 topics, 8 shards).
+    """A group of 200 sessions on two nodes that shares 1,000 streams (125 topics, 8 shards).
 
-    With trouble, a session dies each second, and the leader at 12 s and every 45 s.
+    If `troubled`, a session dies each second, and the leader at 12 s and every 45 s.
     """
     last_s = messages // RATE_PER_S
     sessions = "\n".join(

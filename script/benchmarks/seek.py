@@ -1,8 +1,7 @@
-"""Seeking in a run of a million rows, with a thousand holes and ten pending snapshots in the state to
-bring back.
+"""Seeking in a run of a million rows, with a thousand holes and ten pending snapshots to restore.
 
 The alternative is what a lab without checkpoints does: run again from the start. Memory of the checkpoints is
-set beside the trace's.
+compared with the trace's.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ MESSAGES = 125_000
 
 ROWS, HOLES, PENDING = 1_000_000, 1000, 10
 SEEKS = 40
-"""Random instants in each of the rounds."""
+"""Number of random instants in each round."""
 
 LIMIT_MS, CHECKPOINT_SHARE = 300, 0.1
 

@@ -1,11 +1,11 @@
-"""The Spark report on five million delivery rows with two local cores, and one query of it in Spark and in
-DuckDB.
+"""The Spark report on five million delivery rows, and one query of it in Spark and in DuckDB.
 
-The traces: the engine runs 250,000 messages whose region fails half-way, once; its file is linked as often as
-it takes, as a sweep would leave them, and each link is a run of its own in the report. The report is made of
-a tenth and a third of them too, to see whether memory grows. Sessions are opened before the clock starts.
-Peak memory is Java's (heap of 1 GB, Spark's default) and Python's together, in a process of their own.
-`python -m script.benchmarks.spark report|query|duckdb FOLDER` is one measurement and prints one JSON object.
+Spark has two local cores. The engine runs 250,000 messages whose region crashes half-way, once. The trace
+file is linked as often as needed, as a sweep would leave the files, and each link is a run of its own in the
+report. The report is also made of a tenth and a third of them, to see whether memory grows. Sessions are
+opened before the clock starts. Peak memory is Java's (heap of 1 GB, Spark's default) and Python's together,
+in a process of their own. `python -m script.benchmarks.spark report|query|duckdb FOLDER` is one measurement
+and prints one JSON object.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ SHARES = {"a tenth of the input": 0.1, "a third of the input": 0.3}
 """Smaller inputs, to see whether memory grows with them."""
 
 FLAT = 1.25
-"""Peak memory counts as flat up to this ratio between the whole input and a tenth of it; Java takes memory
-as it pleases.
+"""Peak memory counts as flat up to this ratio between the whole input and a tenth of it.
+
+Java's use of memory varies.
 """
 
 CORES = 2
@@ -105,7 +106,7 @@ def measure() -> Iterator[Figure]:
 
 
 def _make_traces(many: Path) -> dict[str, int]:
-    """Fills the folder; returns how many deliveries and rows it holds."""
+    """Fill the folder; returns how many deliveries and rows it holds."""
     from simulator import World
     from simulator.headless import trace_meta
     from simulator.trace.files import write_trace
@@ -176,7 +177,7 @@ def _duckdb(folder: str) -> dict[str, Any]:
 
 
 def _session() -> Any:
-    """A warm session: the first job of a Java process pays for loading classes, which is session start."""
+    """A warm Spark session: the first job of a Java process loads classes, which counts as session start."""
     from spark_reports.session import open_session
 
     spark = open_session(f"local[{CORES}]")
@@ -185,13 +186,13 @@ def _session() -> Any:
 
 
 def _java_peak_bytes() -> int:
-    """The most memory that a Java child of this process ever held."""
+    """The most memory that a Java child of this process has held, bytes."""
     peak = 0
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended while we looked
+            continue  # it ended meanwhile
         if fields["Name"].strip() == "java" and _descends_from_us(status.parent):
             peak = max(peak, int(fields["VmHWM"].split()[0]) * 1024)
     return peak

@@ -1,8 +1,7 @@
-"""A viewer of a lab as the benchmark needs it: a websocket client that reads heads of frames and answers
-`seen`.
+"""A viewer of a lab for the benchmarks: a websocket client that reads frame heads and answers `seen`.
 
-Only the few fields at the head of a frame are read, out of one buffer that is filled in place, so that
-hundreds of viewers in one process cost less than the server.
+Only the few fields at the head of a frame are read, from one buffer that is filled in place, so that hundreds
+of viewers in one process cost less than the server.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 """Kinds of websocket frames (RFC 6455). The server closes a socket that sends no pongs."""
 
 SLOW_BYTES_PER_S = 20_000
-"""How fast the slow viewer reads: far below what is sent to it."""
+"""Reading rate of the slow viewer, far below the rate of sending."""
 
 SLOW_PAUSE_S = 0.05
 BUFFER_BYTES = 256 * 1024
@@ -40,7 +39,7 @@ class Seen:
 
 
 class Viewer(asyncio.BufferedProtocol):
-    """`frames` are in order of arrival; `lagged` counts the `lagged` messages of the server."""
+    """One viewer: `frames` are in order of arrival, `lagged` counts the `lagged` messages of the server."""
 
     def __init__(self, port: int, lab: str, token: str = "", slow: bool = False, seen_every: int = 1) -> None:
         self.port, self.lab, self.token, self.slow, self.seen_every = port, lab, token, slow, seen_every
@@ -67,7 +66,7 @@ class Viewer(asyncio.BufferedProtocol):
         self.send({"type": "hello", "token": self.token} if self.token else {"type": "hello"})
 
     def check(self) -> None:
-        """Raises what ended the reading, if anything did."""
+        """Raise the error that ended the reading, if any."""
         if self._error is not None:
             raise self._error
 
@@ -80,7 +79,7 @@ class Viewer(asyncio.BufferedProtocol):
         self._write(TEXT, json.dumps(message).encode())
 
     def missed(self) -> int:
-        """Frames of one epoch that are missing, by their numbers."""
+        """The number of frames missing within one epoch, by their numbers."""
         pairs = zip(self.frames, self.frames[1:])
         return sum(later.number - former.number - 1 for former, later in pairs if later.epoch == former.epoch)
 
@@ -90,7 +89,7 @@ class Viewer(asyncio.BufferedProtocol):
             if len(payload) < 126
             else bytes([0x80 | kind, 0x80 | 126]) + len(payload).to_bytes(2, "big")
         )
-        self._transport.write(head + bytes(4) + payload)  # a mask of zeros leaves the payload as it is
+        self._transport.write(head + bytes(4) + payload)  # a mask of zeros does not change the payload
 
     # --- called by the event loop
 
@@ -135,14 +134,14 @@ class Viewer(asyncio.BufferedProtocol):
             self._fail(RuntimeError(f"the lab's socket refused: {line.decode(errors='replace')}"))
 
     def _drop(self, read: int) -> None:
-        """Forgets the first `read` bytes; what is left, part of a message, moves to the front."""
+        """Remove the first `read` bytes; the rest, part of a message, moves to the front."""
         if read:
             left = self._filled - read
             self._buffer[:left] = self._buffer[read : self._filled]
             self._filled = left
 
     def _messages(self) -> Iterator[tuple[int, int, int]]:
-        """First byte, start and end of the payload of each whole message in the buffer."""
+        """The first byte, start and end of the payload of each complete message in the buffer."""
         place = 0
         while self._filled - place >= 2:
             first, length, start = self._buffer[place], self._buffer[place + 1], place + 2

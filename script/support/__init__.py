@@ -1,3 +1,4 @@
-"""The commands of `script/`, in Python: standard library only, because they run before anything is
-installed.
+"""The commands of `script/`, in Python.
+
+They use the standard library only, because they run before anything is installed.
 """

@@ -1,5 +1,6 @@
-"""`script/bench`: sets the checkout up and hands over to `script.benchmarks`, which needs what is
-installed there.
+"""`script/bench`: sets the checkout up and starts `script.benchmarks`.
+
+The benchmarks need the packages installed there.
 """
 
 from __future__ import annotations

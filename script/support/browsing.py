@@ -1,8 +1,8 @@
 """The system's Chromium driven by Playwright, for pages whose policy forbids `eval`.
 
 Rules: waits have no fixed length. The page's pending work (requests to the server, drawing, moves, delayed
-writes) is counted by `unrest.js` as it begins and ends. A page without pending work is at rest, and only then
-is it read in several steps or a picture of it taken. Waiting polls from outside.
+writes) is counted by `unrest.js` as it begins and ends. A page without pending work is at rest. Only then is
+it read in several steps or a picture taken. Waiting polls from outside the page.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from script.support import system
 from script.support.environment import SetUpFailed
 
 WAIT_LIMIT_SECONDS, ASK_EVERY_MS = 120, 50
-"""The limit is for pages that will never come to it: a machine that is busy with other things takes a
-multiple of a quiet one's time.
+"""The limit of a wait and the time between two polls.
+
+The limit is long because a busy machine takes a multiple of a quiet one's time.
 """
 
 FEATURES_OFF = (
-    # two pages of the address field's popup, drawn anew in each context: a third of the processor time
+    # two pages of the address field's popup, drawn again in each context: a third of the processor time
     "WebUIOmniboxPopup",
     "WebUIOmniboxAimPopup",
-    # what Playwright turns off; the switch counts once, so its own list would be lost
+    # features that Playwright turns off; only one such switch is used, so its own list would be lost
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",
@@ -46,14 +47,14 @@ ARGUMENTS = [
     "--disable-gpu-watchdog",
     "--disable-gpu-process-crash-limit",
 ]
-"""Of Chromium.
+"""Chromium's arguments.
 
-Without the last two switches it ends its drawing process when that is not served for some seconds, as on
-a busy machine, and itself when that has happened six times.
+Without the last two switches it ends its drawing process when that is not served for some seconds, as on a
+busy machine, and ends itself when that has happened six times.
 """
 
 NOTES_OF_UNREST = Path(__file__).with_name("unrest.js")
-"""For `add_init_script(path=…)`."""
+"""The script for `add_init_script(path=…)`."""
 
 
 def chromium() -> str:
@@ -65,7 +66,7 @@ def chromium() -> str:
 
 
 def wait_until(page: Any, function: str, argument: Any = None) -> None:
-    """Waits until a JavaScript function gives something true.
+    """Wait until a JavaScript function returns a true value.
 
     Playwright's own wait evaluates text in the page, which the policy refuses.
     """
@@ -73,7 +74,7 @@ def wait_until(page: Any, function: str, argument: Any = None) -> None:
 
 
 def wait_until_at_rest(page: Any) -> None:
-    """Waits until a page with `NOTES_OF_UNREST` has nothing left to do."""
+    """Wait until a page with `NOTES_OF_UNREST` has no pending work."""
     _ask_until(
         page,
         "async () => { await unrest.painted(); return unrest.whole(); }",
@@ -84,8 +85,9 @@ def wait_until_at_rest(page: Any) -> None:
 
 
 def wait_until_drawn(page: Any) -> None:
-    """Waits until a page with `NOTES_OF_UNREST` shows all that it holds; it may still ask the server for
-    more.
+    """Wait until a page with `NOTES_OF_UNREST` shows all that it holds.
+
+    It may still request more from the server.
     """
     _ask_until(
         page,
@@ -107,9 +109,7 @@ def _ask_until(
 
 
 def _asked(page: Any, function: str, argument: Any) -> Any:
-    """What the page answers; None from one that is being left for another, which has no answer of its own
-    any more.
-    """
+    """The page's answer; None from a page that is being left for another."""
     from playwright.sync_api import Error  # the commands import this module before anything is installed
 
     try:
@@ -121,7 +121,7 @@ def _asked(page: Any, function: str, argument: Any) -> Any:
 
 
 def open_at(page: Any, address: str, at_us: int) -> None:
-    """Opens a lab's page as its owner (the token is in the address) and goes to an instant."""
+    """Open a lab's page as its owner (the token is in the address) and seek to an instant."""
     page.goto(address)
     wait_until(page, "() => Boolean(globalThis.failoverLab?.getState().view)")
     page.evaluate("at_us => globalThis.failoverLab.link.seek(at_us)", at_us)

@@ -1,9 +1,10 @@
-"""The checkout's own Python environment, `.venv`: made once, installed in stages, brought up to date when
-requirements change.
+"""The checkout's own Python environment, `.venv`, installed in stages.
 
-Rules: a stage's stamp is written last, so a broken installation is done again; two commands at once take
-turns; nothing outside the checkout is changed but Debian's `python3-venv`, as root, where Python cannot make
-environments without it. Standard library only.
+It is made once and updated when requirements change.
+
+Rules: a stage's stamp is written last, so an interrupted installation is done again. Two commands at once
+take turns. Nothing outside the checkout is changed except Debian's `python3-venv`, installed as root where
+Python cannot make environments without it. Standard library only.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 REQUIREMENTS = ROOT / "requirements.txt"
 TEST_REQUIREMENTS = ROOT / "tests" / "requirements.txt"
 REPORTS_BEGIN = "# reports"
-"""The line of requirements.txt after which everything is for reports only."""
+"""The line of requirements.txt after which all requirements are for reports only."""
 
 LAST_WORDS = 20
 """Lines of pip's output that are shown when it fails."""
@@ -41,12 +42,12 @@ Progress = Callable[[str], None]
 
 
 class SetUpFailed(Exception):
-    """What could not be set up, in words for the person at the terminal."""
+    """A failed set-up, with a message for the user at the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A part of the environment that is installed by itself and has a stamp of its own."""
+    """A part of the environment that is installed separately and has its own stamp."""
 
     name: str
     words: str
@@ -59,7 +60,7 @@ class Stage:
         return _pins(reports if self.name == "reports" else site)
 
     def wanted_stamp(self) -> str:
-        """Changes when what is to be installed does."""
+        """The stamp of the present requirements."""
         return hashlib.sha256("\n".join(self.requirements()).encode()).hexdigest()
 
     @property
@@ -67,7 +68,7 @@ class Stage:
         return ENVIRONMENT / f"{self.name}.stamp"
 
     def is_current(self) -> bool:
-        """Whether this stage was installed to its end as the requirements are now."""
+        """Whether this stage was completely installed with the present requirements."""
         return self.stamp.is_file() and self.stamp.read_text().strip() == self.wanted_stamp()
 
 
@@ -85,10 +86,10 @@ def is_current(*stages: Stage) -> bool:
 
 
 def ensure_environment(supervisor: Supervisor, *stages: Stage, progress: Progress | None = None) -> bool:
-    """Makes `.venv` and installs the stages in it; returns True when something had to be installed.
+    """Make `.venv` and install the stages in it; returns True when something was installed.
 
-    `progress` is for an installation in the background: it gets words about what pip does, and pip's output
-    goes to a log.
+    `progress` is for an installation in the background: it is called with a description of pip's present
+    step, and pip's output goes to a log.
     """
     with REQUIREMENTS.open("rb") as lock:
         take_turn(lock, supervisor)
@@ -105,7 +106,7 @@ def ensure_environment(supervisor: Supervisor, *stages: Stage, progress: Progres
 def _install(supervisor: Supervisor, stage: Stage, progress: Progress | None) -> None:
     started = time.monotonic()
     say(f"Installing {stage.words}…")
-    # Modules are compiled when they are first imported: most never are.
+    # Modules are compiled at their first import: most are never imported.
     command = [
         str(PYTHON),
         "-m",
@@ -129,7 +130,7 @@ def _install(supervisor: Supervisor, stage: Stage, progress: Progress | None) ->
 
 
 def _followed(supervisor: Supervisor, command: list[str], stage: Stage, progress: Progress) -> bool:
-    """Runs pip with its output in a log, and says what it is at; whether it succeeded."""
+    """Run pip with its output in a log and report its present step; returns whether it succeeded."""
     log = ENVIRONMENT / f"{stage.name}.log"
     with log.open("wb") as output:
         child = supervisor.start(command, output=output)
@@ -147,7 +148,7 @@ def _followed(supervisor: Supervisor, command: list[str], stage: Stage, progress
 
 
 def step_of(output: str) -> str:
-    """What pip is at, by the latest line of its output that says it; empty when none does."""
+    """Pip's present step, from its latest output line that names one; empty when none does."""
     for line in reversed(output.splitlines()):
         if line.startswith("Collecting "):
             return f"fetching {line.split()[1].split('=')[0]}"
@@ -157,7 +158,7 @@ def step_of(output: str) -> str:
 
 
 def take_turn(lock: BinaryIO, supervisor: Supervisor) -> None:
-    """Waits, stoppable, while another command of this checkout is setting up."""
+    """Wait, stoppable, while another command of this checkout is setting up."""
     told = False
     while True:
         try:
@@ -171,8 +172,9 @@ def take_turn(lock: BinaryIO, supervisor: Supervisor) -> None:
 
 
 def _works(python: Path) -> bool:
-    """Whether the environment's Python and pip still run: a moved checkout or a new system Python breaks
-    them.
+    """Whether the environment's Python and pip run.
+
+    A moved checkout or a new system Python breaks them.
     """
     question = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
     return (
@@ -200,7 +202,7 @@ def _make(supervisor: Supervisor) -> None:
 
 
 def _unpack_pip() -> None:
-    """Unpacks the wheel of pip that Python brings along, where it is found.
+    """Unpack the wheel of pip that is part of Python, where it is found.
 
     ensurepip installs the same wheel with pip itself, which takes 8 s of processor time, most of it to
     compile modules that are never imported.
@@ -223,7 +225,10 @@ def _unpack_pip() -> None:
 
 
 def run_command(body: Callable[[Supervisor], int]) -> int:
-    """Runs `body(supervisor) -> exit code` with its children watched; a stop gives the shell's usual code."""
+    """Run `body(supervisor) -> exit code` with its children supervised.
+
+    After a stop the exit code is the shell's usual one.
+    """
     os.chdir(ROOT)
     supervisor = Supervisor()
     try:

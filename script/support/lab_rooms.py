@@ -1,6 +1,6 @@
-"""The lab page's rooms for `script/screenshots`: scenarios at informative instants and all that opens.
+"""The lab page's rooms for `script/screenshots`: informative instants, panels and dialogs.
 
-States that a reader seldom meets (no connection, too slow, an internal error) are produced in the page.
+States that are rare in use (no connection, too slow, an internal error) are produced in the page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from script.support.browsing import open_at, wait_until
 
 Room = Callable[[Any, Any], None]
-"""(page, site) → the page stands where the picture is taken."""
+"""A function (page, site) that brings the page to the state of the picture."""
 
 MISTAKE = {
     "type": "error",
@@ -34,7 +34,7 @@ OPENED_MS = 900
 
 
 def tell(message: dict[str, Any]) -> Callable[[Any], None]:
-    """As if the server had sent it: what cannot be brought about in a moment."""
+    """Pretend that the server sent a message, for states that are hard to produce quickly."""
     return lambda page: page.evaluate(
         "text => globalThis.spoken.forEach((socket) => socket.onmessage({ data: text }))", json.dumps(message)
     )
@@ -55,7 +55,7 @@ def _look_inside(page: Any) -> None:
 
 
 def _light_a_cone(page: Any) -> None:
-    """The panel that opens with it is closed again: the light stays."""
+    """Highlight a cone; the panel that opens with it is closed again, the highlight remains."""
     _look_inside(page)
     page.wait_for_timeout(OPENED_MS)
     page.keyboard.press("Escape")

@@ -1,8 +1,8 @@
 """`script/mutate`: mutation tests of the modules in `tests/mutations.toml`, by cosmic-ray.
 
-Rules: mutants are made in a clone of the last commit, never in the checkout; each runs the tests that the
-table names for its module; a surviving mutant is printed unless the table says why it is equivalent. The exit
-code is 1 when one is left. Standard library only; cosmic-ray has an environment of its own.
+Rules: mutants are made in a clone of the last commit, never in the checkout. For each, the tests that the
+table names for its module run. A surviving mutant is printed unless the table declares it equivalent. The
+exit code is 1 when one is left. Standard library only; cosmic-ray has its own environment.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COSMIC_RAY = "cosmic-ray==8.7.0"
 TABLE = ROOT / "tests" / "mutations.toml"
 TOOLS = ENVIRONMENT / "mutation"
 TIMEOUT_SECONDS = 120
-"""For the tests of one mutant, which may loop for ever."""
+"""The limit for the tests of one mutant, which may loop endlessly."""
 
 EXCLUDED_OPERATORS = ("core/ReplaceBinaryOperator_BitOr_.*",)
 """`X | None` in annotations, which nothing evaluates."""
@@ -47,7 +47,7 @@ class Target:
     module: str
     tests: tuple[str, ...]
     equivalent: dict[str, str] = field(default_factory=dict)
-    """By the changed line, without indentation: why it is equivalent."""
+    """The reason why it is equivalent, by the changed line without indentation."""
 
     def config(self) -> str:
         """The configuration file of cosmic-ray for this module."""
@@ -74,7 +74,7 @@ def targets_of(text: str) -> list[Target]:
 
 
 def survivors_of(dump: str, target: Target) -> Iterator[str]:
-    """The diffs in cosmic-ray's dump that no test noticed and that the table does not call equivalent."""
+    """The diffs in cosmic-ray's dump that no test noticed and that the table does not declare equivalent."""
     for line in dump.splitlines():
         _work, result = json.loads(line)
         if result is None or result["test_outcome"] != "survived":
@@ -100,7 +100,7 @@ def main() -> int:
 
 
 def mutate(supervisor: Supervisor, targets: list[Target]) -> int:
-    """Runs every target in one clone; the exit code is 1 when a mutant survived."""
+    """Run every target in one clone; the exit code is 1 when a mutant survived."""
     ensure_environment(supervisor, SITE, REPORTS, TESTS)
     _ensure_tools(supervisor)
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,7 @@
-"""`script/package`: dist/failover_lab.zip with `simulator` and `spark_reports`, for `spark-submit
---py-files`.
+"""`script/package`: makes dist/failover_lab.zip for `spark-submit --py-files`.
 
-Rules: only files of the two packages, in the order of their names and with one fixed date, so the same
-sources give the same bytes; the file appears whole or not at all.
+It holds `simulator` and `spark_reports`. Rules: only files of the two packages, in the order of their names
+and with one fixed date, so that the same sources give the same bytes. The file is complete or absent.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ FIXED_DATE = (2026, 1, 1, 0, 0, 0)
 
 
 def package_files() -> list[Path]:
-    """What goes in."""
+    """The files of the archive, sorted."""
     return sorted(
         path
         for package in PACKAGES

@@ -1,8 +1,7 @@
 """The tools that check the page's modules: eslint and TypeScript's compiler, in `script/page-tools/`.
 
-Rules: npm installs the versions of the lock file and no others; a stamp is written last, so that an
-interrupted installation is done again; the lock file names no registry, npm's own setting decides.
-Standard library only.
+Rules: npm installs exactly the versions of the lock file. A stamp is written last, so that an interrupted
+installation is done again. The lock file names no registry; npm's own setting decides. Standard library only.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ TSC = ("node", str(INSTALLED / "typescript" / "bin" / "tsc"))
 
 
 def wanted_stamp() -> str:
-    """Changes when what is to be installed does."""
+    """The stamp of the present lock file."""
     return hashlib.sha256((FOLDER / "package-lock.json").read_bytes()).hexdigest()
 
 
 def is_current() -> bool:
-    """Whether the tools were installed to their end as the lock file is now."""
+    """Whether the tools were completely installed with the present lock file."""
     return STAMP.is_file() and STAMP.read_text().strip() == wanted_stamp()
 
 
 def ensure(supervisor: Supervisor) -> bool:
-    """Installs the tools where they are missing or outdated; returns whether they can be run now."""
+    """Install the tools where they are missing or outdated; returns whether they can be run now."""
     if not (system.ensure(supervisor, "node") and (is_current() or system.ensure(supervisor, "npm"))):
         return False
     with (FOLDER / "package-lock.json").open("rb") as lock:

@@ -1,5 +1,6 @@
-"""What the commands that take pictures share: they make the environment and the browser first, then call
-themselves in it.
+"""The common start of the commands that take pictures.
+
+They first make the environment and the browser, then run themselves again in the environment.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from script.support.processes import Supervisor
 
 
 def run_in_environment(module: str, take: Callable[[Supervisor], int]) -> int:
-    """`take(supervisor)` where the environment is this process's; else the same command as `python -m
-    module` in it.
+    """Run `take(supervisor)` if this process uses the environment's Python.
+
+    Otherwise run the same command there as `python -m module`.
     """
     inside = sys.prefix == str(ROOT / ".venv")
     return run_command(take if inside else lambda supervisor: _enter(supervisor, module))

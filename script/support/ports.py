@@ -1,8 +1,7 @@
-"""A port for a process that is yet to start.
+"""Chooses a port for a process that has not started yet.
 
-Port 0 is no answer there: the kernel also assigns the ports that it gives out to outgoing connections.
-Between our request and the process's listening, any browser or client on this machine may have got the same
-one. So ports come from below that range.
+Port 0 does not work here: the kernel also assigns its ports to outgoing connections, so any browser or client
+on this machine may get the same port before the process listens. So ports are chosen from below that range.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ def free_port() -> int:
             try:
                 probe.bind(("127.0.0.1", port))
             except OSError:
-                continue  # taken: another one
+                continue  # in use: try another one
         return port
 
 
 def _kernels_first_port() -> int:
-    """Where the range begins from which the kernel takes ports for outgoing connections."""
+    """The first port of the range from which the kernel takes ports for outgoing connections."""
     try:
         begins = int(_KERNELS_RANGE.read_text().split()[0])
     except OSError:

@@ -1,8 +1,8 @@
-"""Child processes that are always stopped: what `script/server` and `script/test` start, they also end.
+"""Child processes that are always stopped: `script/server` and `script/test` end all that they start.
 
-Rules: every child leads its own process group, so a child's children (a worker's Java) are stopped with it; a
-signal only sets a flag that every wait looks at, so none can arrive "in between"; stopping asks first and
-kills after `GRACE_SECONDS`. On Linux a child is also asked to stop when this process is killed outright.
+Rules: every child leads its own process group, so a child's children (a worker's Java) are stopped with it. A
+signal only sets a flag that every wait checks, so no signal is lost between two waits. Stopping sends SIGTERM
+first and kills after `GRACE_SECONDS`. On Linux a child also gets SIGTERM when this process is killed.
 Standard library only.
 """
 
@@ -19,27 +19,27 @@ from pathlib import Path
 from typing import BinaryIO
 
 GRACE_SECONDS = 5.0
-"""Between asking a child to stop and killing it; with what follows well under the promised 10 s."""
+"""The time between SIGTERM and SIGKILL; a whole stop stays well under the promised 10 s."""
 
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 _PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 POLL_SECONDS = 0.05
-"""How often a wait looks at the stop flag and at the children."""
+"""The interval at which a wait checks the stop flag and the children."""
 
 
 class Stopped(KeyboardInterrupt):
-    """A person or the system asked for the end (Ctrl-C, SIGTERM, a closed terminal).
+    """A requested stop (Ctrl-C, SIGTERM, a closed terminal).
 
-    Passes through event loops, as Ctrl-C does.
+    It passes through event loops, as Ctrl-C does.
     """
 
 
 class Supervisor:
-    """Starts children and ends them; use as a context manager, in the main thread.
+    """Starts children and ends them; use it as a context manager, in the main thread.
 
-    `interrupting`: the signal raises `Stopped` at once, for bodies that wait elsewhere than in this class (a
-    test, a browser, an event loop); by default only the waits here look at it.
+    With `interrupting` the signal raises `Stopped` at once, for bodies that wait elsewhere than in this class
+    (a test, a browser, an event loop). By default only the waits here check for it.
     """
 
     def __init__(self, interrupting: bool = False) -> None:
@@ -61,11 +61,11 @@ class Supervisor:
     def _remember(self, number: int, _frame: object) -> None:
         self.stop_signal = number
         if self.interrupting:
-            self.interrupting = False  # once: what follows is the stopping itself
+            self.interrupting = False  # only once: the stop itself must not be interrupted
             raise Stopped
 
     def check(self) -> None:
-        """Raises `Stopped` once a signal has come."""
+        """Raise `Stopped` if a signal was received."""
         if self.stop_signal is not None:
             raise Stopped
 
@@ -76,8 +76,9 @@ class Supervisor:
         output: BinaryIO | None = None,
         folder: Path | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Starts `command` in `folder` (default: the present one); what it prints goes to `output`, to this
-        process's own without.
+        """Start `command` in `folder` (default: the current one).
+
+        Its output goes to `output`, by default to this process's own.
         """
         self.check()
         child = subprocess.Popen(
@@ -99,7 +100,7 @@ class Supervisor:
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> int:
-        """Starts `command`, waits for its end and returns its exit code."""
+        """Start `command`, wait for its end and return its exit code."""
         child = self.start(command, environment, folder=folder)
         while child.poll() is None:
             self.check()
@@ -114,14 +115,12 @@ class Supervisor:
             time.sleep(POLL_SECONDS)
 
     def forget(self, child: subprocess.Popen[bytes]) -> None:
-        """`child` has ended by itself; whatever it left in its group is ended too."""
+        """Remove a child that has ended by itself, and kill the rest of its group."""
         _signal_group(child, signal.SIGKILL)
         self._children.remove(child)
 
     def stop(self, *children: subprocess.Popen[bytes]) -> None:
-        """Asks the children's groups to end, waits `GRACE_SECONDS` for all of them together, kills the
-        rest.
-        """
+        """Stop the children's groups: SIGTERM, up to `GRACE_SECONDS` for all together, then SIGKILL."""
         for child in children:
             _signal_group(child, signal.SIGTERM)
         end = time.monotonic() + GRACE_SECONDS
@@ -146,7 +145,7 @@ def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:
     try:
         os.killpg(child.pid, number)
     except ProcessLookupError:
-        return  # the whole group has ended, which is what was wanted
+        return  # the whole group has ended already
 
 
 def say(text: str) -> None:

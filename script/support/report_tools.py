@@ -1,8 +1,7 @@
-"""Installs what only reports need, Spark and Java, while the site serves: `script/server` runs this beside
-it.
+"""Installs Spark and Java for reports while the site runs; `script/server` starts it.
 
-Rules: how far it is stands in a small file in the site's data folder, which the report page reads; the file
-goes when all is installed, and stays with the reason when it failed. Nothing here ends the site. Standard
+Rules: its progress is in a small file in the site's data folder, which the report page reads. The file is
+deleted when all is installed, and kept with the reason when it failed. Nothing here ends the site. Standard
 library only.
 """
 
@@ -18,17 +17,19 @@ from script.support.environment import REPORTS, ROOT, SetUpFailed, ensure_enviro
 from script.support.processes import Supervisor, say
 
 STATUS_NAME = "report-tools.json"
-"""`{"state": "installing" | "failed", "words": what is done}`; `visualizer.reports.tools` reads it."""
+"""The status file: `{"state": "installing" | "failed", "words": the step}`; `visualizer.reports.tools` reads
+it.
+"""
 
 
 class Status:
-    """The file that says how far the installation is."""
+    """The file with the progress of the installation."""
 
     def __init__(self) -> None:
         self._path = Path(os.environ.get("FAILOVER_LAB_DATA") or ROOT / "var") / STATUS_NAME
 
     def say(self, words: str, state: str = "installing") -> None:
-        """Replaces what stands there, in one step: a reader never finds half of it."""
+        """Replace its content in one step, so that a reader never finds half of it."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         fresh = self._path.with_suffix(f".{os.getpid()}")
         fresh.write_text(json.dumps({"state": state, "words": words}))
@@ -50,7 +51,10 @@ def main() -> int:
 
 
 def install(supervisor: Supervisor, may_ask_apt: bool) -> int:
-    """Installs the reports' stage and Java. Raises SetUpFailed, with the reason left in the status file."""
+    """Install the reports' stage and Java.
+
+    Raises SetUpFailed, with the reason in the status file.
+    """
     status = Status()
     status.say("waiting for its turn")
     try:

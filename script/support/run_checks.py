@@ -1,7 +1,8 @@
-"""`script/check`: the fast checks of all sources, in the order of `CHECKS`; `script/test` begins with them.
+"""`script/check`: the fast checks of all sources, with which `script/test` begins.
 
-Rules: a check reads the sources, changes nothing, and takes seconds; every check runs even after one has
-failed, so that one run shows everything; the last line names the failed ones. Standard library only.
+Rules: a check reads the sources, changes nothing, and takes seconds. Every check runs even after one has
+failed, so that one run shows everything. The order is that of `CHECKS`; the last lines name the failed ones.
+Standard library only.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ MYPY = str(ENVIRONMENT / "bin" / "mypy")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One command that exits with 0 when the sources are as they should be."""
+    """One command that exits with 0 when the sources pass."""
 
     name: str
     command: tuple[str, ...]
     remedy: str = ""
-    """What to do about a failure, where a command can do it."""
+    """The command that repairs a failure, if there is one."""
     needs_page_tools: bool = False
 
 
@@ -46,7 +47,7 @@ CHECKS = (
     Check("eslint", (*page_tools.ESLINT, "static/js", "tests/js"), needs_page_tools=True),
     Check("tsc", (*page_tools.TSC, "--project", str(page_tools.FOLDER)), needs_page_tools=True),
 )
-"""Every check, in the order in which they run. A new one is one more line."""
+"""All checks in the order in which they run."""
 
 
 def main() -> int:
@@ -55,7 +56,7 @@ def main() -> int:
 
 
 def check_everything(supervisor: Supervisor) -> int:
-    """Sets up what the checks need and runs them; the exit code is 1 unless all passed."""
+    """Set up what the checks need and run them; the exit code is 1 unless all passed."""
     ensure_environment(supervisor, SITE, REPORTS, TESTS)
     outcomes = run_checks(supervisor, has_page_tools=page_tools.ensure(supervisor))
     return 0 if set(outcomes.values()) == {Outcome.PASSED} else 1
@@ -64,7 +65,7 @@ def check_everything(supervisor: Supervisor) -> int:
 def run_checks(
     supervisor: Supervisor, checks: Sequence[Check] = CHECKS, *, has_page_tools: bool
 ) -> dict[str, Outcome]:
-    """Runs every check and says how each ended; returns that by the checks' names."""
+    """Run every check, print how each ended, and return the outcomes by the checks' names."""
     outcomes = {check.name: _run(supervisor, check, has_page_tools) for check in checks}
     for check in checks:
         if outcomes[check.name] is not Outcome.PASSED:

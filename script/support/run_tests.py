@@ -1,10 +1,10 @@
 """`script/test`: sets the checkout up, tools of the operating system included, and runs every test.
 
-Rules: the whole suite begins with the checks of `script/check`, and no test runs when one of them fails;
-whatever cannot be set up is said here and fails in the tests that need it, never skipped; two processes
-share the work, the tests of one Spark session or one browser stay together (`tests/conftest.py`); pytest's
-summary is the last thing printed, and its exit code is this command's. Arguments replace the ones given here
-(`script/test tests/engine -k seek`), and the checks are left to `script/check` then.
+Rules: the whole suite begins with the checks of `script/check`, and no test runs when one of them fails.
+Tools that cannot be set up are reported here, and the tests that need them fail; none is skipped. Two
+processes share the work, and the tests of one Spark session or one browser stay together
+(`tests/conftest.py`). Pytest's summary is printed last, and its exit code is this command's. Arguments
+replace the default ones (`script/test tests/engine -k seek`); the checks do not run then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""`script/screenshot`: serves the lab for a moment, plays a scenario in Chromium to an instant, writes
-`docs/screenshot.png`.
+"""`script/screenshot`: plays a scenario in Chromium to an instant and writes `docs/screenshot.png`.
 
-Two steps, because only the second may use what is installed: this module makes the environment and calls
-itself in it.
+It serves the lab only meanwhile. There are two steps, because only the second may use installed packages:
+this module makes the environment and runs itself again in it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from script.support.pictures import run_in_environment
 from script.support.processes import Supervisor
 
 SETTLE_MS = 1500
-"""After the pause: the page draws its last frames and charts."""
+"""The time after the pause in which the page draws its last frames and charts."""
 
 
 def main() -> int:
@@ -37,8 +36,9 @@ def main() -> int:
 
 
 def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
-    """Opens the lab as its owner, plays it (for its forecast curve), goes to the exact instant, and takes
-    the picture.
+    """Open the lab as its owner, play it, seek to the exact instant and take the picture.
+
+    Playing fills the forecast curve.
     """
     from playwright.sync_api import sync_playwright
 

@@ -1,8 +1,8 @@
-"""`script/screenshots`: every room of the site in every look, from real runs, for review.
+"""`script/screenshots`: pictures of every room of the site in every look, from real runs, for review.
 
-A room is a function that brings a page to the state worth seeing; a look is a size, a theme and a mode. To
-add a room, add it to `ROOMS` (the lab page's own are in `lab_rooms.py`). As `script/screenshot`, it makes the
-environment and calls itself in it.
+A room is a function that brings a page to the state to show. A look is a size, a theme and a mode. To add a
+room, add it to `ROOMS` (the lab page's own are in `lab_rooms.py`). Like `script/screenshot`, it makes the
+environment and runs itself again in it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from script.support.processes import Supervisor
 from script.support.story_rooms import STORY_ROOMS
 
 SETTLE_MS = 900
-"""A page draws its last frames and charts."""
+"""The time in which a page draws its last frames and charts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,10 @@ def main() -> int:
 
 
 def take(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
-    """A fresh browser context for each picture: what one room keeps in the browser is not seen in another."""
+    """Take the pictures, each in a new browser context.
+
+    So what one room keeps in the browser does not appear in another.
+    """
     from playwright.sync_api import sync_playwright
 
     from script.support.temporary_site import temporary_site

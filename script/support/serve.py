@@ -1,9 +1,10 @@
 """`script/server`: sets the checkout up, then serves the lab and runs the report worker until stopped.
 
-Rules: uvicorn serves the site, a second process works off report tasks. The worker is restarted when it dies;
-the end of the site ends everything. Ctrl-C, SIGTERM and a closed terminal leave no process behind. Spark and
-Java are only for reports: they are installed while the site serves, the worker starts when Spark is there,
-and until then report tasks wait in their queue. Without Java the lab runs, and this prints what to install.
+Rules: uvicorn serves the site, a second process runs report tasks. The worker is restarted when it dies; the
+end of the site ends everything. Ctrl-C, SIGTERM and a closed terminal leave no process behind. Spark and Java
+are only for reports: they are installed while the site serves. The worker starts when Spark is installed;
+until then report tasks wait in their queue. Without Java the lab runs, and this command prints what to
+install.
 """
 
 from __future__ import annotations
@@ -21,24 +22,25 @@ from script.support.processes import POLL_SECONDS, Supervisor, say
 from script.support.report_tools import Status
 
 START_LIMIT_SECONDS = 120
-"""A site that has not answered by then is taken for broken."""
+"""The time after which a site that has not answered counts as failed."""
 
 HEAD_BYTES = 65_536
-"""Most bytes of a request's first line and headers; a request with more is answered 400 and its connection
-closed.
+"""The most bytes of a request's first line and headers.
+
+A larger request is answered 400 and its connection closed.
 """
 
 MESSAGE_BYTES = 2_097_152
-"""Most bytes of a websocket message: four for each of the 524,288 characters that `/ws/answers/` reads.
+"""The most bytes of a websocket message: four for each of the 524,288 characters that `/ws/answers/` reads.
 
 Beyond it the socket is closed with code 1009.
 """
 
 SHUTDOWN_SECONDS = 2
-"""What open requests and sockets have for their end after SIGTERM, well under the supervisor's grace."""
+"""The time that open requests and sockets have after SIGTERM, well under the supervisor's grace."""
 
 WORKER_PAUSE_SECONDS = 2.0
-"""Before a dead worker is started again, so that one that cannot start does not fill the terminal."""
+"""The pause before a dead worker is restarted, so that one that cannot start does not fill the terminal."""
 
 
 def main() -> int:
@@ -96,9 +98,9 @@ def serve(supervisor: Supervisor, arguments: argparse.Namespace) -> int:
 def site_command(
     host: str, port: int, python: str = str(PYTHON), application: str = "labsite.asgi:application"
 ) -> list[str]:
-    """What serves the site.
+    """The command that serves the site.
 
-    Every limit that uvicorn offers is stated; a proxy's headers are Django's business, not the server's.
+    Every limit that uvicorn offers is stated. Django, not the server, handles a proxy's headers.
     """
     options = {
         "--host": host,
@@ -127,7 +129,10 @@ def site_command(
 
 
 def tools_command(no_install: bool) -> list[str]:
-    """By the Python that makes the environment, not by the environment's own."""
+    """The command that installs report tools.
+
+    It is run by the Python that makes the environment, not by the environment's own.
+    """
     return [sys.executable, "-m", "script.support.report_tools", *(["--no-install"] if no_install else [])]
 
 
@@ -136,7 +141,7 @@ def worker_command() -> list[str]:
 
 
 class Reports:
-    """The installation of what reports need, then the worker that makes them, started again when it dies."""
+    """The installation of Spark and Java, then the report worker, restarted when it dies."""
 
     def __init__(
         self,
@@ -155,7 +160,7 @@ class Reports:
             self._installing = supervisor.start(tools_command(arguments.no_install), environment)
 
     def look_after(self) -> None:
-        """Goes on when the installation has ended, and starts a worker that has died again."""
+        """Start the worker after the installation, and restart a worker that has died."""
         if self._installing is not None and self._installing.poll() is not None:
             self._supervisor.forget(self._installing)
             if self._installing.returncode == 0:
@@ -178,9 +183,7 @@ class Reports:
 
 
 def _allowed_hosts(host: str) -> dict[str, str]:
-    """The names by which browsers may call a site that listens beyond this machine; ALLOWED_HOSTS, when
-    set, is left alone.
-    """
+    """The ALLOWED_HOSTS of a site that listens beyond this machine; a value that is set is kept."""
     if "ALLOWED_HOSTS" in os.environ or host in ("127.0.0.1", "localhost", "::1"):
         return {}
     if host in ("0.0.0.0", "::", ""):
@@ -223,7 +226,7 @@ def wait_until_it_answers(
 
 
 def _reachable(host: str) -> str:
-    """An address that a browser here can use for a server that listens at `host`."""
+    """The address that a browser on this machine uses for a server that listens at `host`."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
 
 

@@ -1,5 +1,6 @@
-"""The lab's views of a failover that happened, for `script/screenshots`: the list, a story, changed runs,
-the forecast.
+"""The lab's views of a past failover, for `script/screenshots`.
+
+They are the list, a story, changed runs and the forecast.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def why_twice(page: Any, site: Any) -> None:
 
 
 def story(page: Any, site: Any) -> None:
-    """In the middle of it, at the sentence that says why."""
+    """A story at the step that gives the cause."""
     _panel(page, site, "ack-hole-delayed-message", "why-twice", HOLE_END_US)
     page.locator("button.message").first.click()
     page.locator("[data-part=story-pips] .hole button").click()
@@ -46,7 +47,10 @@ def what_helped(page: Any, site: Any) -> None:
 
 
 def forecast(page: Any, site: Any) -> None:
-    """Played through once, for the curve, and back to where no snapshot is asked for."""
+    """The forecast of a run played to its end, at an instant without a snapshot request.
+
+    Playing draws the whole curve.
+    """
     _panel(page, site, "region-down-twice", "forecast", 0)
     page.evaluate("() => failoverLab.link.play(20)")
     wait_until(page, "end_us => failoverLab.getState().at_us >= end_us", END_US)

@@ -1,7 +1,8 @@
-"""What the lab needs from the operating system: Java for reports; Chromium, Node, npm, PostgreSQL for tests.
+"""Tools of the operating system: Java for reports; Chromium, Node, npm and PostgreSQL for tests.
 
-Rules: look first; install only from Debian's own packages, only as root; never fail here: the answer is
-whether it is there now, and `HOW_TO_INSTALL` says in words what a person can do. Standard library only.
+Rules: check first. Install only Debian's own packages, and only as root. Never raise an error here: functions
+return whether the tool is present, and `HOW_TO_INSTALL` has the instructions for the user. Standard library
+only.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ HOW_TO_INSTALL = {
 }
 
 _DEBIAN_PACKAGES = {
-    # the second: releases that no longer carry 17
+    # the second is for releases without 17
     "java": ("openjdk-17-jre-headless", "openjdk-21-jre-headless"),
     "chromium": ("chromium",),
     "node": ("nodejs",),
@@ -43,7 +44,7 @@ _DEBIAN_PACKAGES = {
 
 
 def has(thing: str) -> bool:
-    """Whether `thing` (java, chromium, node, npm, postgres) is here and new enough."""
+    """Whether `thing` (java, chromium, node, npm, postgres) is installed and new enough."""
     if thing == "chromium":
         return any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome"))
     if thing == "npm":
@@ -58,7 +59,10 @@ def has(thing: str) -> bool:
 
 
 def ensure(supervisor: Supervisor, thing: str) -> bool:
-    """Installs `thing` where that is allowed; returns whether it is there now, having said so when not."""
+    """Install `thing` where that is allowed; returns whether it is present now.
+
+    When it is not, the instructions are printed.
+    """
     if has(thing):
         return True
     for package in _DEBIAN_PACKAGES[thing]:
@@ -69,7 +73,7 @@ def ensure(supervisor: Supervisor, thing: str) -> bool:
 
 
 def install_debian_package(supervisor: Supervisor, package: str) -> bool:
-    """Installs one Debian package as root; False when this is not Debian, not root, or apt refuses."""
+    """Install one Debian package as root; False when this is not Debian, not root, or apt fails."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return False
     say(f"Installing Debian's {package}…")
@@ -80,7 +84,7 @@ def install_debian_package(supervisor: Supervisor, package: str) -> bool:
 
 
 def _major(command: list[str], pattern: str) -> int:
-    """The major version that `command` prints, 0 when it is absent or says something else."""
+    """The major version that `command` prints, 0 when it is absent or prints something else."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
     except (FileNotFoundError, PermissionError):

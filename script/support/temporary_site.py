@@ -1,7 +1,4 @@
-"""A lab server for a while: on a free port, with data of its own, gone afterwards.
-
-For screenshots and benchmarks.
-"""
+"""A temporary lab server on a free port, with its own data, for screenshots and benchmarks."""
 
 from __future__ import annotations
 
@@ -28,10 +25,10 @@ class Site:
     port: int
     pid: int
     environment: Mapping[str, str]
-    """For other processes on its data, a report worker say."""
+    """The environment for other processes on its data, such as a report worker."""
 
     def open_lab(self, **fields: object) -> dict[str, str]:
-        """Makes a lab from `scenario="name"` or `yaml="text"`; gives id, token and url."""
+        """Make a lab from `scenario="name"` or `yaml="text"`; returns id, token and url."""
         body = json.dumps(fields).encode()
         request = urllib.request.Request(
             f"{self.address}/labs/", body, {"Content-Type": "application/json", "Origin": self.address}
@@ -40,7 +37,7 @@ class Site:
             return json.loads(answer.read())
 
     def memory_bytes(self) -> int:
-        """What the server process holds now (Linux)."""
+        """The memory that the server process holds now, bytes (Linux)."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -49,9 +46,9 @@ class Site:
 def temporary_site(
     supervisor: Supervisor, command: Callable[[str, int], list[str]] = site_command
 ) -> Iterator[Site]:
-    """Runs the site until the block is left.
+    """Run the site until the block is left.
 
-    Call inside the supervisor's own block: leaving that ends the server too.
+    Call it inside the supervisor's own block: leaving that block ends the server, too.
     """
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as data:
