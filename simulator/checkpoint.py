@@ -25,8 +25,9 @@ _SHARED_TYPES = (Trace, SharedColumn, Sampler, Handlers, *_SPECS)
 
 
 COMPRESSION_LEVEL = 1
-"""The fastest level: a third of the size for about a millisecond, so checkpoints may be three times as
-frequent.
+"""The fastest level: a third of the size for about a millisecond.
+
+So checkpoints may be three times as frequent.
 """
 
 

@@ -17,8 +17,9 @@ from script.support.environment import REPORTS, ROOT, SetUpFailed, ensure_enviro
 from script.support.processes import Supervisor, say
 
 STATUS_NAME = "report-tools.json"
-"""The status file: `{"state": "installing" | "failed", "words": the step}`; `visualizer.reports.tools` reads
-it.
+"""The name of the status file, which `visualizer.reports.tools` reads.
+
+Its content is `{"state": "installing" | "failed", "words": the step}`.
 """
 
 

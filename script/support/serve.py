@@ -31,9 +31,10 @@ A larger request is answered 400 and its connection closed.
 """
 
 MESSAGE_BYTES = 2_097_152
-"""The most bytes of a websocket message: four for each of the 524,288 characters that `/ws/answers/` reads.
+"""The most bytes of a websocket message.
 
-Beyond it the socket is closed with code 1009.
+They are four for each of the 524,288 characters that `/ws/answers/` reads. Beyond it the socket is closed
+with code 1009.
 """
 
 SHUTDOWN_SECONDS = 2

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 Case = dict[str, Any]
-"""One compared failover or group: its figures, `label` in words, and `at_us`, the instant at which to look.
+"""One compared failover or group.
+
+It has its figures, `label` in words, and `at_us`, the instant at which to look.
 """
 
 

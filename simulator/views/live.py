@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 NEVER_LEFT_OUT: dict[str, Callable[[], Any]] = {"clusters": dict, "forecast": dict, "failovers": list}
-"""Parts that frames and pictures read in every protocol; they are empty where the protocol's view has none.
+"""Parts that frames and pictures read in every protocol.
+
+They are empty where the protocol's view has none.
 """
 
 

@@ -97,8 +97,9 @@ class Flight(NamedTuple):
 # --- states
 
 Moves = dict[str, dict[str, str]]
-"""A state machine: by state the states that may follow, each with what causes it, in the words of the
-messages.
+"""A state machine: by state the states that may follow, each with its cause.
+
+The causes are in the words of the messages.
 """
 
 CONNECTING, CONNECTED, UNSUBSCRIBING, GONE = "connecting", "connected", "unsubscribing", "gone"

@@ -373,7 +373,7 @@ class Session:
         )
 
     def _acknowledge(self) -> bool:
-        """Start to process the oldest message that the client has."""
+        """Start processing the oldest message that the client has."""
         if not self.in_flight or self.acks_paused or self.busy_until_us is not None:
             return False
         constant_us = self.processing.constant
@@ -465,7 +465,7 @@ class Session:
         ]
 
     def release(self, borrower: BorrowerId, stream: str | None = None, forget: bool = False) -> None:
-        """Stop to read one stream of a borrower, or all its streams."""
+        """Stop reading one stream of a borrower, or all its streams."""
         among = self.readings if stream is None else self.lent.get((borrower, stream), {})
         for reading in list(among.values()):
             if reading.borrower == borrower:
