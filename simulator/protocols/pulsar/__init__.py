@@ -1,3 +1,4 @@
-"""Pulsar's brokers, clients, geo-replication and replicated subscriptions, after the brokers' source
-(docs/evidence.md).
+"""Pulsar's brokers, clients, geo-replication and replicated subscriptions.
+
+They are modelled after the brokers' source (docs/evidence.md).
 """

@@ -1,7 +1,7 @@
 """The runtime with the types of what `system.build` puts into it.
 
-Rules: what brokers are made of knows `runtime.Runtime`, which lies below them; clients know `BrokerRuntime`;
-what is above both (commands, failover, migration, views, the admin API's answers) knows `Pulsar`.
+Rules: the brokers' parts use `runtime.Runtime`, which imports none of them. Clients use `BrokerRuntime`. All
+layers above both (commands, failover, migration, views, the admin API's answers) use `Pulsar`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every part of a simulated Pulsar shares beside clock and trace: tables of names, messages and markers.
+"""The shared part of a simulated Pulsar beside clock and trace: tables of names, messages and markers.
 
 Rules: one Runtime per world. Trace, messages, markers and the scenario are shared by the worlds of a branch
-(see `simulator.checkpoint`); everything else is this world's own.
+(see `simulator.checkpoint`). Everything else belongs to one world.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DrainingOfFailover(Protocol):
     """Follows how the subscription catches up (`failover.draining.Draining`)."""
 
     def look(self, topic: TopicOfLog) -> None:
-        """The cursor in a topic of the target has moved."""
+        """Check the subscription again: its cursor in a topic of the target has moved."""
 
 
 class WindowOfFailover(Protocol):
@@ -55,7 +55,7 @@ class WindowOfFailover(Protocol):
         """When the subscription has caught up at the target."""
 
     def delivered(self, message: int, topic: str, index: int) -> None:
-        """A message is about to be delivered at the target."""
+        """A message is being delivered at the target."""
 
     def settled(self, message: int) -> None:
         """A message was acknowledged."""
@@ -184,14 +184,14 @@ class Runtime(System):
         self.settled: dict[str, BitMap] = {}  # subscription -> BitMap of message numbers expired or skipped
         self.subscriptions: dict[str, SubscriptionSpec] = dict(scenario.subscriptions)
         self.lookup = LookupService(self)
-        self.migrations: list[MigrationOfTenant] = []  # in the order in which they were started
+        self.migrations: list[MigrationOfTenant] = []  # in the order of their start
         self.blue_green: BlueGreenOfRuntime  # created by `system.build`
         # by cluster its tenants and roles, as (kind, name), also put here by `system.build`
         self.directory: dict[str, dict[tuple[str, str], None]] = {}
         # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
         self.synchronised: dict[str, None] = {}
 
-    # --- what the world asks of every protocol
+    # --- the interface that the world requires of every protocol
 
     @property
     def subscription_names(self) -> list[str]:
@@ -247,8 +247,9 @@ class Runtime(System):
     # --- messages
 
     def look_again(self, cluster: str) -> None:
-        """Messages went from a cluster's logs, or a cursor was opened there: failovers into it may wait
-        for less.
+        """Update the windows of failovers into a cluster, which may then wait for fewer messages.
+
+        Called when messages were removed from the cluster's logs, or a cursor was opened there.
         """
         for window in self.windows.values():
             if window.target == cluster:

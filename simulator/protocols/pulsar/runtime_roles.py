@@ -1,6 +1,6 @@
-"""What the runtime needs of the clusters, topics and services that it holds, as protocols by role.
+"""Protocols by role: what the runtime needs of the clusters, topics and services that it holds.
 
-Rules: the runtime lies below all that uses it. `broker.cluster.Cluster`, `broker.topic.Topic`,
+Rules: the runtime imports none of the modules that use it. `broker.cluster.Cluster`, `broker.topic.Topic`,
 `replication.replicator.Replicator`, `broadcast.fan_out.FanOut` and `migration.blue_green.BlueGreen` play
 these roles. `system.build` creates them.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class ConnectionsOfProducer(Protocol):
-    """Where a producer's messages go (`lookup.producing.Brokers`)."""
+    """The connections through which a producer publishes (`lookup.producing.Brokers`)."""
 
     @property
     def resolver(self) -> object | None:
-        """What looks up its cluster, None where it has its own."""
+        """The lookup service that resolves its cluster, None for a producer with a fixed cluster."""
 
     def connected_to(self, topic: Any) -> bool:
         """Whether it publishes to this topic or partition there."""
@@ -43,7 +43,7 @@ class ProducerOfRuntime(ProducerOfTopic, Protocol):
 
     @property
     def brokers(self) -> ConnectionsOfProducer:
-        """Where its messages go."""
+        """Its connections to brokers."""
 
     @property
     def is_open(self) -> bool:
@@ -54,7 +54,7 @@ class ProducerOfRuntime(ProducerOfTopic, Protocol):
         """Whether its process runs."""
 
     def retry(self, _argument: None) -> None:
-        """Send again what waits."""
+        """Send the waiting messages again."""
 
     def broker_left(self, topic: Any, reason: str, cause: int) -> None:
         """A topic that it publishes to left its broker."""
@@ -129,7 +129,7 @@ class BlueGreenOfRuntime(Protocol):
     """Pulsar's blue-green migration (PIP-188)."""
 
     def instead(self, cluster: Any, client: Any, base: str, cause: int) -> Any:
-        """The cluster where a client that asks `cluster` for a topic belongs."""
+        """The cluster to which a client that requests a topic from `cluster` is redirected."""
 
     def drained_by_ack(self, subscription: Any, cause: int) -> None:
         """The backlog of a subscription of a migrated topic was acknowledged."""

@@ -1,6 +1,4 @@
-"""The simulated system built from a scenario: clusters, links, topics, clients, and the commands on its
-calendar.
-"""
+"""Builds the simulated system of a scenario: clusters, links, topics, clients and scheduled commands."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ _HANDLERS = Handlers(HANDLERS)
 
 
 def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
-    """A system at instant 0, everything loaded and connected, its calendar filled."""
+    """A system at instant 0: everything loaded and connected, its commands scheduled."""
     runtime = Pulsar(scenario, seed, trace)
     runtime.handlers = _HANDLERS
     runtime.fan_out = FanOut(runtime)
@@ -57,7 +55,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
             topic.load(seq, first=True)
-    # a topic that its namespace keeps out of a cluster goes as soon as it is loaded there
+    # a topic whose namespace does not allow a cluster is removed as soon as it is loaded there
     enforcement.apply(runtime, seq)
     _schedule_clients(runtime)
     blue_green.start()
@@ -66,7 +64,7 @@ def build(scenario: Scenario, seed: int, trace: Trace) -> Pulsar:
 
 
 def _intern_names(scenario: Scenario, trace: Trace) -> None:
-    """Number every name that is known before the run, in an order that depends on the scenario alone."""
+    """Number every name that is known before the run, in an order that depends only on the scenario."""
     for section in (
         scenario.clusters,
         scenario.topics,
