@@ -1,6 +1,6 @@
-"""The filter of acknowledgement-state sync: a message that a peer reports as acknowledged is not dispatched.
+"""The filter of acknowledgement-state sync: messages that a peer reports as acked are not dispatched.
 
-Rules: the broker acknowledges such a message itself (docs/acknowledgement-sync.md). The dispatcher asks about
+Rules: the broker acknowledges such a message itself (docs/acknowledgement-sync.md). The dispatcher checks
 each entry before it sends it. The reported states survive crashes. Nothing is deleted.
 """
 
@@ -21,7 +21,7 @@ _REGISTERED = CODE["message.registered"]
 class AcknowledgementFilter:
     """The filter of one subscription.
 
-    `reported` is by peer the acknowledged state that it reported. `received_us` is when the last report
+    `reported` maps a peer to the acknowledged state that it reported. `received_us` is when the last report
     arrived. `filtered` counts messages.
     """
 

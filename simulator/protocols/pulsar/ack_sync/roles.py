@@ -1,4 +1,4 @@
-"""What acknowledgement-state sync needs of subscriptions, topics and the runtime, as protocols by role.
+"""Protocols by role: what acknowledgement-state sync needs of subscriptions, topics and the runtime.
 
 Rules: `broker.subscription.Subscription`, `broker.topic.Topic`, `broker.cluster.Cluster`,
 `replication.replicator.Replicator` and `runtime.Runtime` play these roles.
@@ -40,7 +40,7 @@ class ClusterOfSync(ClusterOfLog, Protocol):
 
 
 class RuntimeOfSync(RuntimeOfLog, Protocol):
-    """Clock, trace, clusters, and which subscriptions synchronise."""
+    """Clock, trace, clusters, and the latest failover of each subscription."""
 
     subscriptions: dict[str, SubscriptionSpec]
     synchronised: dict[str, None]
@@ -58,13 +58,13 @@ class RuntimeOfSync(RuntimeOfLog, Protocol):
 
 
 class ReplicatorOfSync(Protocol):
-    """A way to another cluster."""
+    """The replication to another cluster."""
 
     link: Link
 
     @property
     def connection(self) -> int:
-        """Counts its connections."""
+        """The number of connections that it has made."""
 
     def reachable(self) -> bool:
         """Whether the link is up, and a broker at the peer has the topic."""
@@ -89,7 +89,7 @@ class SubscriptionOfSync(Protocol):
         """Clock, trace and clusters."""
 
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
-        """What follows from acks, where the mark-delete was at `before`."""
+        """Apply the consequences of acks; the mark-delete was at `before`."""
 
 
 class TopicOfSync(TopicInCluster, Protocol):

@@ -3,10 +3,10 @@
 The design is in docs/acknowledgement-sync.md.
 
 Rules: a request carries the whole state over the link, with its latency and loss, never in the topic. Entries
-are named by the cluster where they were published and their index in its log, which every copy carries; so
-the state needs no translation at the receiver. The receiver adds it to the earlier states of the peer, so a
-cursor that falls back in a crash withdraws nothing. Only an administrator's reset does. The receiver's
-dispatcher filters by the state. Nothing is deleted.
+are named by the cluster where they were published and their index in its log. Every copy carries both, so the
+receiver need not translate the state. The receiver adds it to the earlier states of the peer, so a cursor
+that moves back in a crash withdraws nothing. Only an administrator's reset does. The receiver's dispatcher
+filters by the state. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
 NONE, ONCE = "none", "once"  # once: on command only; else "periodic"
 REQUEST_BYTES, RANGE_BYTES = 64, 32
-"""What a request weighs on a link: names and mark-delete; and for each individually deleted range two
-positions, for each partly acknowledged batch a position and a bit set.
+"""Size of a request on a link, in bytes: names and mark-delete, and an addition for each range.
+
+An individually deleted range adds two positions. A partly acknowledged batch adds a position and a bit set.
 """
 
 MOST_ON_THE_WIRE = 100
-"""Requests to one peer that are on the wire at once; each holds a whole state, so a period far below the
-latency waits here.
+"""Most requests to one peer that are on the wire at once.
+
+Each holds a whole state. With a period far below the latency, further requests wait for earlier ones.
 """
 
 _DRAWS = 1 << 58  # draws of the link's latency that belong to requests, far from those of entries
@@ -37,9 +39,11 @@ _NOTHING = BitMap()
 
 
 class AcknowledgedState(NamedTuple):
-    """The state that one cluster reported: `whole[origin]` are indices in that cluster's log, `parts` the
-    messages of batched entries that are *not* acknowledged, by (origin, index). `history` is the row with
-    which the cursor was opened or last reset by a person, `seq` the row that applied the newest request.
+    """The acknowledged state that one cluster reported.
+
+    `whole[origin]` are indices in that cluster's log. `parts` are the messages of batched entries that are
+    *not* acknowledged, by (origin, index). `history` is the row that opened the cursor or the row of an
+    administrator's last reset. `seq` is the row that applied the newest request.
     """
 
     whole: dict[int, BitMap]
@@ -48,13 +52,13 @@ class AcknowledgedState(NamedTuple):
     seq: int
 
     def remaining(self, origin: int, index: int, messages: int) -> int:
-        """Bit set of the messages of an entry that this state does not know to be acknowledged."""
+        """Bit set of the messages of an entry that are not acknowledged in this state."""
         if index in self.whole.get(origin, _NOTHING):
             return 0
         return self.parts.get((origin, index), (1 << messages) - 1)
 
     def followed_by(self, newer: AcknowledgedState) -> AcknowledgedState:
-        """What holds once a newer request came: both together; after a reset only the newer."""
+        """The state after a newer request: the union of both, or only the newer one after a reset."""
         if newer.history != self.history:
             return newer
         whole = {
@@ -79,9 +83,9 @@ class Known(NamedTuple):
 
 
 class Line:
-    """One connection to a peer: what was last put on it, and what it still carries.
+    """One connection to a peer: the last state sent on it, and the requests on the wire.
 
-    Order holds on it, and with one request all after it are lost.
+    Requests arrive in order. When one is lost, all later ones on the connection are lost.
     """
 
     def __init__(self, number: int, connection: tuple[int, int]) -> None:
@@ -100,10 +104,10 @@ class AcknowledgementSender:
         self.topic = subscription.topic
         self.runtime = subscription.runtime
         self.period_us = period_us  # None: on command only
-        self.opened = self.history = NULL  # the rows that opened the cursor, and that last put it anew
+        self.opened = self.history = NULL  # the rows that opened the cursor and that last reset it
         self.lines: dict[str, Line] = {}
         self.arrived: dict[str, Known] = {}  # peer -> the newest state that it has
-        self.next_us: int | None = None  # when it sends again by itself
+        self.next_us: int | None = None  # the time of its next periodic request
         self.requests = self.connections = 0
         self._draws = _DRAWS + (max(self.topic.partition, 0) << 48) + (place << 32)
         self._seen = BitMap()  # own indices whose origins are in `_others` already
@@ -149,7 +153,7 @@ class AcknowledgementSender:
         return 0 if line is None else line.waiting
 
     def tick(self, epoch: int) -> None:
-        """The period is over."""
+        """Send to every peer at the end of a period."""
         if self._stands(epoch):
             for peer in self.topic.remote_clusters():
                 self.send(peer, NULL)
@@ -184,8 +188,9 @@ class AcknowledgementSender:
         return True
 
     def _line(self, peer: str, connection: tuple[int, int]) -> Line:
-        """The present connection to a peer: what an earlier one still carried will not arrive, and is sent
-        again.
+        """The present connection to a peer.
+
+        Requests on an earlier connection will not arrive. Their state is sent again.
         """
         line = self.lines.get(peer)
         if line is None or line.connection != connection:
@@ -201,7 +206,7 @@ class AcknowledgementSender:
         )
 
     def arrive(self, argument: tuple) -> None:
-        """A request reached the peer, or would have."""
+        """A request reached the peer, or was lost."""
         peer, number, state, known, seq = argument
         line = self.lines.get(peer)
         if line is None or line.number != number or not self._holds(peer, line):
@@ -233,12 +238,12 @@ class AcknowledgementSender:
         )
 
     def _state(self) -> AcknowledgedState:
-        """The cursor as it stands, by origin."""
+        """The present state of the cursor, by origin."""
         cursor, topic, own = self.subscription.cursor, self.topic, self.topic.cluster.index
         acknowledged = cursor.acknowledged()
         acknowledged.add_range(0, cursor.mark_delete + 1)
         acknowledged.run_optimize()
-        if not self._seen <= acknowledged:  # the cursor went back
+        if not self._seen <= acknowledged:  # the cursor moved back
             self._seen, self._others = BitMap(), {}
         self._note_origins(acknowledged - self._seen)
         self._seen = acknowledged
@@ -249,7 +254,7 @@ class AcknowledgementSender:
         return AcknowledgedState(whole, parts, self.history, NULL)
 
     def _note_origins(self, new: BitMap) -> None:
-        """Where the newly acknowledged entries of other clusters were published."""
+        """Record where the newly acknowledged entries of other clusters were published."""
         if not new:
             return
         topic, indices = self.topic, np.array(new.to_array(), dtype=np.int64)
@@ -263,7 +268,7 @@ class AcknowledgementSender:
 
 
 def sender_for(subscription: SubscriptionOfSync) -> AcknowledgementSender | None:
-    """The sending side, when the scenario asks for one."""
+    """The sending side, when the scenario configures one."""
     specs = subscription.runtime.subscriptions
     spec = specs.get(subscription.name)
     migrates = subscription.topic.base in subscription.runtime.synchronised
