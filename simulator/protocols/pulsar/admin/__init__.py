@@ -1,9 +1,10 @@
-"""What an operator's own tools print at an instant of a run: pulsar-admin's statistics and the brokers'
-metrics (docs/admin.md).
+"""Output of operators' tools at an instant of a run: pulsar-admin statistics and broker metrics.
 
-Rules: reads, never writes; the same instant of the same run gives the same bytes; whatever is long is done in
-pieces, and whatever grows is cut where docs/admin.md says. Beside each text go notes: what the lab knows and
-the tool does not say.
+The scope is in docs/admin.md.
+
+Rules: reads, never writes. The same instant of the same run gives the same bytes. Long work is done in
+pieces, and texts that grow with the run are cut at the limits in docs/admin.md. Each text has notes beside
+it: facts that the simulator has and the tool does not show.
 """
 
 from simulator.protocols.pulsar.admin.answer import TOOLS, ask

@@ -1,9 +1,8 @@
-"""One answer: the text of a tool for one cluster and topic, the notes beside it, and which lines say
-otherwise elsewhere.
+"""The text of a tool for one cluster and topic, with its notes and the lines that differ elsewhere.
 
-Rules: what cannot be asked is said in words (AdminError). Work is done in pieces: `ask` yields between them
-and returns the answer. Where no broker answers, pulsar-admin gets no text, and neither does the reader; the
-notes say why.
+Rules: an invalid request raises AdminError with a text for the reader. Work is done in pieces: `ask` yields
+between them and returns the answer. While no broker serves the topic, pulsar-admin prints nothing, so the
+text is empty and `unavailable` has the reason.
 """
 
 from __future__ import annotations
@@ -28,9 +27,11 @@ TOOLS = ("stats", "stats-internal", "metrics")
 def ask(
     runtime: Pulsar, tool: str, cluster: str, topic_name: str | None = None
 ) -> Generator[None, None, dict[str, Any]]:
-    """The answer as a JSON-able object: {tool, cluster, topic, at_us, command, text, notes: [[line,
-    words]], differs: [[line, {cluster: value}]], unavailable}. Lines count from 0. `topic_name` None is
-    the first topic. Raises AdminError.
+    """The answer as a JSON-able object.
+
+    Returns {tool, cluster, topic, at_us, command, text, notes: [[line, words]], differs: [[line, {cluster:
+    value}]], unavailable}. Lines count from 0. With `topic_name` None it is the first topic. Raises
+    AdminError.
     """
     topic = _topic(runtime, tool, cluster, topic_name)
     answer = {
@@ -81,7 +82,7 @@ def _topic(runtime: Pulsar, tool: str, cluster: str, name: str | None) -> Topic:
 
 
 def _command(tool: str, topic: Topic) -> str:
-    """What an operator would type."""
+    """The command line that an operator would type."""
     if tool == "metrics":
         return f"curl -s http://broker.{topic.cluster.name}:8080/metrics/"
     return (
@@ -121,7 +122,7 @@ def _read(
 
 
 def _differences(lines: list[Line], others: dict[str, dict[Path, str]]) -> list[list[Any]]:
-    """Lines whose value another cluster has too, and otherwise."""
+    """Lines whose value differs in other clusters that have the same field."""
     found = []
     for number, line in enumerate(lines):
         if line.value is None:

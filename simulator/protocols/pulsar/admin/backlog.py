@@ -1,5 +1,4 @@
-"""What a backlog is made of: entries after a cursor's mark-delete that are not individually deleted, by
-what they hold.
+"""The content of a backlog: entries after a cursor's mark-delete that are not individually deleted.
 
 Rules: counted in the log itself, PIECE_ENTRIES at a time, so a backlog of a million entries yields sixteen
 times.
@@ -21,8 +20,9 @@ PIECE_ENTRIES = 65_536
 
 
 class Backlog(NamedTuple):
-    """Entries by content: messages published in this cluster, messages replicated in, markers; and markers
-    among the deleted ones.
+    """Entries by content: messages published in this cluster, messages replicated in, markers.
+
+    `deleted_markers` counts the markers among the individually deleted entries.
     """
 
     local: int = 0
@@ -32,7 +32,7 @@ class Backlog(NamedTuple):
 
     @property
     def entries(self) -> int:
-        """What msgBacklog counts."""
+        """The value of msgBacklog."""
         return self.local + self.remote + self.markers
 
 
@@ -67,8 +67,9 @@ def _piece(topic: Topic, deleted: BitMap, first: int, last: int) -> Backlog:
 
 
 def bytes_after(topic: Topic, position: tuple[int, int]) -> int:
-    """A broker's estimate of the bytes after a position: whole ledgers, and in the first one entries at
-    its average size.
+    """A broker's estimate of the bytes after a position.
+
+    Ledgers count whole. Entries of the first one count with their average size.
     """
     ledger_id, entry = position
     total = sum(ledger.size_bytes for ledger in topic.log.ledgers)
@@ -86,9 +87,7 @@ def bytes_after(topic: Topic, position: tuple[int, int]) -> int:
 
 
 def backlog_bytes(topic: Topic, cursor: Cursor, position: tuple[int, int]) -> int:
-    """A subscription's backlogSize: the estimate, less the individually deleted entries at their average
-    size.
-    """
+    """A subscription's backlogSize: the estimate less the individually deleted entries at average size."""
     total = bytes_after(topic, position)
     entries = topic.log.length - 1 - max(cursor.mark_delete, topic.log.first_kept - 1)
     if not total or entries <= cursor.deleted_count:

@@ -1,8 +1,8 @@
-"""Numbers and instants as Java prints them, for Pulsar's tools are Java programs.
+"""Numbers and instants as Java prints them: Pulsar's tools are Java programs.
 
-Rules: a double is printed by `Double.toString` (shortest digits that give the same double; exponents outside
-1e-3 to 1e7), as Jackson and the Prometheus client do; Pulsar's own metrics writer cuts after three decimals;
-an instant is ISO-8601 in UTC. The lab's clock begins at 1970-01-01T00:00:00Z.
+Rules: a double is printed by `Double.toString` (shortest digits that give the same double, exponents outside
+1e-3 to 1e7), as Jackson and the Prometheus client do. Pulsar's own metrics writer cuts after three decimals.
+An instant is ISO-8601 in UTC. The simulated clock begins at 1970-01-01T00:00:00Z.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ def three_decimals(numerator: int, denominator: int) -> str:
 
 
 def instant(at_us: int) -> str:
-    """`DateTimeFormatter.ISO_OFFSET_DATE_TIME` in UTC, to the millisecond: trailing noughts are left out,
-    and seconds never.
+    """An instant as `DateTimeFormatter.ISO_OFFSET_DATE_TIME` prints it in UTC, to the millisecond.
+
+    Trailing zeros of the fraction are omitted. Seconds are always printed.
     """
     days, ms = divmod(at_us // 1000, _MS_PER_DAY)
     year, month, day = _date(days)

@@ -1,10 +1,9 @@
-"""What a broker's metrics endpoints say about replicated subscriptions and about one topic's replication
-and subscriptions.
+"""A broker's metrics about replicated subscriptions, one topic's replication and its subscriptions.
 
-Rules: names, types and labels are Pulsar's; the broker-wide ones carry no topic, for a broker adds up all its
-topics. They live in the broker's memory: a crash of the cluster begins them anew. OpenTelemetry's instruments
-are shown as its Prometheus exporter prints them, with the SDK's own bucket borders. A cluster is one broker
-here.
+Rules: names, types and labels are Pulsar's. The broker-wide metrics carry no topic, because a broker adds up
+all its topics. They are in the broker's memory: after a crash of the cluster they begin at 0. OpenTelemetry's
+instruments are shown as its Prometheus exporter prints them, with the SDK's own bucket borders. A cluster is
+one broker here.
 """
 
 from __future__ import annotations
@@ -42,14 +41,15 @@ class SnapshotCounts(NamedTuple):
 
     @property
     def gauge(self) -> int:
-        """The pending gauge: what a closed controller leaves behind is never taken off
-        (`ReplicatedSubscriptionsController.close`).
+        """The gauge of pending snapshots, which still counts those of closed controllers.
+
+        `ReplicatedSubscriptionsController.close` does not subtract them.
         """
         return self.started - len(self.completed_us) - len(self.timed_out_us)
 
 
 def snapshot_counts(tallies: Tallies, cluster: int) -> SnapshotCounts:
-    """Count a cluster's snapshots; a restart of its brokers begins anew."""
+    """Count a cluster's snapshots, from 0 after each restart of its brokers."""
     mine = [row for row in tallies.snapshots if row.cluster == cluster]
     restarts = [place for place, row in enumerate(mine) if row.event == "cluster.restarted"]
     began_us = mine[restarts[-1]].at_us if restarts else 0
@@ -75,14 +75,14 @@ class Exposition:
         self.lines: list[Line] = []
 
     def comment(self, text: str) -> None:
-        """A line for people; an empty one parts groups."""
+        """A comment line; an empty one separates groups."""
         self.lines.append(Line(f"# {text}" if text else "", (), None))
 
     def type(self, name: str, kind: str) -> None:
         self.lines.append(Line(f"# TYPE {name} {kind}", (), None))
 
     def sample(self, name: str, labels: dict[str, str], value: str) -> None:
-        """One sample; its path leaves the cluster out, so that clusters can be compared."""
+        """One sample; its path omits the cluster, so that clusters can be compared."""
         shown = ",".join(f'{label}="{text}"' for label, text in labels.items())
         path = (name, *(f"{label}={text}" for label, text in labels.items() if label != "cluster"))
         self.lines.append(Line(f"{name}{{{shown}}} {value}", path, value))

@@ -1,9 +1,7 @@
-"""JSON as pulsar-admin prints it (Jackson's default pretty printer), line by line, with the path that each
-line is about.
+"""JSON as pulsar-admin prints it (Jackson's default pretty printer), as lines with the path of each.
 
-Rules: objects open a line per field, `"name" : value`; a list of objects runs on in one line per bracket
-pair, `[ {`, `}, {`, `} ]`; a list of plain values and anything empty stays in its line. Floats are Java
-doubles.
+Rules: an object has a line per field, `"name" : value`. A list of objects has one line per bracket pair, `[
+{`, `}, {`, `} ]`. A list of plain values and anything empty is printed on one line. Floats are Java doubles.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ class Printer:
 
 
 def scalar(value: Any) -> str:
-    """A value that stays in its line."""
+    """A value that is printed on one line."""
     if isinstance(value, float):
         return java_text.double(value)
     if isinstance(value, dict):

@@ -1,5 +1,6 @@
-"""What the statistics of a source say of its shadows: nothing, as shipped; PIP-180's map
-`shadowReplication` with the option for it.
+"""The statistics of a source about its shadows: absent as shipped, optionally PIP-180's map.
+
+With the option for it a source has the field `shadowReplication`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def cursor_name(replicator: ShadowReplicator) -> str:
 
 
 def shadow_replication(topic: Topic) -> dict[str, Any]:
-    """The proposal's field with ReplicatorStatsImpl of every shadow, or nothing."""
+    """The proposal's field with ReplicatorStatsImpl of every shadow, or an empty object."""
     if topic.runtime.option("shadowReplicationInStats") != "proposal":
         return {}
     return {

@@ -1,10 +1,10 @@
-"""`pulsar-admin topics stats` of one topic (or partition) in one cluster: fields, order and form of a
-Pulsar 4.1 broker.
+"""`pulsar-admin topics stats` of one topic or partition in one cluster, as Pulsar 4.1 prints it.
 
-Rules: counters begin with the topic's load, as in a broker, and are counted in the trace; what a broker sends
-is counted as it sends. Rates are over the last RATE_WINDOW_US of simulated time (a broker: over its last full
-minute). What the lab does not model has the value of a broker at rest; names of hosts and versions of clients
-are left out (docs/admin.md lists all).
+Rules: fields, their order and form are those of a Pulsar 4.1 broker. As in a broker, counters begin with the
+topic's load. They are counted in the trace. Messages out are counted when the broker sends them. Rates are
+over the last RATE_WINDOW_US of simulated time (a broker: over its last full minute). Features that the
+simulator does not model have the value of an idle broker. Names of hosts and versions of clients are omitted
+(docs/admin.md lists all).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ADVANCED = ("acknowledgement", "update")
 
 
 class Counters(NamedTuple):
-    """Since the topic's load, and over the window of the rates."""
+    """Counts since the topic's load, and over the window of the rates."""
 
     since: Tallies
     window: Tallies
@@ -44,10 +44,10 @@ class Counters(NamedTuple):
 def counters(runtime: Pulsar, topic: Topic, counted: dict[int, Tallies]) -> Generator[None, None, Counters]:
     """Count what the statistics of a topic need; yields between pieces, returns Counters.
 
-    `counted` keeps, for one answer, what was counted from a row on: topics of all clusters share it.
+    `counted` keeps, for one answer, the counts since a row. Topics of all clusters share it.
     """
     trace, now_us = runtime.trace, runtime.now_us
-    began = topic.loaded_seq if topic.epoch > 1 else 0  # nothing happened to a topic before its first load
+    began = topic.loaded_seq if topic.epoch > 1 else 0  # no rows of a topic precede its first load
     from_us = max(now_us - RATE_WINDOW_US, topic.loaded_us)
     first = min(max(began, trace.first_after(from_us) if from_us else 0), runtime.seq)
     since = yield from _counted_from(runtime, began, counted)
@@ -94,15 +94,14 @@ class TopicStats:
 
     @staticmethod
     def _marker_events(wanted: dict[str, int]) -> tuple[str, ...]:
-        """Markers come in through a replicator's producer, so a broker counts them; those it writes itself
-        it does not.
+        """Events of stored markers that a broker counts: only those from a replicator's producer.
+
+        The broker does not count the markers that it writes itself.
         """
         return () if "producer" in wanted or wanted.get("peer") == NULL else ("marker.stored",)
 
     def bytes_rate_out(self, event: str, **wanted: int) -> float:
-        """Bytes of messages per second; their rows say no size, so it is that of their producer's
-        messages.
-        """
+        """Bytes of messages per second, from the message size of each producer: rows have no size."""
         window, total = self.counted.window, 0
         for producer in self.runtime.producers.values():
             total += (
@@ -114,7 +113,7 @@ class TopicStats:
     # --- the object
 
     def tree(self) -> dict[str, Any]:
-        """All of it, fields in the order in which a broker prints them."""
+        """The whole object, fields in the order in which a broker prints them."""
         topic, log = self.topic, self.topic.log
         stored, markers = self.since("message.stored"), self.since("marker.stored")
         subscriptions = {name: self._subscription(one) for name, one in topic.subscriptions.items()}
@@ -276,7 +275,7 @@ class TopicStats:
         }
 
     def _instants(self, one: Subscription) -> dict[str, int]:
-        """Timestamps in milliseconds of the lab's clock, 0 for never; no row says when permits came."""
+        """Timestamps in ms of the simulated clock, 0 for never; no row records when permits arrived."""
         reasons = (self.runtime.trace.number(reason) for reason in ADVANCED)
         moves = [
             self.since("cursor.moved", subscription=one.number, reason=number)
@@ -367,8 +366,9 @@ def _ms(tally: Tally) -> int:
 
 
 def oldest_pending_us(replicator: Replicator) -> int:
-    """Age of the oldest pending send, on the wire or held back by its schema; 0 without one, and without a
-    producer.
+    """Age of the oldest pending send, on the wire or held back by its schema.
+
+    It is 0 without a pending send or without a producer.
     """
     if replicator.wire:
         return replicator.runtime.now_us - replicator.wire[0][1]

@@ -1,9 +1,8 @@
-"""`pulsar-admin topics stats-internal` of one topic (or partition) in one cluster: its ledgers and its
-cursors.
+"""`pulsar-admin topics stats-internal` of one topic or partition in one cluster: ledgers and cursors.
 
 Rules: as in a broker, the open ledger is listed with no entries and no bytes, counters begin with the topic's
 load, and messagesConsumedCounter is the entries added less the backlog. Lists are cut at LEDGERS_MAX ledgers
-and a cursor's ranges at RANGES_CHARACTERS_MAX; the notes say so.
+and a cursor's ranges at RANGES_CHARACTERS_MAX. The notes state what was cut.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 LEDGERS_MAX = 1_000
-"""Ledgers listed, the newest; a lab of tiny ledgers may hold a million."""
+"""Ledgers listed, the newest; a run with tiny ledgers may have a million."""
 RANGES_CHARACTERS_MAX = 20_000
-"""Characters of a cursor's ranges; a million holes would print 25 MB."""
+"""Characters of a cursor's ranges; a million ranges would print 25 MB."""
 
 _NO_LEDGER = {"ledgerId": -1, "entries": -1, "size": -1, "offloaded": False, "underReplicated": False}
 
@@ -117,7 +116,7 @@ def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
 
 
 def _shadow_cursor(topic: Topic, one: ShadowReplicator) -> dict[str, Any]:
-    """Not durable: it has no ledger, and begins anew with each load."""
+    """A cursor that is not durable: it has no ledger and is created with each load."""
     waits = one.state == "started" and one.read_index >= topic.log.length
     return _cursor(
         topic,
@@ -170,8 +169,9 @@ def _cursor(
 
 
 def _read_position(topic: Topic, cursor: Cursor, mark_delete: tuple[int, int], read_index: int) -> str:
-    """The next entry to read; a cursor that was moved to a new ledger's beginning reads its first entry
-    next.
+    """Position of the next entry to read.
+
+    A cursor that was moved to the beginning of a new ledger reads that ledger's first entry next.
     """
     if read_index < topic.log.length:
         return topic.log.text(read_index)

@@ -1,9 +1,8 @@
-"""Counters of a broker, taken from the trace: how many rows of a kind there are between two rows, by whom,
-and when the last was.
+"""A broker's counters, taken from the trace: rows of each kind between two rows, and the last instant.
 
-Rules: sealed blocks never change, so what was counted of one is kept for as long as its trace lives; the rest
-is counted in pieces of PIECE_ROWS. A lab of five million rows costs one pass over its 77 blocks the first
-time, a few milliseconds each, and after that an addition per block.
+Rules: sealed blocks never change, so their counts are kept for as long as the trace lives. The rest is
+counted in pieces of PIECE_ROWS. A run of five million rows costs one pass over its 77 blocks the first time,
+a few milliseconds each, and after that an addition per block.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.trace.trace import Trace
 
 PIECE_ROWS = 4_096
-"""Rows of an unsealed block that are counted in one go: some 5 ms."""
+"""Rows of an unsealed block that are counted in one piece: about 5 ms."""
 
 EVENTS = (
     "message.stored",
@@ -48,7 +47,7 @@ SNAPSHOT_EVENTS = (
     "cluster.restarted",
 )
 REDELIVERED = "message.redelivered"
-"""Counted beside `message.delivered`: those of them that the broker had sent before."""
+"""Counted beside `message.delivered`: the messages among them that the broker had sent before."""
 
 _REDELIVERED_CODE = 1_000
 _CODES = {**{name: CODE[name] for name in EVENTS}, REDELIVERED: _REDELIVERED_CODE}
@@ -59,8 +58,9 @@ _SPAN_MAX = 1 << 62
 
 
 class Tally(NamedTuple):
-    """Rows, whole entries among them, bytes of the rows that say a size, and the instant of the last (-1:
-    none).
+    """Rows, whole entries among them, bytes of the rows with a size, and the instant of the last row.
+
+    The instant is -1 when there is no row.
     """
 
     rows: int = 0
@@ -73,7 +73,7 @@ _NOTHING = Tally()
 
 
 class SnapshotRow(NamedTuple):
-    """A row about a snapshot, or a cluster's restart."""
+    """A row about a snapshot, or about a restart of a cluster."""
 
     event: str
     cluster: int
@@ -84,16 +84,16 @@ class SnapshotRow(NamedTuple):
 
 
 class Tallies:
-    """What was counted between two rows."""
+    """The counts between two rows."""
 
     def __init__(self) -> None:
         self.counts: dict[tuple[int, int, int], dict[tuple[int, ...], Tally]] = {}
         self.snapshots: list[SnapshotRow] = []
-        # sums by what was asked for, made when first asked
+        # sums by group columns, made when first requested
         self._groups: dict[tuple[Any, ...], dict[tuple[int, ...], Tally]] = {}
 
     def add(self, other: Tallies) -> None:
-        """Take in what was counted of a later piece."""
+        """Add the counts of a later piece."""
         for place, found in other.counts.items():
             mine = self.counts.setdefault(place, {})
             for key, tally in found.items():
@@ -102,8 +102,9 @@ class Tallies:
         self._groups.clear()
 
     def of(self, event: str, cluster: int, topic: int, **wanted: int) -> Tally:
-        """The sum over rows of an event at a topic; `peer`, `subscription`, `client`, `producer`, `reason`
-        narrow it (names' numbers).
+        """The sum over rows of an event at a topic.
+
+        `peer`, `subscription`, `client`, `producer`, `reason` narrow it. Their values are numbers of names.
         """
         place, names = (_CODES[event], cluster, topic), tuple(wanted)
         groups = self._groups.get((place, names))
@@ -130,7 +131,7 @@ def _sum(one: Tally, other: Tally) -> Tally:
 
 
 _KEPT: WeakKeyDictionary[Trace, dict[int, Tallies]] = WeakKeyDictionary()
-"""Per trace, what was counted of its sealed blocks, by number."""
+"""The counts of each trace's sealed blocks, by block number."""
 
 
 def count(trace: Trace, first: int, last: int) -> Generator[None, None, Tallies]:
@@ -150,7 +151,7 @@ def count(trace: Trace, first: int, last: int) -> Generator[None, None, Tallies]
 
 
 def count_piece(trace: Trace, first: int, last: int) -> Tallies:
-    """Count some rows at once."""
+    """Count some rows in one pass."""
     columns = trace.columns(first, last, names=_COLUMNS)
     result = Tallies()
     types = columns["type"]
@@ -180,8 +181,9 @@ def _snapshot_row(row: dict[str, Any], trace: Trace) -> SnapshotRow:
 
 
 def _group_numbers(columns: list[np.ndarray]) -> np.ndarray:
-    """Rows that agree in all columns share a number, from 0: the columns as digits of one number, made
-    dense.
+    """A dense number from 0 for each row; rows that agree in all columns share it.
+
+    The columns are combined as digits of one number.
     """
     group, span = np.zeros(len(columns[0]), dtype=np.int64), 1
     for values in columns:
@@ -195,7 +197,7 @@ def _group_numbers(columns: list[np.ndarray]) -> np.ndarray:
 
 
 def _put_groups(result: Tallies, columns: dict[str, np.ndarray]) -> None:
-    """Group rows by their key columns; a reason counts for moved cursors only."""
+    """Group rows by their key columns; only rows of moved cursors are grouped by reason."""
     rows = len(columns["type"])
     if not rows:
         return

@@ -1,6 +1,6 @@
-"""Notes beside the fields: what the lab knows at this instant and the broker's tools do not say.
+"""Notes beside the fields: facts of this instant that the broker's tools do not show.
 
-Rules: a note states facts of this instant, with figures, and stands at the field that it explains; it is
+Rules: a note states the simulator's facts of this instant, with figures, at the field that it explains. It is
 short enough to be read beside it. Positions are the cluster's own unless another is named.
 """
 
@@ -24,7 +24,7 @@ Notes = dict["Path", str]
 
 
 def seconds(us: int) -> str:
-    """A span as people read it."""
+    """A span in readable units."""
     return f"{us / 1_000_000:.1f} s" if us >= 100_000 else f"{us / 1_000:.1f} ms"
 
 
@@ -88,7 +88,7 @@ def _of_subscription(runtime: Pulsar, path: Path, one: Subscription, found: Back
 
 
 def sync_words(runtime: Pulsar, one: Subscription) -> str:
-    """What the flag does not say: usable snapshots, the last Update, where the remotes stand."""
+    """Facts behind the flag: usable snapshots, the last Update, the subscription's state in the remotes."""
     if not one.replicated:
         return "Not kept in sync: no snapshot is kept for it."
     kept, now_us = one.snapshots.kept, one.runtime.now_us
@@ -106,7 +106,7 @@ def sync_words(runtime: Pulsar, one: Subscription) -> str:
 
 
 def remote_words(runtime: Pulsar, one: Subscription) -> list[str]:
-    """Where the subscription stands in the other clusters."""
+    """The subscription's position in the other clusters."""
     words = []
     for name in runtime.cluster_names:
         cluster = runtime.clusters[name]
