@@ -1,3 +1,4 @@
-"""What a broker's limits do to delivery: brokers with a service time and a bandwidth, and fan-out to very
-many subscriptions.
+"""Broker limits and their effect on delivery: service time, bandwidth, and fan-out to audiences.
+
+An audience is a very large number of subscriptions.
 """

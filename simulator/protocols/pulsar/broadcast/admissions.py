@@ -1,7 +1,7 @@
-"""The clients that one broker still has to connect: single clients, and members of audiences in blocks.
+"""The clients that one broker has yet to connect: single clients, and members of audiences in blocks.
 
-Rules: a client takes `connectTime`, one after another, in a queue apart from that of dispatches. A waiting
-client keeps its turn even when one before it leaves.
+Rules: each client takes `connectTime`, one after another, in a queue separate from that of dispatches. A
+waiting client keeps its turn even when one before it disconnects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Ask(NamedTuple):
 
 
 class Admissions:
-    """The queue of one broker: `asks`, in the order of their requests, and `blocks`.
+    """The queue of one broker: single requests in `asks`, in their order, and members in `blocks`.
 
     `free_us` is when every client in it will be connected.
     """
@@ -51,13 +51,13 @@ class Admissions:
         self.runtime.schedule(self.free_us, self.broker.rank, self.admit, self.asked)
 
     def admit(self, number: int) -> None:
-        """The turn of a client is over: it is subscribed, unless it does not wait any more."""
+        """The turn of a client is over: subscribe it, unless it no longer waits."""
         ask = self.asks.pop(number, None)
         if ask is not None:
             connecting.admitted(ask.client, ask.topic)
 
     def ask_all(self, audience: Audience) -> None:
-        """Every member of an audience requests to be connected; without `connectTime` all are, at once."""
+        """Every member of an audience requests a connection; without `connectTime` all connect at once."""
         connect_us = self.broker.spec.connect_us
         if not connect_us:
             self.runtime.fan_out.connect_at_once(audience)
@@ -75,7 +75,7 @@ class Admissions:
             self.blocks.popleft()
 
     def forget_client(self, client: Consumer | Audience) -> None:
-        """It does not wait any more."""
+        """Remove a client that no longer waits."""
         self._keep(lambda one: one.client is not client)
 
     def forget_topic(self, topic: Topic) -> None:
@@ -84,7 +84,7 @@ class Admissions:
             connecting.sent_away(ask.client, topic)
 
     def _keep(self, wanted: Callable[[Ask | ConnectingBlock], bool]) -> list[Ask]:
-        """Release the others and return those with single requests.
+        """Remove the unwanted waiters and return those with single requests.
 
         Clients that arrive later need not wait for them.
         """

@@ -1,10 +1,10 @@
 """An audience: very many similar subscriptions of one topic, each with one consumer, kept as columns.
 
-Rules: member i is an Exclusive subscription with its own cursor. Its client takes each message at once and
-acknowledges it at once, so permits never run out and a message is delivered, acknowledged and registered at
-the instant at which it leaves the broker. A cursor is persisted as it moves. Members connect in order, so the
-connected ones are always the first n, and all of them have been sent every entry below `handed`. Markers are
-skipped without a row.
+Rules: member i is an Exclusive subscription with its own cursor. Its client receives and acknowledges each
+message at once, so permits never run out. A message is delivered, acknowledged and registered at the instant
+at which it leaves the broker. A cursor is persisted as it moves. Members connect in order, so the connected
+ones are always the first n, and all of them have been sent every entry below `handed`. Markers are skipped
+without a row.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Audience:
             topic.partition + 1,
         )
         self.state = WAITING
-        self.epoch = 0  # counts ends of its region: an earlier timer is stale
-        self.asks_again = False  # its clients will, now or when they have waited
+        self.epoch = 0  # counts region failures: an earlier timer is stale
+        self.asks_again = False  # its clients request a connection now or after their backoff
         self.retries = 0  # number of failed requests
         self.opened = self.connected = 0  # members that have a cursor, that are connected
         self.handed = 0
@@ -69,7 +69,7 @@ class Audience:
         self.connected_all_us: int | None = None
         self.asked_us = 0
 
-    # --- life
+    # --- lifecycle
 
     def start(self, _argument: None) -> None:
         """The scenario's `start`: every member's client requests to connect."""
@@ -96,7 +96,7 @@ class Audience:
             self._back_off()
 
     def _back_off(self) -> None:
-        """Every member retries later; those already waiting keep waiting."""
+        """Every member retries later; those already in backoff keep their time."""
         if self.state == RUNNING and not self.asks_again:
             self._ask_at(self.runtime.now_us + backoff.wait_us(self.retries))
             self.retries += 1
@@ -108,8 +108,8 @@ class Audience:
     def topic_loaded(self) -> None:
         """The topic is loaded again: members connect with their region.
 
-        Those that lost only the topic connect once they have waited. No cursor is ahead of the last entry of
-        the topic (only a shadow can have fewer entries than before): what was acknowledged beyond it is
+        Those that lost only the topic connect after their backoff. No cursor is ahead of the last entry of
+        the topic (only a shadow can have fewer entries than before). Entries acknowledged beyond it are
         delivered again.
         """
         self._set_back(self.topic.log.length)
@@ -117,17 +117,17 @@ class Audience:
             self._ask_at(self.runtime.now_us)
 
     def topic_unloaded(self, reason: str, cause: int) -> None:
-        """The topic has left its broker: members that were connected, or waited for that, retry."""
+        """The topic has left its broker: members that were connected or queued for it retry."""
         self._cut_off(reason, cause)
         self._back_off()
 
     def region_down(self) -> None:
-        """The clients are down with their region: none waits to retry."""
+        """The clients are down with their region: their retries are cancelled."""
         self.epoch += 1
         self.asks_again, self.retries = False, 0
 
     def topic_deleted(self) -> None:
-        """Every subscription was deleted with the topic: members that connect later begin anew."""
+        """Every subscription was deleted with the topic: members that connect later get new ones."""
         self.opened, self.reached = 0, None
 
     def _set_back(self, length: int) -> None:
@@ -160,7 +160,7 @@ class Audience:
     # --- reading
 
     def read(self, cause: int) -> None:
-        """Send every new entry to all connected members; an entry that cannot be read is waited for."""
+        """Send every new entry to all connected members; an entry that cannot be read yet delays the rest."""
         log, reads = self.topic.log, self.topic.reads
         for index in range(max(self.handed, log.first_kept), log.length):
             if self.connected and reads is not None and not reads.take_for(index, self.connected):
@@ -191,9 +191,7 @@ class Audience:
         return messages.size_bytes[record] * messages.batch[record]
 
     def first_needy(self, first: int, count: int) -> int | None:
-        """The first of the next members to connect that will have entries to catch up on; None when none
-        has.
-        """
+        """The first of the next members to connect that will have entries to catch up on, or None."""
         if self.last_data < self.topic.log.first_kept:
             return None
         known = min(max(self.opened - first, 0), count)
@@ -203,7 +201,7 @@ class Audience:
         return first + known if known < count and self.spec.initial_position == "Earliest" else None
 
     def connect(self, count: int, instants: np.ndarray) -> None:
-        """The next members connect at these instants; members that are behind are sent what is missing."""
+        """The next members connect at these instants; those that are behind are sent the missing entries."""
         self.read(NULL)
         first, last, log = self.connected, self.connected + count, self.topic.log
         if last > self.opened:
@@ -224,7 +222,7 @@ class Audience:
                 )
 
     def _readable(self, begin: int) -> tuple[int, ...]:
-        """The entries with data from one on that others were sent before, read once more for one member."""
+        """Entries with data from `begin` on that were sent to other members, read again for one member."""
         log, reads = self.topic.log, self.topic.reads
         if reads is not None:
             for index in range(begin, self.handed):
@@ -234,7 +232,7 @@ class Audience:
     def pushed(self, first_index: int) -> None:
         """The ledgers below an entry are deleted (a shadow's source has trimmed).
 
-        Lost is what members had not been sent and had never received.
+        Messages that a member had not been sent and had never received are lost to it.
         """
         passed = self.marks[: self.opened].copy()
         passed[: self.connected] = max(self.handed, 0) - 1
@@ -250,7 +248,7 @@ class Audience:
         self.border.move(first_index - 1, self.topic.log.ledgers[0].id)
 
     def ledger_opened(self) -> None:
-        """A new ledger was opened, to which the slowest cursors move where they are at the border."""
+        """A new ledger was opened: slowest cursors at the end of the previous one move to it."""
         slowest = self.slowest()
         if slowest is not None and (ledger := self.border.next_ledger(slowest)) is not None:
             self.border.move(slowest, ledger)
@@ -286,12 +284,10 @@ class Audience:
             self.latencies_us[run.first] = instants[-1] - published_us[left[-1]]
             self.delivered += sum(batch[record] for record in left)
 
-    # --- looking
+    # --- queries
 
     def slowest(self) -> int | None:
-        """The mark-delete furthest behind, over markers that follow it; None before the first cursor
-        exists.
-        """
+        """The oldest mark-delete, moved over the markers after it; None before the first cursor exists."""
         if not self.opened:
             return None
         log, slowest = self.topic.log, int(self.marks[: self.opened].min())

@@ -1,12 +1,12 @@
-"""One broker of a cluster: it serves one dispatch after another, and connects one client after another.
+"""One broker of a cluster: it serves one dispatch after another and connects one client after another.
 
 Rules (`admissions` connects clients): a dispatch is one entry for one consumer. It takes `dispatchTime`, or
 as long as its bytes need at `bandwidth`, whichever is longer: the two overlap, so the broker is one server
-and neither limit is ever exceeded. Dispatches are served in the order in which dispatchers queue them,
-whatever topic they belong to. An entry is with the client when it has left. A cancelled dispatch (its session
-is gone, its topic unloaded, its reading begun again) takes no time any more, and what waits behind moves up.
-A cluster that declares no brokers has no such limits. Dispatches of audiences are in the same queue as runs
-(`runs.py`). `fan_out.py` makes sure that they leave in time.
+and neither limit is ever exceeded. Dispatches are served in the order in which dispatchers queue them, across
+all topics. The client has an entry when it has left the broker. A cancelled dispatch (session closed, topic
+unloaded, reading restarted) takes no time, and later dispatches move up. A cluster that declares no brokers
+has no such limits. Dispatches of audiences are in the same queue as runs (`runs.py`). `fan_out.py` makes sure
+that they leave in time.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ _SECOND_US = 1_000_000
 
 
 class Dispatch(NamedTuple):
-    """An entry on its way out: it leaves at `leaves_us`, after `service_us` of the broker's time."""
+    """A queued entry: it leaves at `leaves_us`, after `service_us` of the broker's time."""
 
     leaves_us: int
     service_us: int
-    order: int  # among everything that was ever queued at the broker
+    order: int  # number in the order of queueing at the broker
     size_bytes: int
     session: Session
     sent: tuple[int, int, int, int, int]
-    """(index, first message, bit set of its messages that are sent, redelivery count, seq that caused the
-    push)
+    """The arguments of the push: index, first message, bit set, redelivery count and cause.
+
+    The bit set has the messages of the entry that are sent. The cause is a seq.
     """
 
     @property
@@ -57,15 +58,15 @@ class Dispatch(NamedTuple):
         return self.leaves_us
 
     def begin_at(self, at_us: int) -> Dispatch:
-        """The same, begun at another instant."""
+        """The same dispatch, begun at another instant."""
         return self._replace(leaves_us=at_us + self.service_us)
 
 
 class Broker:
     """One declared broker.
 
-    `free_us` is when all it has taken on will have left; `admissions` is the queue of clients that wait to be
-    connected.
+    `free_us` is when every queued dispatch will have left. `admissions` is the queue of clients that wait to
+    be connected.
     """
 
     def __init__(self, cluster: Cluster, spec: BrokerSpec) -> None:
@@ -74,9 +75,9 @@ class Broker:
         self.name = spec.name
         self.number = cluster.runtime.name(spec.name)
         self.rank = rank(BROKER, sorted(cluster.runtime.scenario.brokers).index(spec.name))
-        self.topics: list[str] = []  # that it serves now, in the order in which they came
+        self.topics: list[str] = []  # topics that it serves now, in the order in which they were assigned
         self.waiting: deque[Dispatch] = deque()
-        self.runs: deque[Run] = deque()  # of audiences; together with `waiting`, by instants, the one queue
+        self.runs: deque[Run] = deque()  # of audiences; merged with `waiting` by instants into the one queue
         self.admissions = Admissions(self)
         self.handed_over = self.free_us = 0
         self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
@@ -84,9 +85,7 @@ class Broker:
         self.queued_us_max = 0
 
     def service_us(self, size_bytes: int) -> int:
-        """How long one dispatch of that many bytes keeps the broker busy; rounded up, so that a byte is
-        never early.
-        """
+        """Time that one dispatch of so many bytes keeps the broker busy, rounded up to whole us."""
         bandwidth = self.spec.bandwidth_bytes_per_s
         if bandwidth is None:
             return self.spec.dispatch_us
@@ -95,7 +94,7 @@ class Broker:
     # --- dispatches
 
     def send(self, session: Session, size_bytes: int, sent: tuple[int, int, int, int, int]) -> None:
-        """Take an entry for a consumer; it leaves after everything that was taken before."""
+        """Queue an entry for a consumer behind everything queued before."""
         service_us = self.service_us(size_bytes)
         self.free_us = max(self.runtime.now_us, self.free_us) + service_us
         self.queued_us_max = max(self.queued_us_max, self.queued_us)
@@ -120,7 +119,7 @@ class Broker:
         dispatch.session.arrive(dispatch)
 
     def recall(self, session: Session) -> int:
-        """Take back what waits for a session; returns how many messages that was."""
+        """Cancel the queued dispatches of a session; returns their number of messages."""
         if not session.in_broker:
             return 0
         self._keep(lambda item: isinstance(item, Run) or item.session is not session)
@@ -136,7 +135,7 @@ class Broker:
         self.admissions.forget_topic(topic)
 
     def _keep(self, wanted: Callable[[Dispatch | Run], bool]) -> None:
-        """Drop the others from the queue; what is left moves up, except what is being served."""
+        """Drop the others from the queue; the rest moves up, except the dispatch being served."""
         now_us = end_us = self.runtime.now_us
         items: list[Dispatch | Run] = [*self.waiting, *self.runs]
         queue = sorted(items, key=lambda item: (item.begins_us, item.order))
@@ -182,11 +181,11 @@ class Broker:
             self.runs.popleft()
 
     def forget_audience(self, audience: Audience) -> None:
-        """Its clients have closed."""
+        """Drop the queued dispatches of an audience whose clients have closed."""
         self._keep(lambda item: not isinstance(item, Run) or item.audience is not audience)
         self.admissions.forget_client(audience)
 
-    # --- looking
+    # --- queries
 
     @property
     def queued(self) -> int:
@@ -195,7 +194,5 @@ class Broker:
 
     @property
     def queued_us(self) -> int:
-        """How long it will take to send what it has taken on: what an entry that comes now would wait
-        before its own service.
-        """
+        """How long a new entry would wait before its own service."""
         return max(0, self.free_us - self.runtime.now_us)

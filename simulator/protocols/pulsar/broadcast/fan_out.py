@@ -1,9 +1,9 @@
-"""Serves audiences in columns: everything that leaves brokers before any other event, in one batch.
+"""Serves audiences in columns: all dispatches before any other event are one batch.
 
 Rules: an event of the clock's queue is due when the next dispatch leaves or the next member is connected at
-any broker. It then takes whole instants up to the next event of anything else, or the end of the run, or a
-bound on rows, sorts them into one order and writes their rows. In a window only audiences change, so where it
-is cut changes no row.
+any broker. It then processes whole instants up to the next event of anything else, the end of the run, or a
+bound on rows. It sorts them into one order and writes their rows. In a window only audiences change, so the
+place where it is cut changes no row.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.runtime import BrokerRuntime
 
 ROWS_AT_ONCE = 4_096
-"""About how many rows a window makes: some milliseconds, so that a lab with audiences does not keep the
-others waiting; an instant at which more leave is not cut.
+"""Approximate number of rows that a window makes, some milliseconds of work.
+
+A run with audiences must not delay the others. An instant with more rows is not cut.
 """
 
 
 class FanOut:
-    """What drives all audiences of a run."""
+    """Serves all audiences of a run."""
 
     def __init__(self, runtime: BrokerRuntime) -> None:
         self.runtime = runtime
@@ -38,19 +39,19 @@ class FanOut:
         self.audiences: list[Audience] = []
         self.brokers: list[Broker] = []  # those of clusters with audiences, by name
         self.due_us: int | None = None
-        self.epoch = 0  # counts what was scheduled: an earlier event is stale
+        self.epoch = 0  # counts scheduled events: an earlier one is stale
         self.flowing = False
 
     def add(self, audience: Audience) -> None:
-        """An audience of a topic that is there."""
+        """Serve an existing topic's audience."""
         self.audiences.append(audience)
         for broker in audience.topic.cluster.brokers:
             if broker not in self.brokers:
-                found = cast("Broker", broker)  # clusters, which lie below, know it by its role
+                found = cast("Broker", broker)  # clusters, a lower layer, have it by its role
                 self.brokers = sorted((*self.brokers, found), key=lambda one: one.name)
 
     def wake(self) -> None:
-        """See that the next dispatch or connection has its event."""
+        """Schedule the event of the next dispatch or connection."""
         if self.flowing:
             return
         instants = [
@@ -101,10 +102,10 @@ class FanOut:
         audience.connect(audience.size, instants)
         rows.write(self.runtime, items, [audience])
 
-    # --- how far
+    # --- how far a batch reaches
 
     def _horizon_us(self) -> int:
-        """The first instant that is not taken."""
+        """The end of the batch: the first instant that is not in it."""
         runtime = self.runtime
         now_us, limit_us = runtime.now_us, runtime.limit_us + 1
         horizon_us = max(
@@ -121,7 +122,7 @@ class FanOut:
         )
 
     def _end_of_full_instant(self, left: int, horizon_us: int) -> int:
-        """The horizon right after the instant at which the last of the rows that are left is written."""
+        """The horizon right after the instant of the last row that is still allowed."""
         low, high = self.runtime.now_us + 1, horizon_us
         while low < high:
             middle = (low + high) // 2
@@ -169,11 +170,12 @@ class FanOut:
                 horizon_us = min([horizon_us, *(over_us + 1 for over_us in crossing_us)])
         return horizon_us
 
-    # --- taking
+    # --- taking items
 
     def _take(self, horizon_us: int) -> list[np.ndarray]:
-        """The items of everything that leaves before the horizon; connections of a broker before its
-        dispatches.
+        """The items of everything that leaves before the horizon.
+
+        Connections of a broker are before its dispatches.
         """
         parts = []
         for number, broker in enumerate(self.brokers):
@@ -197,8 +199,9 @@ _DISPATCHES_PER_EVENT = 16
 
 
 def _crossings(run: Run) -> list[int]:
-    """Places in a run's entries whose entry is the first with data in its ledger, the first kept ledger's
-    apart.
+    """Places in a run's entries whose entry is the first with data in its ledger.
+
+    The first kept ledger does not count.
     """
     entries, log = run.entries, run.topic.log
     borders = [ledger.first_index for ledger in log.ledgers[1:]]

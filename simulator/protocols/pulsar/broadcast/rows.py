@@ -1,10 +1,10 @@
 """The rows of what leaves brokers for audiences, made as columns.
 
-Rules: an item is one message of one dispatch, or one connection; items come with the order key (instant,
-broker, order of making), and each has its rows in a fixed order: for a connection one, for a message
+Rules: an item is one message of one dispatch, or one connection. Items have the order key (instant, broker,
+order of making). The rows of an item have a fixed order: one row for a connection, for a message
 `message.dispatched`, `.delivered`, `.acknowledged`, `.registered`. A batched entry is dispatched whole: its
-messages' `message.dispatched` rows come first, as in the ordinary engine. The causes are the ordinary
-engine's, too.
+messages' `message.dispatched` rows are first, as in the ordinary engine. The causes are also the ordinary
+engine's.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _remember(joined: np.ndarray, seqs: np.ndarray, audiences: list[Audience]) -
 
 
 def _fill_in_causes(sent: np.ndarray, audiences: list[Audience]) -> None:
-    """What a member catches up on rests on its connection."""
+    """Set the causes of catch-up rows to the member's connection."""
     unknown = np.flatnonzero(sent[:, CAUSE] == UNKNOWN)
     for audience in audiences if len(unknown) else ():
         here = unknown[_of(audience, sent[unknown])]

@@ -1,9 +1,8 @@
-"""What a broker still has to do for an audience, kept as a few numbers instead of an object for each
-dispatch.
+"""The pending work of a broker for an audience, kept as a few numbers, not an object per dispatch.
 
-Rules: a run is one entry for a range of members, or, for a member that catches up, several entries for it
-alone; its dispatches follow each other without a gap from `start_us` on. `done` of them have left. A block of
-clients is connected one after another in the same way.
+Rules: a run is one entry for a range of members, or several entries for one member that catches up. Its
+dispatches follow each other without a gap from `start_us` on. `done` of them have left. A block of clients is
+connected one after another in the same way.
 """
 
 from __future__ import annotations
@@ -18,14 +17,16 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
 
 UNKNOWN = -1
-"""Cause of a run that a connection began: the seq of the member's own `consumer.connected` row, which is
-later than this.
+"""Cause of a run that a connection began.
+
+The true cause is the seq of the member's own `consumer.connected` row, which is assigned later.
 """
 
 
 class Run:
-    """Dispatches of `entries` (log indices) to members `first` to `first + members - 1`; one of the two is
-    a single one.
+    """Dispatches of `entries` (log indices) to members `first` to `first + members - 1`.
+
+    It has one entry or one member.
     """
 
     __slots__ = (
@@ -92,7 +93,7 @@ class Run:
         return self.start_us + self.offset_us(self.total)
 
     def over_us(self, place: int) -> int:
-        """When all members that get the entry at this place have it."""
+        """When all members have the entry at this place."""
         return self.end_us if self._offsets_us is None else self.start_us + self.offset_us(place + 1)
 
     def leaving(self, before_us: int) -> int:
@@ -113,7 +114,7 @@ class Run:
         )
 
     def begin_at(self, at_us: int) -> Run:
-        """Put the next dispatch's beginning there, and what follows after it."""
+        """Move the next dispatch's beginning to an instant, and the later ones accordingly."""
         self.start_us = at_us - self.offset_us(self.done)
         return self
 
