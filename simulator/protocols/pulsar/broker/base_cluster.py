@@ -1,8 +1,8 @@
-"""One region: its brokers modelled as one, its ledger numbers, its topics, and what a crash loses.
+"""One region: its brokers modelled as one, its ledger ids, its topics, and the losses of a crash.
 
-Rules: a cluster is up, down (may restart from what it persisted) or lost (for good). Ledger ids come from one
-counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster (BookKeeper's
-`LedgerIdGenerator`).
+Rules: a cluster is up, down (may restart from its persisted state) or lost (permanently). Ledger ids come
+from one counter per cluster, shared by data and cursor ledgers, so gaps appear as in a real cluster
+(BookKeeper's `LedgerIdGenerator`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FIRST_LEDGERS = (192, 1234, 7655)
 
 
 class BaseCluster(Generic[TopicT]):
-    """One region, whatever its topics are; `broker.cluster.Cluster` says which.
+    """One region, generic in the type of its topics; `broker.cluster.Cluster` binds it.
 
     `index` is its ordinal in sorted order, `number` its name's number in the trace.
     """
@@ -45,7 +45,7 @@ class BaseCluster(Generic[TopicT]):
         self.next_ledger = first if first is not None else self._first_ledger()
         self.topics: dict[str, TopicT] = {}
         self.brokers: list[BrokerOfTopic] = []  # those that the scenario declares, by name
-        # past topics: a name that is created again continues where its log ended
+        # past topics: a name that is created again continues after the end of its former log
         self.deleted: dict[str, TopicT] = {}
         self.partitioned: dict[str, int] = {}  # metadata of partitioned topics: how many partitions
         # read when brokers start
@@ -56,7 +56,9 @@ class BaseCluster(Generic[TopicT]):
         return FIRST_LEDGERS[self.index] if self.index < len(FIRST_LEDGERS) else 1000 * (self.index + 7)
 
     def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
-        """A broker setting in force: the topic's policy, the cluster's, the scenario's, or Pulsar's
+        """The value of a broker setting in force.
+
+        It is the first of: the topic's policy, the cluster's setting, the scenario's setting, Pulsar's
         default.
         """
         if topic is not None and name in topic.policies:
@@ -64,8 +66,9 @@ class BaseCluster(Generic[TopicT]):
         return self.settings[name] if name in self.settings else SETTINGS[name].default
 
     def change_setting(self, name: str, value: Any) -> None:
-        """A broker setting from now on; static ones are read again when a topic is loaded or a controller
-        starts.
+        """Change a broker setting.
+
+        Static settings are read again only when a topic is loaded or a controller starts.
         """
         self.settings = {**self.settings, name: value}
         for topic in self.topics.values():
@@ -104,8 +107,9 @@ class BaseCluster(Generic[TopicT]):
         )
 
     def shape(self, base: str) -> int | None:
-        """How many partitions a topic has here, 0 for a plain one; None (404) when neither metadata nor a
-        plain topic is there.
+        """Number of partitions that a topic has here, 0 for a plain one, None (404) where it does not exist.
+
+        It does not exist when there is neither metadata nor a plain topic.
         """
         return self.partitioned.get(base, 0 if base in self.topics else None)
 
@@ -114,8 +118,9 @@ class BaseCluster(Generic[TopicT]):
         return [topic for topic in self.topics.values() if topic.base == base]
 
     def client_parts(self, base: str) -> list[TopicT]:
-        """The logs that a client of the topic connects to: its partitions, or the plain topic, but no log
-        without metadata.
+        """The logs that a client of the topic connects to: its partitions, or the plain topic.
+
+        Logs of partitions without metadata are excluded.
         """
         partitions = self.partitioned.get(base, 0)
         return [
@@ -125,11 +130,11 @@ class BaseCluster(Generic[TopicT]):
         ]
 
     def every_log(self) -> tuple[TopicT, ...]:
-        """Present and past topics: all that own columns."""
+        """Present and past topics: all that have columns."""
         return (*self.topics.values(), *self.deleted.values())
 
     def crash(self, cause: int, state: str = DOWN) -> int:
-        """All brokers die: what was not persisted is gone, every connection breaks."""
+        """All brokers fail: state that was not persisted is lost, every connection breaks."""
         event = "cluster.lost" if state == LOST else "cluster.crashed"
         seq = self.runtime.note(event, cause, self.number)
         if self.up:
@@ -151,7 +156,7 @@ class BaseCluster(Generic[TopicT]):
         return seq
 
     def restart(self, cause: int) -> int:
-        """Restart from what was persisted; every topic is loaded again."""
+        """Restart from persisted state; every topic is loaded again."""
         self.state = UP
         self.creates_remotely = self.setting("createTopicToRemoteClusterForReplication")
         seq = self.runtime.note("cluster.restarted", cause, self.number)

@@ -1,4 +1,4 @@
-"""How a broker dispatches entries to consumers: the reading side of a subscription, by subscription type.
+"""Dispatchers: the reading side of a subscription, by subscription type.
 
 Rules: reading needs a consumer with permits. A marker that is read is filtered and acked
 (`AbstractBaseDispatcher.filterEntriesForConsumer`). Entries acked meanwhile are skipped. `busy` stops a
@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 
 DISPATCHED_AT_ONCE = 1_000
-"""Entries that one event dispatches at most, a receiver queue of the default size: two or three milliseconds.
+"""Entries that one event dispatches at most.
+
+It is a receiver queue of the default size and takes two or three milliseconds.
 """
 
 
 class Dispatcher:
-    """What all types share: consumers' sessions and the read position."""
+    """The part shared by all types: consumers' sessions and the read position."""
 
     # whether entries may have to wait (delayed delivery); only Shared and Key_Shared postpone
     postpones = False
@@ -42,10 +44,10 @@ class Dispatcher:
         self.check_below = self.topic.log.length
         self.busy = False
         self.unacked = 0  # messages with consumers, of the whole subscription
-        self.redeliveries: dict[int, int] = {}  # by entry, where consumers request single ones
+        self.redeliveries: dict[int, int] = {}  # by entry, for consumers that request single entries
 
     def dispatch(self, cause: int) -> None:
-        """Send while consumers have permits and something is left."""
+        """Send while consumers have permits and entries remain."""
 
     def add(self, session: Session, cause: int) -> None:
         """A consumer subscribed."""
@@ -65,27 +67,27 @@ class Dispatcher:
             self.read_index = mark_delete + 1
 
     def restart_reading(self, cause: int) -> None:
-        """Read again from the mark-delete: what was on its way to consumers is forgotten."""
+        """Read again from the mark-delete; queued and sent entries are sent again."""
         self.rewind()
         self.dispatch(cause)
 
     def rewind(self) -> None:
-        """Read position to the first entry after the mark-delete."""
-        # a shadow may see less than is acked
+        """Move the read position to the first entry after the mark-delete."""
+        # a shadow may have fewer entries than were acked
         self.check_below = max(
             self.check_below, self.topic.log.length, self.subscription.cursor.last_acknowledged + 1
         )
         self.read_index = max(self.subscription.cursor.mark_delete + 1, self.topic.log.first_kept)
 
     def disconnect_all(self, reason: str, cause: int) -> None:
-        """The broker is gone: every session ends."""
+        """The broker failed: every session ends."""
         for session in tuple(self.sessions):
             session.consumer.disconnected(session, reason, cause)
         self.sessions = []
         self.unacked = 0
 
     def next_deliverable(self, cause: int) -> int | None:
-        """The next entry to send, from the read position; markers are filtered on the way.
+        """The next entry to send, from the read position; markers before it are filtered.
 
         None at the end.
         """
@@ -98,7 +100,7 @@ class Dispatcher:
             if index < self.check_below and cursor.is_acknowledged(index):
                 continue
             if reads is not None and not reads.take(index):
-                self.read_index = index  # nothing holds it: reading waits here
+                self.read_index = index  # not readable yet: reading pauses here
                 return None
             record = log.records.values[index]
             if record < 0:
@@ -116,26 +118,26 @@ class Dispatcher:
         return None
 
     def postponed(self, index: int, record: int) -> bool:
-        """Whether the entry is not to be sent now; called only on a dispatcher that postpones."""
+        """Whether the entry must be sent later; called only on a dispatcher that postpones."""
         return False
 
     def release(self, acked: Sequence[int], released: Sequence[int], cause: int) -> None:
-        """Acks were registered, of these entries one each: what they occupied is free.
+        """Free the limits that acks of these entries, one message each, occupied.
 
-        Of `released` every message is acknowledged.
+        In `released` are the entries of which every message is acknowledged.
         """
 
     def let_go_up_to(self, index: int) -> None:
-        """The mark-delete is about to be moved here by hand.
+        """The mark-delete is about to be moved here by an operator.
 
-        Unacked messages of consumers up to it are not awaited any more.
+        Messages up to it no longer count as unacked.
         """
 
     def go_on(self, cause: int) -> None:
-        """The mark-delete was moved by hand: consumers blocked by their unacked messages may be sent more."""
+        """An operator moved the mark-delete: continue with consumers blocked by unacked messages."""
 
     def dispatch_on(self, cause: int) -> None:
-        """The event's dispatch limit is reached: the rest follows at this instant, before anything else."""
+        """The event's dispatch limit is reached: continue at this instant, before any other event."""
         self.runtime.schedule(self.runtime.now_us, CONTINUES_RANK, self.dispatch, cause)
 
     # --- batched fast path
@@ -146,14 +148,16 @@ class Dispatcher:
         return 1 << 62
 
     def in_turn(self) -> list[Session]:
-        """The sessions, the one that is sent the next message first, if they are sent messages in turn
-        while all have permits; else none.
+        """The sessions in the order of dispatch, if messages are sent to them round robin, else none.
+
+        It holds while all sessions have permits.
         """
         return []
 
     def sent_many(self, fresh: int, indices: np.ndarray) -> None:
-        """`dispatch` of these entries of one message each, `fresh` of them read for the first time, whose
-        rows are written already.
+        """`dispatch` of these entries of one message each, whose rows are written already.
+
+        The first `fresh` of them are read for the first time.
         """
         self.read_index += fresh
         self.unacked += len(indices)
@@ -164,17 +168,17 @@ class Dispatcher:
 
 
 class SingleActiveDispatcher(Dispatcher):
-    """Exclusive and Failover: one consumer at a time reads; the others wait.
+    """Exclusive and Failover: one consumer at a time reads, and the others are standbys.
 
-    Rules: a new active consumer of a Failover subscription, the first one too, reads only after
-    activeConsumerFailoverDelayTimeMillis, so that the one before may finish what it was sent; it keeps that
-    and its acks count.
+    Rules: a new active consumer of a Failover subscription, also the first one, reads only after
+    activeConsumerFailoverDelayTimeMillis, so that the previous one may finish the messages it was sent. It
+    keeps them, and its acks count.
     """
 
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
         self.active: Session | None = None
-        self.delays = 0  # how many delays began: a timer of an earlier one is stale
+        self.delays = 0  # number of delays so far: a timer of an earlier one is stale
         self.waiting = False
 
     def add(self, session: Session, cause: int) -> None:
@@ -182,7 +186,7 @@ class SingleActiveDispatcher(Dispatcher):
         self._choose(cause)
 
     def remove(self, session: Session, cause: int) -> None:
-        """A consumer left; what it held is read again by the next one.
+        """A consumer left; its unacked messages are read again by the next active one.
 
         A standby that leaves may move a partition to another consumer.
         """
@@ -198,7 +202,11 @@ class SingleActiveDispatcher(Dispatcher):
         self.waiting = False
 
     def _choose(self, cause: int) -> None:
-        """By name: partitions in turn, a topic without partitions (or all, by setting) on the hash ring."""
+        """Choose the active consumer by name.
+
+        Partitions are assigned in turn. A topic without partitions uses the hash ring, and with the setting
+        all do.
+        """
         if not self.sessions:
             return
         ordered = sorted(self.sessions, key=lambda session: session.consumer.name)
@@ -224,7 +232,7 @@ class SingleActiveDispatcher(Dispatcher):
         if self.subscription.type != "Failover" or not delay_ms:
             self.rewind()
             self.dispatch(seq)
-        elif not self.waiting:  # else the delay that runs is for this one, too
+        elif not self.waiting:  # else the delay that runs covers this consumer, too
             self.waiting = True
             self.delays += 1
             self.runtime.schedule(
@@ -232,7 +240,7 @@ class SingleActiveDispatcher(Dispatcher):
             )
 
     def delay_over(self, argument: tuple[int, int]) -> None:
-        """The active consumer may read: from the first entry that is not acknowledged by now."""
+        """The active consumer may read, from the first entry that is not acknowledged by now."""
         number, cause = argument
         if self.waiting and number == self.delays:
             self.waiting = False
@@ -258,9 +266,9 @@ class SingleActiveDispatcher(Dispatcher):
         self.busy = False
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        """Redelivery of single messages is not possible here.
+        """Redelivery of single messages is not possible for these types.
 
-        The client drops what it has queued, and for the active one everything unacknowledged is read again.
+        The client drops its queued messages. For the active consumer everything unacknowledged is read again.
         """
         session.consumer.forget(session)
         if session is self.active and not self.waiting:
@@ -269,7 +277,7 @@ class SingleActiveDispatcher(Dispatcher):
             self.dispatch(cause)
 
     def restart_reading(self, cause: int) -> None:
-        if self.active is not None:  # a displaced consumer finishes what it was sent
+        if self.active is not None:  # a former active consumer finishes the messages it was sent
             self.active.consumer.forget(self.active)
         self.unacked = 0
         super().restart_reading(cause)

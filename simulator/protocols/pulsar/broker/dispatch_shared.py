@@ -1,9 +1,9 @@
 """Dispatch to many consumers: Shared (in turn) and Key_Shared (by key).
 
-Rules: messages to redeliver (consumer gone, negative ack, delay over) wait in `replay`, lowest position
-first, and go before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its limit,
-is not sent more, without a row, until a consumer is down to half or requests redelivery, a subscription below
-half (Pulsar's Consumer and dispatcher differ there).
+Rules: messages to redeliver (consumer gone, negative ack, delay over) are queued in `replay`, lowest position
+first, and are sent before new entries. A consumer at maxUnackedMessagesPerConsumer, or a subscription at its
+limit, is blocked, without a row. A consumer continues at half the limit or when it requests redelivery, a
+subscription below half (Pulsar's Consumer and dispatcher differ in this).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class SharedDispatcher(Dispatcher):
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
         self.replay = BitMap()
-        self.pending: dict[int, Session] = {}  # entry -> the session that has it
+        self.pending: dict[int, Session] = {}  # entry -> the session to which it was sent
         self.delayed: list[tuple[int, int]] = []  # (due, index), a heap
         self.turn = 0
         self.blocked = False
 
-    # --- consumers come and go
+    # --- consumers connect and disconnect
 
     def add(self, session: Session, cause: int) -> None:
         """A consumer subscribed; the first one after none starts from the mark-delete."""
@@ -55,7 +55,7 @@ class SharedDispatcher(Dispatcher):
         self.dispatch(cause)
 
     def remove(self, session: Session, cause: int) -> None:
-        """A consumer left: what it had goes to the others."""
+        """A consumer left: its unacked messages are sent to the others."""
         super().remove(session, cause)
         self.unacked -= session.unacked
         for index in [index for index, holder in self.pending.items() if holder is session]:
@@ -73,9 +73,7 @@ class SharedDispatcher(Dispatcher):
         self.blocked = False
 
     def rewind(self) -> None:
-        """Read position to the first entry after the mark-delete; nothing waits for replay or delay any
-        more.
-        """
+        """Move the read position to the first entry after the mark-delete, and clear replays and delays."""
         super().rewind()
         self.replay.clear()
         self.delayed.clear()
@@ -99,13 +97,13 @@ class SharedDispatcher(Dispatcher):
         return True
 
     def delay_over(self, _argument: None) -> None:
-        """A delayed message is due: it goes before new entries."""
+        """A delayed message is due: it is sent before new entries."""
         while self.delayed and self.delayed[0][0] <= self.runtime.now_us:
             self.replay.add(heappop(self.delayed)[1])
         self.dispatch(NULL)
 
     def dispatch(self, cause: int) -> None:
-        """Send while a consumer has permits and something is left."""
+        """Send while a consumer has permits and entries remain."""
         if self.busy or self.blocked or not self.sessions:
             return
         self.busy = True
@@ -123,7 +121,7 @@ class SharedDispatcher(Dispatcher):
             index = self._next_index(cause) if self.replay else self.next_deliverable(cause)
             if index is None:
                 if left == turn_messages:
-                    self.turn = self.sessions.index(session)  # chosen, and got nothing: it keeps its turn
+                    self.turn = self.sessions.index(session)  # chosen, nothing to send: it keeps its turn
                 break
             left -= self._send(session, index, cause)
             sent += 1
@@ -150,7 +148,7 @@ class SharedDispatcher(Dispatcher):
                 continue
             if self.topic.reads is None or self.topic.reads.take(index):
                 return index
-            self.replay.add(index)  # nothing holds it: reading waits here
+            self.replay.add(index)  # not readable yet: reading pauses here
             return None
         return self.next_deliverable(cause)
 
@@ -170,10 +168,10 @@ class SharedDispatcher(Dispatcher):
             self._note_block("consumer.blocked", None, self.unacked, cause)
         return sent
 
-    # --- coming back
+    # --- redelivery
 
     def redeliver(self, session: Session, indices: list[int], cause: int) -> None:
-        """The client requested redelivery of these (negative ack, ack timeout)."""
+        """The client requested redelivery of these entries (negative ack, ack timeout)."""
         for index in indices:
             if self.pending.get(index) is session:
                 del self.pending[index]
@@ -203,9 +201,7 @@ class SharedDispatcher(Dispatcher):
             self.redeliveries.pop(held, None)
 
     def _take_from(self, session: Session, index: int) -> int:
-        """A consumer does not have the entry any more; returns how many messages of it were
-        unacknowledged.
-        """
+        """Remove an entry from a consumer; returns how many of its messages were unacked."""
         freed = session.outstanding(index)
         session.unacked -= freed
         self.unacked -= freed
@@ -290,17 +286,18 @@ class SharedDispatcher(Dispatcher):
 
 
 class KeySharedDispatcher(SharedDispatcher):
-    """A key goes to one consumer (consistent hashing).
+    """Sends all messages of a key to one consumer (consistent hashing).
 
-    It moves to another only when none of its messages is outstanding. What cannot be sent yet is skipped in
-    reading, up to a number of entries (#23231): with that many waiting nothing new is read, for any consumer.
+    A key moves to another consumer only when none of its messages is outstanding. Reading skips entries that
+    cannot be sent yet, up to a number of entries (#23231). When that many wait, no new entry is read, for any
+    consumer.
     """
 
     def __init__(self, subscription: Subscription) -> None:
         super().__init__(subscription)
         self.ring: list[tuple[int, Session]] = []
         self.held: dict[int, list] = {}  # key -> [session, messages outstanding]
-        self.stuck = BitMap()  # of the dispatch under way: what cannot go now
+        self.stuck = BitMap()  # in the present dispatch: entries that cannot be sent now
 
     def add(self, session: Session, cause: int) -> None:
         points = [
@@ -378,8 +375,10 @@ class KeySharedDispatcher(SharedDispatcher):
         return None if len(self.stuck) >= self._look_ahead_max() else super().next_deliverable(cause)
 
     def _look_ahead_max(self) -> int:
-        """PersistentStickyKeyDispatcherMultipleConsumers.getEffectiveLookAheadLimit: where both limits are
-        off those of unacknowledged messages count.
+        """Most entries that reading may skip (`getEffectiveLookAheadLimit`).
+
+        Where both look-ahead limits are off, those of unacknowledged messages count. The source is
+        PersistentStickyKeyDispatcherMultipleConsumers.
         """
         hot, consumers = self.topic.hot, len(self.sessions)
         limits = [hot.ahead_per_consumer * consumers, hot.ahead_per_subscription]

@@ -1,4 +1,4 @@
-"""Which dispatcher serves a subscription, by its type."""
+"""Chooses a subscription's dispatcher by its type."""
 
 from __future__ import annotations
 

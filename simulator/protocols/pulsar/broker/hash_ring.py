@@ -2,8 +2,8 @@
 
 Pulsar's AbstractDispatcherSingleActiveConsumer chooses the active consumer of a topic without partitions like
 this (#19502), and that of a partition under activeConsumerFailoverConsistentHashing (PIP-392): 100 points for
-each consumer, `name + number` hashed; the hash of the topic's full name goes to the next point. Its comment
-and the documentation speak of the order of subscribing; the code does not (#24747).
+each consumer, `name + number` hashed. The hash of the topic's full name selects the next point. Pulsar's code
+comment and documentation describe the order of subscribing, but the code does not use it (#24747).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur3(data: bytes) -> int:
-    """Murmur3_32 of `data` with seed 0 (Appleby, public domain) without its sign bit, as Pulsar's
-    makeHash: 0..2**31-1.
+    """Pulsar's makeHash of `data`: Murmur3_32 with seed 0, without its sign bit, 0..2**31-1.
+
+    The algorithm is Appleby's, in the public domain.
     """
     hashed, whole = 0, len(data) // 4 * 4
     for place in range(0, whole, 4):
@@ -50,7 +51,7 @@ def chosen_on_ring(full_name: str, consumers: list[str]) -> int:
     ring: dict[int, int] = {}
     for index, name in enumerate(consumers):
         for point in range(POINTS_PER_CONSUMER):
-            ring[murmur3(f"{name}{point}".encode())] = index  # of two at one point the later stays
+            ring[murmur3(f"{name}{point}".encode())] = index  # of two at one point the later is kept
     points = sorted(ring)
     place = bisect_left(points, murmur3(full_name.encode()))
     return ring[points[place % len(points)]]

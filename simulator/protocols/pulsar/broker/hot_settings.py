@@ -1,7 +1,7 @@
-"""The broker settings that the data plane reads at every message, looked up once per topic.
+"""The broker settings that the data plane reads for every message, looked up once per topic.
 
-Rules: made anew when a topic is loaded and when a setting changes. Units are the engine's (microseconds), not
-Pulsar's.
+Rules: looked up again when a topic is loaded and when a setting changes. Units are the engine's
+(microseconds), not Pulsar's.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TopicOfSettings(TopicWithPolicies, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HotSettings:
-    """Settings in force for one topic in one cluster; 0 is off where it is off in Pulsar."""
+    """Settings in force for one topic in one cluster; 0 means off where it does in Pulsar."""
 
     ttl_us: int
     deduplicates: bool

@@ -1,4 +1,4 @@
-"""The replicators that write to a topic: of other clusters, and of topics that list it as their shadow."""
+"""The replicators that write to a topic: of other clusters, and of sources that it is a shadow of."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ def disconnect(topic: Topic, reason: str, cause: int) -> None:
 
 
 def disconnect_sources(topic: Topic, reason: str, cause: int) -> None:
-    """The shadow replicators that name the topic lose their producers, which connect to any topic."""
+    """The shadow replicators that name the topic lose their producers.
+
+    They connect to any topic, so it need not be a shadow.
+    """
     for replicator in shadow_replicators(topic):
         replicator.disconnect("shadow-" + reason, cause)
 
 
 def shadow_replicators(topic: Topic) -> list[ShadowReplicator]:
-    """Those of topics that list this one among their shadows, be it one or not."""
+    """The shadow replicators of topics that list this one among their shadows, even if it is none."""
     return [
         source.shadows.replicators[topic.name]
         for source in topic.cluster.topics.values()

@@ -1,4 +1,4 @@
-"""The runtime with the types of its clusters, for what is above the brokers: clients, lookup, audiences."""
+"""The runtime with the types of its clusters, for clients, lookup and audiences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class BrokerRuntime(Runtime):
-    """The simulated system as clients see it: clusters with topics, beside clock and trace."""
+    """The simulated system as clients use it: clusters with topics, beside clock and trace."""
 
     __slots__ = ()
 

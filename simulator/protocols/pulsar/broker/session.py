@@ -1,10 +1,9 @@
-"""One consumer's subscription to one topic partition: permits on the broker's side, the receiver queue's
-account on the client's.
+"""One consumer's subscription to one topic partition: the broker's permits, the client's queue count.
 
-Rules: the client grants `receiverQueueSize` permits when it subscribes and what it has taken once that is
-half the queue; a batched entry costs as many permits as it has messages, so permits may go below zero. Where
-the topic is on a declared broker, what is pushed waits in the broker (`in_broker` messages) and arrives when
-it has left it.
+Rules: the client grants `receiverQueueSize` permits when it subscribes. Later it grants as many as it took,
+whenever they are half the queue. A batched entry costs as many permits as it has messages, so permits may be
+negative. On a declared broker, pushed messages are queued in the broker (`in_broker` messages) and arrive
+when they have left it.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _DISPATCHED = CODE["message.dispatched"]
 class ReceivedMessage(NamedTuple):
     """A message in a client's receiver queue.
 
-    `index`: of its entry in the log; `message`: its number; `batch_index`: NULL where the entry is not a
-    batch; `redelivery`: the redelivery count; `cause`: seq of the row that made the broker send it.
+    `index`: of its entry in the log. `message`: its number. `batch_index`: NULL where the entry is not a
+    batch. `redelivery`: the redelivery count. `cause`: seq of the row that made the broker send it.
     """
 
     session: Session
-    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody calls
+    index: int  # type: ignore[assignment]  # hides tuple.index, which is not used
     message: int
     batch_index: int
     redelivery: int
@@ -76,7 +75,7 @@ class Session:
         self.unacked = 0
         self.blocked = False
         self.queued = 0  # messages in the client's receiver queue
-        self.in_broker = 0  # messages pushed, but not yet out of the topic's broker
+        self.in_broker = 0  # messages pushed that have not left the topic's broker
         self.connected_us = subscription.runtime.now_us
         # msgOutCounter and bytesOutCounter of pulsar-admin
         self.sent_messages = self.sent_bytes = self.sent_entries = 0
@@ -107,7 +106,7 @@ class Session:
         )
 
     def push(self, index: int, redelivery: int, cause: int) -> int:
-        """The broker sends an entry; returns how many messages that was."""
+        """The broker sends an entry; returns its number of messages."""
         topic, messages = self.topic, self.runtime.messages
         first = topic.log.records.values[index]
         count = messages.batch[first]
@@ -137,7 +136,7 @@ class Session:
     def _queue_in_broker(
         self, broker: BrokerOfSession, index: int, first: int, count: int, redelivery: int, cause: int
     ) -> int:
-        """The entry takes its turn at the broker; returns how many messages that was."""
+        """Queue the entry in the broker; returns its number of messages."""
         remaining = 1 if count == 1 else self.subscription.cursor.batch_remaining(index, count)
         sent = remaining.bit_count()
         size_bytes = sent * self.runtime.messages.size_bytes[first]
@@ -149,7 +148,7 @@ class Session:
         return sent
 
     def arrive(self, dispatch: DispatchOfSession) -> None:
-        """An entry has left the broker: a row for each of its messages, then the client has them."""
+        """An entry has left the broker: a row for each of its messages, then they are in the client."""
         index, first, remaining, redelivery, cause = dispatch.sent
         runtime, topic, messages = self.runtime, self.topic, self.runtime.messages
         ledger, entry = topic.log.position(index)
@@ -186,9 +185,7 @@ class Session:
             self.consumer.receive(received)
 
     def push_many(self, count: int, size_bytes: int) -> None:
-        """`push` of so many entries of one message, `size_bytes` all together, whose rows are written
-        already.
-        """
+        """`push` of `count` entries of one message each, `size_bytes` in total, whose rows are written."""
         self.permits -= count
         self.queued += count
         self.sent_entries += count
@@ -196,20 +193,21 @@ class Session:
         self.sent_bytes += size_bytes
 
     def take_many(self, count: int) -> None:
-        """`take` of single messages, with nothing left to dispatch."""
+        """`take` of single messages, after which no entry can be dispatched."""
         self.queued -= count
         granted = (self.taken + count) // self.flow_at * self.flow_at
         self.permits += granted
         self.taken += count - granted
 
     def recall(self) -> None:
-        """What is still in the broker is not sent: its permits are there again."""
+        """Cancel the messages still queued in the broker and restore their permits."""
         if self.topic.broker is not None and self.in_broker:
             self.permits += self.topic.broker.recall(self)
 
     def take(self, count: int, cause: int) -> None:
-        """The application (or the client itself) took messages from the receiver queue: permits flow back
-        by halves.
+        """The application or the client took messages from the receiver queue.
+
+        Permits are granted again once half the queue has been taken.
         """
         self.queued -= count
         self.taken += count

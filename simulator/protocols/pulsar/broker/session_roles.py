@@ -1,4 +1,4 @@
-"""What a session needs of its consumer, subscription, topic and broker, as protocols by role.
+"""Protocols by role: what a session needs of its consumer, subscription, topic and broker.
 
 Rules: `client.consumer.Consumer`, `broker.subscription.Subscription`, `broker.topic.Topic`,
 `broadcast.broker.Broker` and `broadcast.broker.Dispatch` play these roles.
@@ -26,13 +26,13 @@ class RuntimeOfSession(RuntimeOfLog, Protocol):
 
 
 class BrokerOfSession(Protocol):
-    """A declared broker, where what is pushed waits."""
+    """A declared broker, which queues pushed entries."""
 
     def send(self, session: Any, size_bytes: int, sent: tuple[int, int, int, int, int]) -> None:
-        """Take an entry for a session."""
+        """Queue an entry for a session."""
 
     def recall(self, session: Any) -> int:
-        """Take back what waits for a session; returns how many messages that was."""
+        """Cancel the queued entries of a session; returns their number of messages."""
 
 
 class DispatchOfSession(Protocol):
@@ -60,7 +60,7 @@ class TopicOfSession(TopicInCluster, Protocol):
 
     @property
     def stored_seqs(self) -> SharedColumn:
-        """By index in its log the row that stored the entry."""
+        """The rows that stored the entries, by index in its log."""
 
     @property
     def broker(self) -> BrokerOfSession | None:
@@ -72,7 +72,7 @@ class TopicOfSession(TopicInCluster, Protocol):
 
 
 class DispatcherOfSession(Protocol):
-    """What reads for a subscription."""
+    """The dispatcher of a subscription."""
 
     def dispatch(self, cause: int) -> None:
         """Send while consumers have permits."""
@@ -102,7 +102,7 @@ class SubscriptionOfSession(Protocol):
 
     @property
     def dispatcher(self) -> DispatcherOfSession:
-        """What reads for it."""
+        """Its dispatcher."""
 
     def acknowledge(self, acks: list[Ack]) -> None:
         """Acks of a consumer arrived."""
@@ -122,10 +122,10 @@ class ConsumerOfSession(Protocol):
         """A message arrived in the receiver queue."""
 
     def forget(self, session: Any) -> None:
-        """The broker reads again: drop what is queued of the session."""
+        """The broker reads again: drop the session's queued messages."""
 
     def forget_cumulative(self, place: tuple[str, str]) -> None:
-        """The cursor was reset: cumulative acks there do not count."""
+        """The cursor was reset: earlier cumulative acks no longer count."""
 
     def disconnected(self, session: Any, reason: str, cause: int) -> None:
         """The broker ended the session."""

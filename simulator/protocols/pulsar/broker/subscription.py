@@ -1,9 +1,9 @@
-"""A subscription in one cluster: a cursor, and what reads, writes and moves it.
+"""A subscription in one cluster: its cursor, dispatcher, snapshot cache and cursor writes.
 
-Rules: an ack is registered here and may move the mark-delete; a moved mark-delete looks up a snapshot
+Rules: an ack is registered here and may move the mark-delete. A moved mark-delete looks up a snapshot
 (`snapshot_lookup`), which may write an Update
-(`PersistentSubscription.processReplicatedSubscriptionSnapshot`, `acknowledgeMessage`), and the cursor is
-written when it may be (`cursor_writer`).
+(`PersistentSubscription.processReplicatedSubscriptionSnapshot`, `acknowledgeMessage`). The cursor is
+persisted at the rate that `cursor_writer` allows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Subscription:
         self.name = name
         self.number = topic.runtime.name(name)
         self.type = type_
-        self.cursor = Cursor(mark_delete, -_SECOND_US)  # so its first write is not held back
+        self.cursor = Cursor(mark_delete, -_SECOND_US)  # so its first write is not delayed
         self.replicated = replicated
         self.dispatcher = dispatcher_for(self)
         self.snapshots = SnapshotLookup(self)
@@ -59,7 +59,7 @@ class Subscription:
         self.sender = sender_for(self)
         self.filter = AcknowledgementFilter(self)
 
-    # --- life
+    # --- lifecycle
 
     def switch_replication(self, enabled: bool, cause: int) -> None:
         """Set the cursor's property."""
@@ -81,20 +81,19 @@ class Subscription:
         self.topic.evaluate_controller(seq)
 
     def session_ended(self, session: Session) -> None:
-        """A consumer left: the subscription's counters keep what was sent to it."""
+        """A consumer left: add the messages sent to it to the subscription's counters."""
         messages, size_bytes = self.sent_before
         self.sent_before = (messages + session.sent_messages, size_bytes + session.sent_bytes)
 
     def change_type(self, type_: str) -> None:
-        """A consumer of another type subscribes to a subscription without consumers: the type is the
-        consumer's.
-        """
+        """Take the type of a consumer that subscribes while there are no others."""
         self.type = type_
         self.dispatcher = dispatcher_for(self)
 
     def unload(self, cause: int, clean: bool) -> None:
-        """The topic leaves its broker: clients are disconnected, the cache is gone, the cursor flushed or
-        not.
+        """The topic leaves its broker: clients are disconnected, the snapshot cache is dropped.
+
+        A clean unload writes the cursor.
         """
         self.dispatcher.disconnect_all("unload" if clean else "crash", cause)
         self.snapshots.drop("unloaded", cause)
@@ -103,10 +102,10 @@ class Subscription:
             self.writer.write(cause)
 
     def recover(self, cause: int) -> None:
-        """The topic was loaded: the cursor is where it was persisted, but never ahead of the log's last
-        entry.
+        """Restore the persisted cursor after the topic was loaded.
 
-        Only a shadow can have fewer entries than before: what was acknowledged beyond is delivered again.
+        It is never ahead of the log's last entry. Only a shadow can have fewer entries than before: entries
+        acknowledged beyond its end are delivered again.
         """
         topic, before = self.topic, self.cursor.mark_delete
         stood = self.border.position(before)
@@ -170,14 +169,15 @@ class Subscription:
         self.dispatcher.release(indices, indices, int(seqs[-1]))
 
     def _acknowledge_in_batch(self, index: int, batch_index: int, message: int) -> bool:
-        """One message of a batched entry; True when that removed the entry."""
+        """Acknowledge one message of a batched entry; True when that removed the entry."""
         return self.cursor.acknowledge_batch(
             index, batch_index, self.runtime.messages.batch[message - batch_index]
         )
 
     def filter_marker(self, index: int, marker: Marker, cause: int) -> None:
-        """The dispatcher read a marker: never delivered, a snapshot goes to the cache, then the broker
-        acks it.
+        """The dispatcher read a marker: a snapshot is cached, then the broker acks it.
+
+        A marker is never delivered.
         """
         topic = self.topic
         seq = self.runtime.note(
@@ -220,7 +220,7 @@ class Subscription:
             self.dispatcher.go_on(cause)
 
     def after_acknowledgement(self, before: int, reason: str, cause: int) -> None:
-        """What follows an ack: the row of a moved mark-delete, persistence, the lookup, trimming."""
+        """Apply the consequences of an ack: row of a moved mark-delete, persistence, lookup, trimming."""
         after = self.cursor.mark_delete
         if (
             self.runtime.windows
@@ -253,13 +253,13 @@ class Subscription:
         )
 
     def ledger_opened(self, cause: int) -> None:
-        """A new ledger was opened, to which a cursor at the border moves."""
+        """A new ledger was opened; a cursor at the end of the previous one moves to it."""
         ledger = self.border.next_ledger(self.cursor.mark_delete)
         if ledger is not None:
             self.move_to_ledger(ledger, cause)
 
     def move_to_ledger(self, ledger: int, cause: int) -> None:
-        """The cursor is at `<ledger>:-1` from now on, which is after the same entry."""
+        """Move the cursor to `<ledger>:-1`, which is after the same entry."""
         mark_delete = self.cursor.mark_delete
         before = self.border.position(mark_delete)
         self.border.move(mark_delete, ledger)
@@ -301,15 +301,16 @@ class Subscription:
 
     @property
     def backlog(self) -> int:
-        """Entries after the mark-delete that are not individually deleted, markers included
-        (ManagedCursorImpl).
+        """Entries after the mark-delete that are not individually deleted, markers included.
+
+        The source is ManagedCursorImpl.
         """
-        # a shadow's last confirmed entry may go back
+        # a shadow's last confirmed entry may move back
         return max(0, self.cursor.backlog(self.topic.log.length))
 
 
 def note_owed(topic: TopicOfSubscription, name: str, mark_delete: int) -> None:
-    """Messages at or below the opening mark-delete were never owed to the subscription here.
+    """Record that messages at or below the opening mark-delete are not owed to the subscription here.
 
     The earliest opening counts.
     """

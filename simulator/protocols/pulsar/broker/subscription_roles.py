@@ -1,4 +1,4 @@
-"""What a subscription and its dispatcher need of their topic, as a protocol by role."""
+"""Protocols by role: what a subscription and its dispatcher need of their topic."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TopicOfSubscription(TopicOfSync, TopicOfSession, TopicOfLog, Protocol):
     active_by_ring: bool
     migrated_to: str | None
     owed_from: dict[str, BitMap]
-    """By subscription the messages that were here when it was opened first."""
+    """By subscription, the messages that were in the log when it was first opened."""
 
     @property
     def runtime(self) -> Runtime:
@@ -61,7 +61,7 @@ class TopicOfSubscription(TopicOfSync, TopicOfSession, TopicOfLog, Protocol):
 
     @property
     def reads(self) -> Reads | None:
-        """Counts which reads the cache serves, where that is counted."""
+        """Counts of the reads served by the cache, where they are counted."""
 
     @property
     def present(self) -> BitMap:

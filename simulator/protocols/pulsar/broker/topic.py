@@ -1,8 +1,8 @@
 """A topic (or one partition of it) in one cluster: its log and everything that reads or writes it.
 
-Rules: positions inside are indices (ordinals in the log). `ledger:entry` is made at the border. An append
-notifies the replicators, then the subscriptions. A load opens a new ledger. An unload that is not clean loses
-what was not persisted.
+Rules: internal positions are indices (ordinals in the log). `ledger:entry` is computed at the interface. An
+append notifies the replicators, then the subscriptions. A load opens a new ledger. An unload that is not
+clean loses the state that was not persisted.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _STORED = CODE["message.stored"]
 class Topic:
     """One topic partition in one cluster. `base` is the topic's name without partition.
 
-    `source` is the topic whose ledgers it reads, for a shadow topic; `refuses` why it takes no normal send,
-    if so.
+    For a shadow topic, `source` is the topic whose ledgers it reads. `refuses` is the reason why it rejects
+    normal sends, if it does.
     """
 
     source: Topic | None = None
@@ -80,9 +80,9 @@ class Topic:
         self.loaded = False
         self.audiences: dict[str, AudienceOfTopic] = {}
         self.broker: BrokerOfTopic | None = (
-            None  # where the cluster declares brokers: the one that serves the topic
+            None  # the broker that serves it, in a cluster that declares brokers
         )
-        self.migrating = False  # marked migrated (PIP-188): its producers wait to be redirected
+        self.migrating = False  # marked migrated (PIP-188): its producers are about to be redirected
         self.migrated_to: str | None = None  # the cluster to which its clients are redirected
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
         self.active_by_ring = False  # activeConsumerFailoverConsistentHashing when the topic was loaded
@@ -91,7 +91,7 @@ class Topic:
         # deduplication: highest id by producer or replicator
         self.producers_seen: dict[str, tuple[int, int]] = {}
         self._present, self._present_to = BitMap(), 0  # see `present`: counted up to this index
-        # subscription -> what was here when a consumer or an operator opened it first
+        # subscription -> the messages in the log when a consumer or an operator first opened it
         self.owed_from: dict[str, BitMap] = {}
         self.batched = any(
             spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base
@@ -108,9 +108,9 @@ class Topic:
         self.timers = RetentionTimers(self)
         self.shadows = ShadowSource(self)
         self.refused_sends = 0
-        self.reads: Reads | None = None  # set where reads are counted by the place that served them
+        self.reads: Reads | None = None  # set when reads are counted by cache and bookies
 
-    # --- life
+    # --- lifecycle
 
     def load(self, cause: int, first: bool = False) -> None:
         """A broker takes the topic: new ledger, cursors as persisted, replicators and timers started."""
@@ -145,9 +145,7 @@ class Topic:
         retention.trim_if_slowest_moved(self, seq)
 
     def load_again(self, argument: tuple[int, int]) -> None:
-        """Another broker takes the topic after a crash of the one before; nothing to do when it was loaded
-        meanwhile.
-        """
+        """Another broker takes the topic after a crash; no effect when it was loaded meanwhile."""
         epoch, cause = argument
         if (
             epoch == self.epoch
@@ -158,7 +156,7 @@ class Topic:
             self.load(cause)
 
     def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker. Clean: cursors are flushed; otherwise they fall back to what was persisted."""
+        """Leave the broker. Clean: cursors are written; otherwise they fall back to their persisted state."""
         if not self.loaded:
             return
         self.loaded = False
@@ -184,7 +182,7 @@ class Topic:
             inbound.disconnect_sources(self, reason, seq)
 
     def terminate(self, cause: int) -> int:
-        """No more messages, for good: the open ledger is closed and none opened after it.
+        """Close the topic to new messages for good: the open ledger is closed, and none is opened after it.
 
         Returns the row's seq.
         """
@@ -200,7 +198,7 @@ class Topic:
         return seq
 
     def take_broker(self, broker: BrokerOfTopic | None) -> None:
-        """Which broker serves it from the next load on."""
+        """Set the broker that serves it from the next load on."""
         if self.broker is not None:
             self.broker.topics.remove(self.name)
         self.broker = broker
@@ -216,7 +214,7 @@ class Topic:
     def add_replicator(self, peer: str, cause: int, at_start: bool = False) -> Replicator:
         """A new replication cursor at replicationStartAt.
 
-        At the start of the run the log is empty, so both values are the same place.
+        At the start of the run the log is empty, so both values are the same position.
         """
         earliest = at_start or self.cluster.setting("replicationStartAt", self) == "earliest"
         replicator = Replicator(self, peer, self.log.first_kept - 1 if earliest else self.log.length - 1)
@@ -243,7 +241,7 @@ class Topic:
         retention.trim(self, cause)
 
     def empty(self, cause: int) -> None:
-        """The topic is deleted: its cursors go, then its ledgers."""
+        """The topic is deleted: remove its cursors, then its ledgers."""
         for name in tuple(self.subscriptions):
             self.delete_subscription(name, cause)
         for peer in tuple(self.replicators):
@@ -256,7 +254,7 @@ class Topic:
         self.producers_seen.clear()
 
     def delete_ledgers(self, cause: int) -> None:
-        """The topic is deleted, and its ledgers with it."""
+        """The topic is deleted: remove its ledgers, too."""
         retention.drop_everything(self, cause)
 
     # --- appends
@@ -264,10 +262,11 @@ class Topic:
     def append_messages(
         self, first: int, count: int, source: int, size_bytes: int, cause: int, source_index: int = -1
     ) -> int:
-        """Append the entry of messages `first`…; `source` is the number of the cluster it was replicated
-        from, or NULL, `source_index` its place in that cluster's log.
+        """Append the entry of messages `first`…, with its origin where it was replicated.
 
-        Returns the seq of its (first) `message.stored` row. The caller wakes the readers with `wake`.
+        `source` is the number of the cluster it was replicated from, or NULL, `source_index` its index in
+        that log. Returns the seq of its (first) `message.stored` row. The caller wakes the readers with
+        `wake`.
         """
         runtime, log = self.runtime, self.log
         now_us, messages = runtime.now_us, runtime.messages
@@ -300,7 +299,7 @@ class Topic:
         if self.keeps_sources:
             self.source_indices.append_at(index, source_index)
         self.counts["messages"] += count
-        self.data_timestamp_ms = now_us // 1000 or 1  # 0 is "never": a broker's clock is never there
+        self.data_timestamp_ms = now_us // 1000 or 1  # 0 means "never": a broker's clock never has that value
         most_entries, most_bytes, oldest_us, _youngest_us = self.rollover.limits
         if (
             entry + 1 >= most_entries
@@ -311,9 +310,7 @@ class Topic:
         return seq
 
     def append_many(self, messages: np.ndarray, seqs: np.ndarray, size_bytes: int, last_us: int) -> None:
-        """`append_messages` for single messages whose rows are written already, the last at `last_us`;
-        there is room.
-        """
+        """`append_messages` for single messages with written rows, the last at `last_us`, in one ledger."""
         self.stored_seqs.extend_at(self.log.length, seqs)
         self.log.append_many(messages, size_bytes)
         self.counts["messages"] += len(messages)
@@ -384,7 +381,7 @@ class Topic:
         )
 
     def wake(self, cause: int) -> None:
-        """Something was appended: replicators and dispatchers read on."""
+        """Entries were appended: replicators and dispatchers continue."""
         for replicator in self.replicators.values():
             replicator.read()
         self.wake_dispatchers(cause)
@@ -414,9 +411,7 @@ class Topic:
     # --- replicated subscriptions
 
     def evaluate_controller(self, cause: int) -> None:
-        """Start or stop the snapshot controller as
-        `PersistentTopic.checkReplicatedSubscriptionControllerState` does.
-        """
+        """Start or stop the controller as `checkReplicatedSubscriptionControllerState` (PersistentTopic)."""
         wanted = self.replicated_subscriptions_possible() and any(
             s.replicated for s in self.subscriptions.values()
         )
@@ -435,15 +430,14 @@ class Topic:
         )
 
     def listed_clusters_beyond_one(self) -> bool:
-        """Whether the topic's replication-cluster list holds more than one cluster, as this cluster sees
-        it: where replication goes one way only, the receiving cluster's own list names no other cluster.
+        """Whether this cluster's replication list of the topic has other clusters.
+
+        Where replication is one-way, the receiving cluster's own list has none.
         """
         return bool(self.remote_clusters())
 
     def start_controller(self, reason: str, cause: int) -> SnapshotController:
-        """Create the controller and start its timer; #26655: a topic that already holds entries gets a
-        snapshot of them.
-        """
+        """Create and start the controller; #26655: a topic with older entries gets a snapshot of them."""
         if self.runtime.option("initialSnapshotCoversOlder") and self.log.length > self.log.first_kept:
             self.data_timestamp_ms = self.runtime.now_us // 1000 or 1
         controller = self.create_controller()
@@ -451,8 +445,9 @@ class Topic:
         return controller
 
     def create_controller(self) -> SnapshotController:
-        """The topic's controller; without a start it answers and applies markers and takes no snapshots of
-        its own.
+        """The topic's controller, created if necessary.
+
+        One that is not started responds to markers and applies them, and takes no snapshots.
         """
         if self.controller is None:
             self.controller = SnapshotController(self)
@@ -484,14 +479,14 @@ class Topic:
         return subscription
 
     def delete_subscription(self, name: str, cause: int) -> int:
-        """The subscription goes with its cursor; returns the row's seq."""
+        """Delete the subscription and its cursor; returns the row's seq."""
         number = self.subscriptions.pop(name).number
         seq = self.runtime.note("subscription.deleted", cause, self.cluster.number, self.number, number)
         retention.subscription_deleted(self, name)
         return seq
 
     def count_reads(self) -> Reads:
-        """Count from now on which reads the cache serves and which the bookies."""
+        """Start to count the reads served by the cache and by the bookies."""
         if self.reads is None:
             self.reads = Reads(self, self)
         return self.reads

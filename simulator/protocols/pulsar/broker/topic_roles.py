@@ -1,5 +1,4 @@
-"""What a topic needs of its audiences and its declared broker, and a cluster of its topics, as protocols by
-role.
+"""Protocols by role: what a topic needs of its audiences and broker, and a cluster of its topics.
 
 Rules: `broadcast.audience.Audience`, `broadcast.broker.Broker` and `broadcast.admissions.Admissions` play
 these roles.
@@ -20,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class AudienceOfTopic(AudienceOfLog, Protocol):
-    """Many alike subscriptions of the topic, each with one consumer."""
+    """Many similar subscriptions of the topic, each with one consumer."""
 
     connected: int
     """Members that are connected."""
 
     def read(self, cause: int) -> None:
-        """Read on."""
+        """Send the new entries."""
 
     def topic_loaded(self) -> None:
         """A broker serves the topic again."""
@@ -51,7 +50,7 @@ class AdmissionsOfTopic(Protocol):
         """A client requests to subscribe."""
 
     def forget_client(self, client: Any) -> None:
-        """The client does not wait any more."""
+        """Remove a client that no longer waits."""
 
     def ask_all(self, audience: Any) -> None:
         """Every member of an audience requests to be connected."""
@@ -73,7 +72,7 @@ class BrokerOfTopic(BrokerOfSession, Protocol):
         """How long a dispatch of that many bytes keeps the broker busy."""
 
     def fan_out(self, run: Any, asked_us: int | None = None) -> None:
-        """Take the dispatches of an audience."""
+        """Queue the dispatches of an audience."""
 
     def forget_audience(self, audience: Any) -> None:
         """The clients of an audience have closed."""
@@ -96,7 +95,7 @@ class TopicOfCluster(TopicOfRuntime, Protocol):
         """Its audiences by name."""
 
     def take_broker(self, broker: BrokerOfTopic | None) -> None:
-        """Be served by a broker."""
+        """Set the broker that serves it."""
 
     def load(self, cause: int) -> None:
         """A broker takes the topic."""
