@@ -1,9 +1,9 @@
-"""Acks of a consumer on their way to the broker: grouped, and sent together.
+"""Acks of a consumer before they reach the broker: grouped, and sent together.
 
 Rules (PersistentAcknowledgmentsGroupingTracker): acks are grouped for `acknowledgmentGroupTime` on a grid
-that starts when the client connects (at 1,000 entries acknowledged one by one at once). Acks not yet sent are
-lost with the client, and without grouping an ack without a connection fails. The client itself drops messages
-redelivered at or below its last cumulative ack.
+that starts when the client connects. A group of 1,000 entries acknowledged individually is sent at once. Acks
+not yet sent are lost with the client, and without grouping an ack without a connection fails. The client
+drops messages redelivered at or below its last cumulative ack.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.consumer import Consumer
 
 ACK_GROUP_SIZE_MAX = 1000  # entries: the Java client's maxAcknowledgmentGroupSize
-_WHOLE_ENTRY = 1 << 62  # after every batch index
+_WHOLE_ENTRY = 1 << 62  # greater than every batch index
 
 Instants = TypeVar("Instants", int, np.ndarray)
 
 
 class AckGroup:
-    """The acks of one consumer that wait to be sent, and what a cumulative ack has covered.
+    """The pending acks of one consumer, and the last cumulative acks.
 
-    `timed`: the timer runs that sends the acks which wait. `acknowledged_to`: by topic the last cumulative
-    ack, (index, batch_index or `_WHOLE_ENTRY`).
+    `timed`: whether the timer runs that sends the pending acks. `acknowledged_to`: by topic the last
+    cumulative ack, (index, batch_index or `_WHOLE_ENTRY`).
     """
 
     __slots__ = (
@@ -50,11 +50,11 @@ class AckGroup:
         self.waiting = WaitingAcks()
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}
         self.timed = False
-        self._batches: dict[tuple[Place, int], bool] = {}  # entries of several messages that wait
-        self._batched = 0  # messages of these
+        self._batches: dict[tuple[Place, int], bool] = {}  # pending entries of several messages
+        self._batched = 0  # number of their messages
         # redelivered at or below the last cumulative ack; acknowledged with the next one
         self._dropped: dict[MessageKey, ReceivedMessage] = {}
-        # by entry the acks that wait for the rest of their batch
+        # by entry the acks that are kept until the whole batch is acked
         self._incomplete: dict[tuple[Place, int], dict[MessageKey, Ack]] = {}
 
     def clear(self) -> None:
@@ -68,7 +68,7 @@ class AckGroup:
     # --- acks
 
     def add(self, key: MessageKey, session: Session, ack: Ack) -> None:
-        """An ack waits to be sent."""
+        """Add a pending ack."""
         if key.batch_index == NULL:
             self.waiting.put(key, ack)
         elif self._acks_in_batches(session):
@@ -77,7 +77,7 @@ class AckGroup:
             self._wait_for_entry(key, ack)
 
     def _acks_in_batches(self, session: Session) -> bool:
-        """Whether acks of single messages of a batch go to the broker and are kept there."""
+        """Whether acks of single messages of a batch are sent to the broker and stored there."""
         return self._consumer.spec.batch_index_acknowledgment and session.topic.cluster.setting(
             "acknowledgmentAtBatchIndexLevelEnabled", session.topic
         )
@@ -100,19 +100,19 @@ class AckGroup:
         self.waiting.clear()
         self._batches, self._batched = {}, 0
 
-    # --- what a cumulative ack covers
+    # --- coverage of a cumulative ack
 
     def acknowledged_up_to(self, delivery: Delivery, seq: int) -> None:
-        """The application acknowledged cumulatively up to this message, last by row `seq`."""
+        """The application acknowledged cumulatively up to this message; the last row is `seq`."""
         if self._consumer.spec.acknowledgment_group_time_us:
             self._note_cumulative(delivery.key)
         if self._dropped:
             self._acknowledge_dropped(delivery.key, seq)
 
     def _note_cumulative(self, key: MessageKey) -> None:
-        """A message redelivered up to here is a duplicate for the client.
+        """Record that messages redelivered up to here are duplicates for the client.
 
-        Without batch-index acks of its own, up to the entry before.
+        Without batch-index acks they are so up to the entry before.
         """
         place, index, batch_index = key
         whole = batch_index == NULL or (place, index) not in self._incomplete
@@ -124,7 +124,7 @@ class AckGroup:
         self.acknowledged_to[place] = max(upto, self.acknowledged_to.get(place, upto))
 
     def _acknowledge_dropped(self, upto: MessageKey, seq: int) -> None:
-        """A cumulative ack is a position: it covers what was dropped below it."""
+        """Acknowledge dropped messages: a cumulative ack is a position and covers those below it."""
         for key in sorted(key for key in self._dropped if key.place == upto.place and key <= upto):
             received = self._dropped.pop(key)
             session = received.session
@@ -134,7 +134,7 @@ class AckGroup:
     def drops(self, received: ReceivedMessage) -> bool:
         """Whether the client drops this message when it receives it.
 
-        Its ack waits to be sent, or a cumulative ack covered it (isDuplicate).
+        It does when its ack is pending or a cumulative ack covered it (isDuplicate).
         """
         session, index, _message, batch_index, _redelivery, _cause = received
         key = MessageKey(session.topic.place, index, batch_index)
@@ -147,24 +147,24 @@ class AckGroup:
         return True
 
     def forget_cumulative(self, place: Place) -> None:
-        """A seek: acknowledged messages are redelivered."""
+        """After a seek: acknowledged messages are delivered again."""
         self.acknowledged_to.pop(place, None)
         self.forget_dropped(place)
 
     def forget_dropped(self, place: Place) -> None:
-        """The broker reads again there: what was dropped is redelivered."""
+        """The broker reads that topic again: dropped messages are redelivered."""
         if self._dropped:
             self._dropped = {key: received for key, received in self._dropped.items() if key.place != place}
 
     def forget_incomplete(self, received: ReceivedMessage) -> None:
-        """The entry is redelivered: acks of its earlier delivery do not count for this one."""
+        """The entry is redelivered: acks of its earlier delivery no longer count."""
         if self._incomplete:
             self._incomplete.pop((received.session.topic.place, received.index), None)
 
     # --- sending
 
     def send_or_wait(self) -> None:
-        """Send at once what may not wait; start the timer for what waits."""
+        """Send urgent acks at once, and start the timer for the others."""
         if self.timed and len(self.waiting) < ACK_GROUP_SIZE_MAX:
             return
         consumer = self._consumer
@@ -177,15 +177,16 @@ class AckGroup:
             runtime.schedule(self.ends_us(runtime.now_us), consumer.rank, self.time_over, consumer.epoch)
 
     def _is_full(self) -> bool:
-        """Whether a thousand entries wait; a cumulative ack is one position, however much it covers, and
-        always waits for its time.
+        """Whether a thousand entries are pending.
+
+        A cumulative ack is one position, however much it covers, and is sent only by the timer.
         """
         if self._consumer.spec.acknowledge == "cumulative":
             return False
         return len(self.waiting) - self._batched + len(self._batches) >= ACK_GROUP_SIZE_MAX
 
     def ends_us(self, at_us: Instants) -> Instants:
-        """When the acks that begin to wait at an instant are sent."""
+        """When acks that become pending at an instant are sent."""
         group_us = self._consumer.spec.acknowledgment_group_time_us
         begun_us = self._consumer.connected_us
         return begun_us + ((at_us - begun_us) // group_us + 1) * group_us
@@ -197,11 +198,11 @@ class AckGroup:
             self.send()
 
     def send(self) -> None:
-        """Send the acks that wait, one group per topic.
+        """Send the pending acks, one group per topic.
 
-        Those of a topic that is not connected keep waiting, with two exceptions: without grouping such an ack
-        fails, and where the topic is now connected in another cluster the client drops them, because
-        positions there are others.
+        Those of a topic that is not connected stay pending, with two exceptions. Without grouping such an ack
+        fails. Where the topic is now connected in another cluster the client drops them, because its
+        positions are different.
         """
         if not self.waiting:
             return

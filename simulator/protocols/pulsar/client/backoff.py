@@ -1,10 +1,10 @@
-"""How long a client or replicator that could not connect waits: 100 ms, doubled up to 60 s (`Backoff`)."""
+"""Backoff of a client or replicator that could not connect: 100 ms, doubled up to 60 s (`Backoff`)."""
 
 from __future__ import annotations
 
 FIRST_US, MAX_US = 100_000, 60_000_000
 JITTER_PERCENT = 5
-_DOUBLINGS = MAX_US.bit_length()  # beyond, the most is reached whatever the first was
+_DOUBLINGS = MAX_US.bit_length()  # from this number on the wait is the maximum for any initial value
 
 
 def wait_us(retries: int) -> int:

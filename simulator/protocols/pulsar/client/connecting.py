@@ -1,8 +1,8 @@
-"""How consumers find and lose their brokers: subscribe, leave, retry.
+"""How consumers subscribe, leave and retry.
 
 Rules: a subscription that does not exist is created at the consumer's initial position. Subscribing with
 replicateSubscriptionState turns replication on, never off (`PersistentTopic.subscribe`). Retries wait 100 ms,
-doubled up to 60 s (`backoff`). A declared broker with a time to connect takes one client after another.
+doubled up to 60 s (`backoff`). A declared broker with `connectTime` subscribes one client after another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def connect(consumer: Consumer, cause: int) -> None:
-    """Subscribe in the consumer's cluster, or first look up where that is."""
+    """Subscribe in the consumer's cluster, or first look up which cluster that is."""
     if consumer.resolver is not None:
         consumer.resolver.ask(cause)
     else:
@@ -53,8 +53,9 @@ def connect_there(consumer: Consumer, cause: int) -> None:
 
 
 def _ask(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: int) -> bool:
-    """Subscribe at once, or wait for the broker's turn, which ends in `admitted`; False when the broker
-    cannot take it now.
+    """Subscribe at once or queue at the broker, which then calls `admitted`.
+
+    Returns False when the broker cannot subscribe it now.
     """
     broker = topic.broker
     if broker is None or not broker.spec.connect_us or not topic.loaded:
@@ -77,13 +78,13 @@ def admitted(consumer: Consumer, topic: Topic) -> None:
 
 
 def sent_away(consumer: Consumer, topic: Topic) -> None:
-    """The topic left its broker before the client's turn: it retries like those that were connected."""
+    """The topic left its broker before the client's turn: it retries like connected clients."""
     consumer.asking.pop(topic.name)
     retry(consumer)
 
 
 def _subscribe(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: int) -> bool:
-    """One partition; False when the broker cannot take it now."""
+    """Subscribe to one partition; False when the broker cannot do that now."""
     if topic.migrated_to is not None:
         there, cause = sent_on(consumer.runtime, consumer, topic, cause)
         if there is None:
@@ -95,7 +96,7 @@ def _subscribe(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: 
         topic.runtime.note(
             "client.changed", cause, topic.cluster.number, consumer.number, "refused-not-authorised"
         )
-        return True  # for good: such a client does not retry
+        return True  # permanent: such a client does not retry
     subscription = topic.subscriptions.get(spec.name)
     if subscription is not None and subscription.type == "Exclusive" and subscription.dispatcher.sessions:
         topic.runtime.note(
@@ -135,7 +136,7 @@ def _subscribe(consumer: Consumer, topic: Topic, spec: SubscriptionSpec, cause: 
 
 
 def leave(consumer: Consumer, reason: str, cause: int) -> None:
-    """The consumer's sessions end; what they had goes back to the subscription."""
+    """End the consumer's sessions; their unacked messages are redelivered to others."""
     sessions, consumer.sessions = consumer.sessions, {}
     for session in sessions.values():
         session.recall()
@@ -160,7 +161,7 @@ def note_disconnected(session: Session, reason: str, cause: int) -> int:
 def retry(consumer: Consumer) -> None:
     """Subscribe again after the backoff, to every partition that is missing then.
 
-    A consumer that waits for that already keeps its wait.
+    A consumer that already waits keeps its time.
     """
     runtime = consumer.runtime
     if consumer.retry_due_in == consumer.epoch:

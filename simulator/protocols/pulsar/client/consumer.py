@@ -1,8 +1,8 @@
-"""A consumer: the client library (receiver queue, ack grouping, negative acks) and the application behind it.
+"""A consumer: the client library (receiver queue, ack grouping, negative acks) and its application.
 
 Rules: *delivered* is when the application gets a message, *acknowledged* when it calls ack, *registered* when
-the broker has it. The application works on one message at a time for `processing`. A held message is set
-aside and acknowledged later. `epoch` counts lives: an event meant for an earlier life is stale.
+the broker has the ack. The application works on one message at a time for `processing`. A held message is set
+aside and acknowledged later. `epoch` counts starts: an event of an earlier start is stale.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ ALIVE = (RUNNING, PAUSED, CLOSING)
 
 
 class Consumer:
-    """One consumer of a subscription; on a partitioned topic it has a session per partition and one
-    application.
+    """One consumer of a subscription.
+
+    On a partitioned topic it has a session per partition and one application.
     """
 
     def __init__(self, runtime: BrokerRuntime, spec: ConsumerSpec) -> None:
@@ -64,7 +65,7 @@ class Consumer:
         self.cluster_name = first_cluster(self.resolver, spec.cluster)
         self.rank = rank(CONSUMER, sorted(runtime.scenario.consumers).index(spec.name))
         self.state = WAITING
-        # why its role may not consume there, if so
+        # why its role may not consume this topic, if so
         self.forbidden = refusal(
             runtime.scenario, spec.role, CONSUME, runtime.subscriptions[spec.subscription].topic
         )
@@ -75,25 +76,25 @@ class Consumer:
         self.taking = False
         self.epoch = 0
         self.retries = 0
-        self.retry_due_in = -1  # the life in which it waits to try again
+        self.retry_due_in = -1  # the epoch in which a retry is scheduled
         self.last_seq = NULL
         self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
-        self.refusal: str | None = None  # why its topic could not be created at its last request
+        self.refusal: str | None = None  # why the last request could not create its topic
         self.on_closed: Callable[[Consumer], None] | None = None  # of the failover that waits for the close
-        self.leaves_held = False  # while closing: without waiting for what it holds
+        self.leaves_held = False  # while closing: close without waiting for held messages
         self.individual, self.cumulative = runtime.name("individual"), runtime.name("cumulative")
-        self.unacked: dict[MessageKey, Delivery] = {}  # what the application has, by key
+        self.unacked: dict[MessageKey, Delivery] = {}  # by key, delivered and not acked
         self.acks = AckGroup(self)
         self.redelivery = RedeliveryRequests(self)
         self.held = HeldMessages(self)
         self.selections = Selections(runtime, spec, self.redelivery.negatively_acknowledged)
 
     def connected_to(self, topic: str) -> bool:
-        """Whether it has a session on this topic or partition, in whichever cluster."""
+        """Whether it has a session on this topic or partition, in any cluster."""
         return any(place[1] == topic for place in self.sessions)
 
-    # --- life
+    # --- lifecycle
 
     def start(self, _argument: None = None) -> None:
         """Subscribe, for the first time or again."""
@@ -104,7 +105,7 @@ class Consumer:
             connecting.connect(self, NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
-        """The scenario's `stop`: finish the message at work and close; held messages are redelivered."""
+        """The scenario's `stop`: finish the current message and close; held messages are redelivered."""
         if self.state in ALIVE:
             self.leaves_held = True
             self.close_when_done(self.on_closed)
@@ -112,7 +113,7 @@ class Consumer:
             self.close(NULL)
 
     def pause(self, cause: int) -> None:
-        """The application takes no further message; the client stays connected."""
+        """The application takes no more messages; the client stays connected."""
         self.state = PAUSED
         self._note(cause, "paused")
 
@@ -122,7 +123,7 @@ class Consumer:
         self.work(self._note(cause, "resumed"))
 
     def kill(self, cause: int, reason: str = "killed") -> None:
-        """The process dies: acks that were not sent and messages that it holds are lost."""
+        """The process is killed: acks that were not sent and delivered messages are lost."""
         if self.state in (CLOSED, KILLED, WAITING) and reason != "crash":
             return
         was_alive = self.state in ALIVE
@@ -143,9 +144,7 @@ class Consumer:
         self._notify_failover()
 
     def _notify_failover(self) -> None:
-        """A failover that waits for this client continues: the client has closed, or stopped with nothing
-        left.
-        """
+        """Notify a failover that waits for this client to close, or to have no more messages."""
         if self.on_closed is not None:
             then, self.on_closed = self.on_closed, None
             then(self)
@@ -179,7 +178,7 @@ class Consumer:
     def _note(self, cause: int, reason: str) -> int:
         return self.runtime.note("client.changed", cause, self.cluster_name, self.number, reason)
 
-    # --- answers of the LookupService
+    # --- responses of the LookupService
 
     def found(self, cluster: str, cause: int) -> None:
         """Its topic is in this cluster."""
@@ -190,7 +189,7 @@ class Consumer:
         """The request failed."""
         connecting.retry(self)
 
-    # --- what the broker does to a session
+    # --- actions of the broker on a session
 
     def receive(self, received: ReceivedMessage) -> None:
         """A message arrived in the receiver queue."""
@@ -208,9 +207,7 @@ class Consumer:
             self.work(received.cause)
 
     def _refuse_batch(self, cause: int) -> None:
-        """Without a receiver queue a client takes no batches: it closes when it is sent one
-        (ZeroQueueConsumerImpl).
-        """
+        """Close the client on a batch: without a receiver queue it accepts none (ZeroQueueConsumerImpl)."""
         self.last_seq = max(self.last_seq, cause)
         self.runtime.schedule(self.runtime.now_us, self.rank, self.close_for_batch, self.epoch)
 
@@ -220,10 +217,10 @@ class Consumer:
             self.close(self._note(self.last_seq, "refused-batch"))
 
     def forget(self, session: Session) -> None:
-        """The broker rewinds: the session's queued messages are dropped and their permits granted anew.
+        """The broker rewinds: drop the session's queued messages and grant their permits again.
 
-        What has not left the broker stays there. What the application holds will be redelivered, and its
-        later ack still counts.
+        Messages queued in the broker stay there. Messages delivered to the application will be redelivered,
+        and a later ack of the earlier delivery still counts.
         """
         session.recall()
         self.acks.forget_dropped(session.topic.place)
@@ -255,7 +252,7 @@ class Consumer:
     # --- the application
 
     def work(self, cause: int) -> None:
-        """Take messages until one needs time, or none is left."""
+        """Take messages until one needs processing time or the queue is empty."""
         if self.taking:
             return
         self.taking = True
@@ -279,7 +276,7 @@ class Consumer:
             self.ask_for_one(cause)
 
     def ask_for_one(self, cause: int) -> None:
-        """Without a receiver queue the client grants a single permit whenever the application waits."""
+        """Without a receiver queue the client grants a single permit whenever the application is idle."""
         if self.queue or self.current is not None or self.state != RUNNING:
             return
         for session in tuple(self.sessions.values()):
@@ -316,7 +313,7 @@ class Consumer:
         return delivery
 
     def processed(self, epoch: int) -> None:
-        """The application is done with the current message."""
+        """The application has processed the current message."""
         if epoch != self.epoch or self.current is None:
             return
         delivery, self.current = self.current, None
@@ -343,7 +340,7 @@ class Consumer:
             self.acknowledge(delivery)
 
     def acknowledge(self, delivery: Delivery) -> None:
-        """The application calls ack: individually, or cumulatively for all it received up to here.
+        """The application calls ack: individually, or cumulatively for all it received up to this message.
 
         A cumulative ack is one row per message that it covers, negatively acked messages included.
         """

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 class Delivery(NamedTuple):
-    """A message that the application has.
+    """A message delivered to the application.
 
-    `seq`: of its `message.delivered` row; `about`: the columns that all rows about it share.
+    `seq` is the seq of its `message.delivered` row. `about` has the columns that all rows about it share.
     """
 
     received: ReceivedMessage

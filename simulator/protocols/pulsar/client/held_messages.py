@@ -1,4 +1,4 @@
-"""The messages that an application holds: processed, to be acknowledged after a time or by an operator."""
+"""The messages that an application holds: processed, acknowledged later by a timer or an operator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class HeldMessages:
     """The held messages of one consumer.
 
-    `serials`: by message the serial number of its hold; a timer of an earlier hold is ignored.
+    `serials`: by message the serial number of its hold. A timer of an earlier hold is ignored.
     """
 
     __slots__ = ("_consumer", "count", "serials")
@@ -31,7 +31,7 @@ class HeldMessages:
         consumer, (_received, cause, key, about) = self._consumer, delivery
         runtime = consumer.runtime
         self.count += 1
-        # of several copies the first one's time counts: its ack is for all
+        # of several copies the first one's time counts: its ack covers all
         self.serials.setdefault(key, self.count)
         consumer.last_seq = runtime.emit((HELD, runtime.now_us, cause, *about, held_us))
         if held_us != NULL:
@@ -49,7 +49,7 @@ class HeldMessages:
     def release(self, key: MessageKey) -> None:
         """Acknowledge a held message now, even if its redelivery has been requested meanwhile.
 
-        A message that a cumulative ack has covered by now is left alone.
+        A message that a cumulative ack has covered meanwhile is ignored.
         """
         delivery = self._consumer.unacked.get(key) or self._consumer.redelivery.requested.get(key)
         if self.serials.pop(key, None) is not None and delivery is not None:

@@ -1,8 +1,8 @@
-"""A producer: the application that publishes, and the client that sends, batches, retries and times out.
+"""A producer: the application that publishes, and the client that sends, batches, retries, times out.
 
-Rules: a message is (producer name, sequence id) whatever happens to it. What is not acknowledged to the
-producer waits in order in `pending` and is resent when the broker is back. After the send timeout it has
-failed. Numbers run over all partitions.
+Rules: a message is (producer name, sequence id), also when it is resent. Messages that are not acknowledged
+to the producer are kept in order in `pending` and are resent when the broker is back. After the send timeout
+a message has failed. Sequence ids run over all partitions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PUBLISHED, _RECEIPTED = CODE["message.published"], CODE["message.receipted"]
 RUNNING, PAUSED, STOPPED, KILLED, DOWN = "running", "paused", "stopped", "killed", "down"
 RETRY_US = 100_000
-"""How often a client that lost its broker looks it up again: the first step of Pulsar's backoff."""
+"""Interval of a client's lookups after it lost its broker: the first step of Pulsar's backoff."""
 
 
 class Producer:
@@ -41,7 +41,7 @@ class Producer:
         self.spec = spec
         self.name = spec.name
         self.number = runtime.name(spec.name)
-        # of the topic or its partitions, as far as they were published to
+        # of the topic or its partitions, for those that were published to
         self.topic_numbers: dict[str, int] = {}
         self.brokers = Brokers(self)
         self.cluster_name = first_cluster(self.brokers.resolver, spec.cluster)
@@ -58,12 +58,12 @@ class Producer:
         self.pending: deque[tuple[int, int, str, int]] = deque()
         self.retry_due = False
         self.published = self.receipted = 0
-        # why its role may not produce there, if so
+        # why its role may not publish to this topic, if so
         self.forbidden = refusal(runtime.scenario, spec.role, PRODUCE, spec.topic)
         self.down_from = RUNNING  # the state that a crash of the region interrupted
         self.schema = spec.schema
         self.schema_refusal: tuple[str, str] | None = None
-        self.refusal: str | None = None  # why its topic could not be created at its last request
+        self.refusal: str | None = None  # why the last request could not create its topic
         self.intervals = None
         if spec.arrivals == "poisson" and spec.every_us:
             self.intervals = interval_sampler(
@@ -98,7 +98,7 @@ class Producer:
             self.flush_batches(NULL)
 
     def tick(self, epoch: int) -> int | None:
-        """The instant of a planned publish.
+        """Publish one planned message.
 
         Returns the number of queue events that it replaces when a batched stretch begins.
         """
@@ -118,7 +118,7 @@ class Producer:
         if planned is not None and self.scheduled >= planned:
             self.flush_batches(NULL)
         elif self.spec.at_us:
-            # what it missed while it did not run goes at once
+            # messages missed while it did not run are sent at once
             self._schedule(max(self.spec.at_us[self.scheduled], self.runtime.now_us))
         else:
             self._schedule(self.runtime.now_us + self._gap_us())
@@ -132,7 +132,7 @@ class Producer:
 
     @property
     def is_open(self) -> bool:
-        """Whether its client is connected now: it has begun, and its plan has not ended."""
+        """Whether its client is connected now: it has started, and its plan has not ended."""
         begun, stop_us = self.spec.start_us <= self.runtime.now_us, self.spec.stop_us
         return (
             begun
@@ -153,7 +153,7 @@ class Producer:
                 max(self.runtime.now_us + (self.every_us if self.scheduled else 0), self.spec.start_us)
             )
 
-    # --- life
+    # --- lifecycle
 
     def set_state(self, state: str, cause: int) -> int:
         """Start, pause, stop, kill: only a running producer follows its plan. Returns the row's seq."""
@@ -174,7 +174,7 @@ class Producer:
 
     @property
     def alive(self) -> bool:
-        """Whether its client exists, publishing or paused."""
+        """Whether its process runs, publishing or paused."""
         return self.state in (RUNNING, PAUSED)
 
     def broker_left(self, topic: Topic, reason: str, cause: int) -> None:
@@ -237,22 +237,18 @@ class Producer:
             self._add_to_batch(topic, seq)
         else:
             if topic in self.open_batches:
-                # a message that cannot be batched sends the batch in the making first
+                # a message that cannot be batched first sends the open batch
                 self._send_batch(topic, seq)
             self._send(message, 1, topic, seq)
 
     def connect(self, _argument: None = None) -> None:
-        """The client opens its producer: a topic that is missing is created or refused, and so is its
-        schema.
-        """
+        """The client opens its producer: a missing topic or schema is created or refused."""
         if self.state in (RUNNING, PAUSED) and self.runtime.clusters[self.cluster_name].up:
             self.brokers.partitions(NULL)
             clients.use_schema(self, self.runtime.clusters[self.cluster_name], self.schema, NULL)
 
     def _rerouted(self) -> Topic | None:
-        """Where the first waiting entry goes when the topic that it was meant for is not there: as the
-        topic is now.
-        """
+        """The present topic or partition for the first pending entry, where its own one does not exist."""
         first, count, name, times = self.pending[0]
         cluster = self.runtime.clusters[self.cluster_name]
         if not cluster.up or name in cluster.topics or self.brokers.resolver is not None:
@@ -287,8 +283,9 @@ class Producer:
         return self.runtime.now_us + delay.for_us
 
     def _take_number(self, topic: str) -> int:
-        """The next number of the topic's open batch; a new batch reserves its numbers, for an entry's are
-        consecutive.
+        """The next message number of the topic's open batch.
+
+        A new batch reserves its numbers, because an entry's numbers are consecutive.
         """
         if topic not in self.open_batches:
             self.open_batches[topic] = (self.runtime.take_messages(self.spec.batch), 0)
@@ -307,7 +304,7 @@ class Producer:
         self._send(first, count, topic, cause)
 
     def flush_batches(self, cause: int) -> None:
-        """Send the batches in the making."""
+        """Send the open batches."""
         for topic in tuple(self.open_batches):
             self._send_batch(topic, cause)
 
@@ -365,7 +362,7 @@ class Producer:
         topic.wake(seq)
 
     def _fail(self, topic: Topic, first: int, count: int, reason: str, cause: int) -> None:
-        """The broker takes no such send: each message fails at once, the producer stays connected."""
+        """The broker rejects the send: each message fails at once, the producer stays connected."""
         for message in range(first, first + count):
             self.runtime.note(
                 "message.send-failed",
@@ -399,7 +396,7 @@ class Producer:
             self.runtime.schedule(self.runtime.now_us + RETRY_US, self.rank, self.retry)
 
     def retry(self, _argument: None) -> None:
-        """Send what waits, in order, as far as the brokers are there."""
+        """Send the pending entries in order, as far as brokers are reachable."""
         self.retry_due = False
         while self.pending:
             topic = self._broker_topic(self.pending[0][2]) or self._rerouted()
@@ -423,7 +420,7 @@ class Producer:
             self._store(topic, first, count, seq)
 
     def send_timed_out(self, first: int) -> None:
-        """The send timeout of an entry: if it still waits, the send fails for the application."""
+        """The send timeout of an entry: if it is still pending, the send fails for the application."""
         for entry in self.pending:
             if entry[0] == first:
                 self.pending.remove(entry)

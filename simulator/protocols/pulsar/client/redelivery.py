@@ -2,8 +2,8 @@
 
 Rules: in Shared and Key_Shared, single messages are requested, each at its instant. Otherwise a request
 covers everything unacknowledged, so the number of requests matters. The client then works in rounds, three in
-a delay, and sends one request for all that is due (NegativeAcksTracker). No earlier delivery times out after
-it, because everything is redelivered (UnAckedMessageTracker.clear).
+a delay, and sends one request for all that is due (NegativeAcksTracker). Earlier deliveries do not time out
+after it, because everything is redelivered (UnAckedMessageTracker.clear).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _ONE_BY_ONE = ("Shared", "Key_Shared")
 
 
 class Rounds(NamedTuple):
-    """The rounds of one topic since the first negative ack that waits.
+    """The rounds of one topic since the first pending negative ack.
 
-    `number`: of the last one; `waiting`: by entry when its redelivery is due, what was delivered, and the row
-    of the negative ack.
+    `number`: of the last one. `waiting`: by entry when its redelivery is due, its delivery, and the row of
+    the negative ack.
     """
 
     begun_us: int
@@ -36,10 +36,10 @@ class Rounds(NamedTuple):
 
 
 class RedeliveryRequests:
-    """What one consumer wants redelivered.
+    """The redelivery requests of one consumer.
 
-    `requested`: redelivery requested, not yet received (a cumulative ack or the end of a hold covers it all
-    the same). `negatively_acknowledged`: numbers of messages.
+    `requested`: redelivery requested, not yet received. A cumulative ack or the end of a hold covers such a
+    message, too. `negatively_acknowledged`: numbers of messages.
     """
 
     __slots__ = ("_consumer", "_rounds", "_untimed", "negatively_acknowledged", "requested")
@@ -48,16 +48,16 @@ class RedeliveryRequests:
         self._consumer = consumer
         self.requested: dict[MessageKey, Delivery] = {}
         self.negatively_acknowledged = BitMap()
-        self._untimed: dict[Place, int] = {}  # what was delivered before this row does not time out any more
+        self._untimed: dict[Place, int] = {}  # deliveries before this row no longer time out
         self._rounds: dict[Place, Rounds] = {}
 
     def clear(self) -> None:
-        """The process died."""
+        """The process was killed."""
         self.requested.clear()
         self._rounds.clear()
 
     def expect_ack(self, key: MessageKey, seq: int) -> None:
-        """The application received the message by row `seq`: check whether it acknowledges in time."""
+        """The application received the message by row `seq`: check later whether it was acknowledged."""
         consumer = self._consumer
         due_us = consumer.runtime.now_us + consumer.spec.ack_timeout_us
         consumer.runtime.schedule(due_us, consumer.rank, self.ack_timed_out, (consumer.epoch, key, seq))
@@ -95,8 +95,9 @@ class RedeliveryRequests:
             self._request(delivery, seq)
 
     def _request_in_round(self, delivery: Delivery, seq: int, due_us: int) -> None:
-        """It waits for the first round in which it is due; rounds go on from the first negative ack until
-        none waits.
+        """Add a delivery to the first round in which it is due.
+
+        Rounds run from the first negative ack until none is pending.
         """
         place, index, _batch_index = delivery.key
         rounds = self._rounds.setdefault(place, Rounds(self._consumer.runtime.now_us, 0, {}))
@@ -115,7 +116,7 @@ class RedeliveryRequests:
         )
 
     def round_due(self, argument: tuple[int, Place]) -> None:
-        """One request for all that is due by now."""
+        """Send one request for all deliveries that are due by now."""
         epoch, place = argument
         if epoch != self._consumer.epoch:
             return

@@ -1,4 +1,4 @@
-"""Which messages an application holds or negatively acks: by name, or by a share of all."""
+"""Selections of the messages that an application holds or negatively acks: by name, or by a share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 ACKNOWLEDGED = CODE["message.acknowledged"]
 HELD, NEGATIVE = CODE["message.held"], CODE["message.negatively-acknowledged"]
 EVERY_MESSAGE = range(1 << 62)
-"""Where messages are selected by name, each is looked at."""
+"""Every message is a candidate when messages are selected by name."""
 
 
 class Selected(NamedTuple):
-    """Messages to hold or to acknowledge negatively: by name (producer, sequence id), and by a share of
-    all. `for_us`: how long they are held (None: until released).
+    """Messages to hold or to negatively ack: by name (producer, sequence id), and by a share of all.
+
+    `for_us`: how long they are held (None: until released).
     """
 
     named: frozenset[tuple[str, int]]
@@ -32,9 +33,10 @@ class Selected(NamedTuple):
 
 
 class Selections:
-    """What a consumer's application does not acknowledge at once.
+    """The messages that a consumer's application does not acknowledge at once.
 
-    `candidates`: the messages that a selection may take, for one look-up each; None: there is no selection.
+    `candidates`: the messages that a selection may contain, for one look-up each. None: there is no
+    selection.
     """
 
     __slots__ = ("candidates", "_negatively_acknowledged", "_runtime", "_spec", "holds", "negatives")
@@ -60,12 +62,12 @@ class Selections:
         self._note_candidates()
 
     def hold_no_more(self) -> None:
-        """Hold no message that is still to come."""
+        """Hold no further messages."""
         self.holds = []
         self._note_candidates()
 
     def choice(self, message: int) -> tuple[int, int]:
-        """What becomes of a processed message: the type of its row, and for how long it is held.
+        """How a processed message is treated: the type of its row, and for how long it is held.
 
         NULL: until an operator releases it, or not at all. A message is negatively acked once.
         """

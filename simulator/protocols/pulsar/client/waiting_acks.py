@@ -1,7 +1,7 @@
-"""Acks of a consumer that wait for their group, one by one or by column.
+"""Pending acks of a consumer's group, one by one or by column.
 
-A batched stretch adds and removes many at a time. Rules: they keep their form until the other one is needed.
-By column they are acks of single messages of one topic.
+A batched stretch adds and removes many at a time. Rules: acks keep their form until the other one is needed.
+Acks by column are of single messages of one topic.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.client.message_keys import About, Ack, Place
 
 TOGETHER_MIN = 32
-"""Fewer acks take less time one by one."""
+"""Fewer acks are faster one by one."""
 
 
 class AboutColumns(NamedTuple):
@@ -38,22 +38,22 @@ class AboutColumns(NamedTuple):
 
     @staticmethod
     def of(abouts: Sequence[About]) -> AboutColumns:
-        """Those, by column."""
+        """The same deliveries, by column."""
         return AboutColumns(
             *(np.array(abouts, dtype=np.int64).T if len(abouts) else repeat(NULL, len(AboutColumns._fields)))
         )
 
     @staticmethod
     def joined(several: Sequence[AboutColumns], counts: Sequence[int]) -> AboutColumns:
-        """Those one after the other; of each so many."""
+        """Concatenate columns, the given count of each."""
         return AboutColumns(*(joined(columns, counts) for columns in zip(*several)))
 
     def chosen(self, which: Which) -> AboutColumns:
-        """Some of them."""
+        """A selection of them."""
         return AboutColumns(*(chosen(column, which) for column in self))
 
     def each(self) -> Iterator[About]:
-        """One after the other; endless where all are alike."""
+        """Iterate over them; endless where all are equal."""
         return zip(
             *(column.tolist() if isinstance(column, np.ndarray) else repeat(column) for column in self)
         )
@@ -77,7 +77,7 @@ class AckColumns(NamedTuple):
 
     @staticmethod
     def of(acks: Sequence[Ack]) -> AckColumns:
-        """Those, by column."""
+        """The same acks, by column."""
         indices, seqs, messages = (
             np.array([ack[field] for ack in acks], dtype=np.int64) for field in (0, 2, 3)
         )
@@ -85,7 +85,7 @@ class AckColumns(NamedTuple):
 
     @staticmethod
     def joined(several: Sequence[AckColumns]) -> AckColumns:
-        """Those one after the other."""
+        """Concatenate columns."""
         several = [acks for acks in several if len(acks.indices)] or several[:1] or [AckColumns.of(())]
         if len(several) == 1:
             return several[0]
@@ -94,13 +94,13 @@ class AckColumns(NamedTuple):
         return AckColumns(np.concatenate(indices), np.concatenate(seqs), np.concatenate(messages), about)
 
     def chosen(self, which: Which) -> AckColumns:
-        """Some of them."""
+        """A selection of them."""
         return AckColumns(
             self.indices[which], self.seqs[which], self.messages[which], self.about.chosen(which)
         )
 
     def by_key(self, place: Place) -> dict[MessageKey, Ack]:
-        """One by one, in a topic's place."""
+        """The same acks by key, in a topic's place."""
         columns = (column.tolist() for column in self[:3])
         return {
             MessageKey(place, index, NULL): (index, NULL, seq, message, about)
@@ -109,8 +109,9 @@ class AckColumns(NamedTuple):
 
 
 class WaitingAcks:
-    """The acks that wait, in order: first those that came by column, all of single messages of one topic,
-    then the others.
+    """The pending acks, in order.
+
+    First are those added by column, all of single messages of one topic, then the others.
     """
 
     __slots__ = ("_place", "_several", "_highest", "_later")
@@ -133,7 +134,7 @@ class WaitingAcks:
     def __contains__(self, key: MessageKey) -> bool:
         if key in self._later:
             return True
-        if not self._several or key.index > self._highest:  # as nearly always
+        if not self._several or key.index > self._highest:  # the usual case
             return False
         place, index, batch_index = key
         return (
@@ -143,13 +144,13 @@ class WaitingAcks:
         )
 
     def put(self, key: MessageKey, ack: Ack) -> None:
-        """One more waits, or this one in its stead."""
+        """Add an ack, or replace the pending one of the same message."""
         if self._several and key in self:
             self._several, self._later = [], self.by_key()
         self._later[key] = ack
 
     def add(self, place: Place, columns: AckColumns) -> None:
-        """These wait, too; none of them does already."""
+        """Add acks by column, none of which is pending."""
         if self and not self.all_of(place):
             self._several, self._later = [], self.by_key() | columns.by_key(place)
             return
@@ -162,28 +163,28 @@ class WaitingAcks:
         self._several.append(columns)
 
     def clear(self) -> None:
-        """None waits any more."""
+        """Remove all."""
         self._several, self._later = [], {}
 
     def all_of(self, place: Place | None) -> bool:
-        """Whether all are of single messages of that topic."""
+        """Whether all are of single messages of this topic."""
         return (not self._several or place == self._place) and all(
             key.place == place and key.batch_index == NULL for key in self._later
         )
 
     @property
     def mostly_of(self) -> Place | None:
-        """The topic of those by column, where they are many."""
+        """The topic of the acks by column, if there are many."""
         return self._place if self._several and len(self) >= TOGETHER_MIN else None
 
     def columns(self) -> AckColumns:
-        """By column; they must be `all_of` one topic."""
+        """All by column; they must be `all_of` one topic."""
         return AckColumns.joined(
             [*self._several, AckColumns.of(list(self._later.values()))] if self._later else self._several
         )
 
     def by_key(self) -> dict[MessageKey, Ack]:
-        """One by one."""
+        """All by key."""
         if self._place is None or not self._several:
             return self._later
         return AckColumns.joined(self._several).by_key(self._place) | self._later
