@@ -16,15 +16,18 @@ from simulator.protocols.pulsar.checks.sightings import Sightings
 DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
 
 Cursor = tuple[int, int, int]
-"""(cluster, topic, subscription)"""
+"""Fields: (cluster, topic, subscription)."""
 
 
 class AckedExpiredOrSkipped:
-    """Grows with the trace; `read` and `finish` enclose the questions about a stretch."""
+    """The messages acked, expired or skipped so far.
+
+    It grows with the trace. Queries about a stretch are allowed between its `read` and `finish`.
+    """
 
     def __init__(self) -> None:
         self._seen = Sightings()  # (cluster, subscription, producer)
-        self._covered: dict[Cursor, int] = {}  # highest place that counts as acked, expired or skipped
+        self._covered: dict[Cursor, int] = {}  # highest position that counts as acked, expired or skipped
 
     def copy(self) -> AckedExpiredOrSkipped:
         """An independent copy; to be taken between stretches."""
@@ -33,7 +36,7 @@ class AckedExpiredOrSkipped:
         return copy
 
     def read(self, stretch: Stretch) -> None:
-        """Take in the stretch's rows."""
+        """Add the stretch's rows."""
         self._seen.read(stretch.of(*DEALT_WITH), "cluster", "subscription")
 
     def finish(self) -> None:
@@ -41,7 +44,7 @@ class AckedExpiredOrSkipped:
         self._seen.finish()
 
     def cover(self, known: Knowledge, seq: int, cursor: Cursor, place: int) -> None:
-        """Everything that the log holds up to `place` counts as acked, expired or skipped from now on."""
+        """Count all entries of the log up to `place` as acked, expired or skipped from now on."""
         cluster, topic, subscription = cursor
         log = known.logs.of(cluster, topic)
         for producer, ids in log.messages(log.between(self._covered.get(cursor, -1), place, seq)):

@@ -1,9 +1,9 @@
-"""What each cluster's admin service holds when a row is read.
+"""The state of each cluster's admin service when a row is read.
 
-It covers topics and their shapes, namespaces with their policies, settings, replication lists and which
-clusters and links are up. The rows are the source: the scenario's beginning, `topic.*`, `namespace.created`,
-`resource.*` of migrations, `policy.changed`, `setting.changed`, clusters and links. Where rows do not record
-it, nothing is claimed: two commands change a topic's lists in all clusters at once.
+It covers topics and their shapes, namespaces with their policies, settings, replication lists, and the state
+of clusters and links. The sources are the scenario and the rows `topic.*`, `namespace.created`, `resource.*`
+of migrations, `policy.changed`, `setting.changed`, and those of clusters and links. Nothing is claimed where
+rows do not record the state: two commands change a topic's lists in all clusters at once.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ _CREATES_REMOTELY = "createTopicToRemoteClusterForReplication"
 _OTHER_LISTS = ("replication.remove-cluster", "replication.add-cluster")
 
 Place = tuple[str, str]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One control row with its names, "" where it has none."""
+    """One control row with its names, "" for an absent one."""
 
     seq: int
     at_us: int
@@ -84,14 +84,15 @@ class Row:
     detail: str
 
     def arguments(self) -> dict[str, Any]:
-        """Of a command that was applied."""
+        """The arguments of an applied command."""
         return json.loads(self.detail or "{}")
 
 
 class Administration:
-    """A shape is a number of partitions, 0 for a plain topic, None where there is none.
+    """The admin services of all clusters.
 
-    Policies have Pulsar's names.
+    A shape is a number of partitions, 0 for a plain topic, None for a topic that does not exist. Policies
+    have Pulsar's names.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -116,11 +117,11 @@ class Administration:
         self.creates_remotely = {
             cluster: self.setting(cluster, _CREATES_REMOTELY) for cluster in scenario.clusters
         }
-        # whether it ever did: an order may be on its way while the cluster restarts
+        # whether it ever did: a request may be on its way while the cluster restarts
         self.created_remotely = dict(self.creates_remotely)
 
     def copy(self) -> Administration:
-        """Independent, of the same rows."""
+        """An independent copy at the same row."""
         copy = object.__new__(Administration)
         copy.scenario, copy.rule = self.scenario, self.rule
         for name in (
@@ -142,7 +143,7 @@ class Administration:
     # --- queries
 
     def base(self, name: str) -> str:
-        """The topic of a log: `orders` of `orders-partition-2`."""
+        """The topic of a log: `orders` for `orders-partition-2`."""
         return base_of(self.scenario.topics, name)
 
     def setting(self, cluster: str, name: str) -> Any:
@@ -166,8 +167,9 @@ class Administration:
         return () if policies is None else policies["replicationClusters"] or (cluster,)
 
     def list_in_force(self, cluster: str, base: str) -> tuple[str, ...]:
-        """A topic's replication list in a cluster: its own, one that came as a global policy, or its
-        namespace's.
+        """A topic's replication list in force in a cluster.
+
+        It is its own list, else its global policy, else its namespace's list.
         """
         for scope in ("local", "global"):
             if (cluster, base, scope) in self.lists:
@@ -175,8 +177,9 @@ class Administration:
         return self.namespace_list(cluster, self.scenario.topics[base].namespace)
 
     def kept_out(self, cluster: str, base: str) -> bool:
-        """Whether the topic may not live there: neither on the list in force nor among the allowed
-        clusters.
+        """Whether the topic may not exist in a cluster.
+
+        It may not when the cluster is neither on the list in force nor among the allowed clusters.
         """
         listed = self.list_in_force(cluster, base)
         allowed = (
@@ -191,7 +194,7 @@ class Administration:
         )
 
     def remotes(self, cluster: str, base: str) -> list[str]:
-        """Clusters to which it replicates from there, sorted; a list of one replicates nothing."""
+        """Clusters to which it replicates from this one, sorted; a list of one replicates nothing."""
         listed = self.list_in_force(cluster, base)
         return (
             sorted(name for name in listed if name != cluster)
@@ -200,13 +203,13 @@ class Administration:
         )
 
     def answers(self, cluster: str, remote: str) -> bool:
-        """Whether a cluster gets an answer from another."""
+        """Whether a cluster gets a response from another."""
         return remote not in self.down and (cluster, remote) not in self.cut
 
     # --- from rows
 
     def follow(self, row: Row) -> None:
-        """Take in one of the FOLLOWED rows."""
+        """Apply one of the FOLLOWED rows."""
         cluster, kind = row.cluster, row.kind
         if kind.startswith("topic."):
             self._follow_topic(row)
@@ -241,14 +244,14 @@ class Administration:
             self.shapes.pop(place, None)
             for log in [log for at, log in self.logs if at == row.cluster and self.base(log) == row.topic]:
                 del self.logs[row.cluster, log]
-        # a log that is only named like a partition gives its topic no shape
+        # a log with only a partition's name gives its topic no shape
         elif self.base(row.topic) == row.topic:
             self.shapes[place] = row.count
             if row.count not in self.had.get(place, ()):
                 self.had[place] = (*self.had.get(place, ()), row.count)
 
     def _follow_migration(self, row: Row) -> None:
-        # as it is there, but for the list, which speaks of those around it
+        # as in the peer, except the replication list, which names other clusters
         if row.reason == "namespace" and row.kind == "resource.created":
             self.policies[row.cluster, row.detail] = {
                 **self.policies[row.peer, row.detail],
@@ -271,9 +274,9 @@ class Administration:
 
 
 class Administered(Check):
-    """A check that judges control rows by what the admin services hold just before.
+    """A check that judges control rows by the state of the admin services just before.
 
-    Subclasses define `reads`, further rows, and `judge`.
+    Subclasses define `reads`, the further rows that they read, and `judge`.
     """
 
     reads: tuple[str, ...] = ()
@@ -304,8 +307,8 @@ class Administered(Check):
             yield Row(seq, at_us, _NAMES[kind], *who, count, sequence_id, batch_index, why, more)
 
     def judge(self, row: Row) -> Iterable[str]:
-        """What is wrong with it, in words; called before the row is taken in."""
-        raise TypeError(f"{type(self).__name__} does not define how it judges a row")
+        """The faults of the row, in words; called before the row is applied."""
+        raise TypeError(f"{type(self).__name__} does not say how it judges a row")
 
 
 def logs_of(base: str, count: int) -> list[str]:
@@ -314,12 +317,12 @@ def logs_of(base: str, count: int) -> list[str]:
 
 
 def words_of(count: int | None) -> str:
-    """A shape for people."""
+    """A shape in words."""
     return "no topic" if count is None else f"{count} partitions" if count else "a plain topic"
 
 
 def declared_shapes(scenario: Scenario) -> dict[Place, int]:
-    """Topics that are there when the run begins; a shadow topic has its source's partitions."""
+    """Topics that exist at the start of the run; a shadow topic has its source's partitions."""
     found: dict[Place, int] = {}
     for base, topic in scenario.topics.items():
         source = scenario.topics.get(topic.shadow_of or base, topic)
@@ -332,7 +335,7 @@ def declared_shapes(scenario: Scenario) -> dict[Place, int]:
 def _policies(scenario: Scenario) -> dict[tuple[str, str], dict[str, Any]]:
     """The scenario's policies by (cluster, namespace).
 
-    A namespace that the scenario does not declare exists everywhere, one of a mapped tenant where it has
+    A namespace that the scenario does not declare exists everywhere. A mapped tenant's exists where it has
     topics.
     """
     homes = {(cluster, topic.namespace) for topic in scenario.topics.values() for cluster in topic.clusters}
@@ -352,7 +355,7 @@ def _pulsar_names(spec: NamespaceSpec, overrides: dict[str, Any]) -> dict[str, A
 
 
 def _declared_lists(scenario: Scenario) -> dict[tuple[str, str, str], tuple[str, ...]]:
-    """Own lists of topics that the scenario gives pairs, or whose namespace it does not declare."""
+    """Own lists of topics with pairs in the scenario, or whose namespace it does not declare."""
     found = {}
     for base, topic in scenario.topics.items():
         if topic.namespace in scenario.namespaces and topic.replication is None:

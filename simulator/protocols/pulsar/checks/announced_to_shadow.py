@@ -1,8 +1,8 @@
 """A source announces every entry to its shadows, in order (`ShadowReplicator`).
 
-A replicator that reconnects may announce entries again, from its cursor on. It skips what TTL has expired,
-what the source has deleted or an operator truncated, and what a reset (in the proposal only) left behind. A
-shadow that two sources feed is left out: a row does not record which of them announced the entry.
+A replicator that reconnects may announce entries again, from its cursor on. It skips entries that have
+expired, that the source has deleted, that an operator truncated, or that a reset (only in the proposal) moved
+past. A shadow that two sources feed is not judged: a row does not record which of them announced the entry.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
 
 Place = tuple[int, int]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 _TURNS = (
     "shadow.replicator-created",
@@ -86,10 +86,10 @@ class AnnouncedToShadow(Check):
         self._settle(known)
         return broken
 
-    # --- what changes how far entries are announced to a shadow
+    # --- changes to how far entries are announced to a shadow
 
     def _concerned(self, stretch: Stretch, row: tuple[int, ...]) -> list[Place]:
-        """The shadows that a row is about."""
+        """The shadows that a row affects."""
         _seq, kind, cluster, topic, *_places, reason, detail = row
         if kind == _TRIMMED:
             return [
@@ -129,7 +129,7 @@ class AnnouncedToShadow(Check):
         self.announced[place] = max(self.announced[place], *upto, -1)
 
     def _settle(self, known: Knowledge) -> None:
-        """Drop expired entries that no longer count: those below, and those that are next."""
+        """Count the next expired entries as announced, and drop those at or below `announced`."""
         for place, passed in self.expired.items():
             if not passed or place not in self.source_of:
                 continue
@@ -143,7 +143,7 @@ class AnnouncedToShadow(Check):
     # --- judging
 
     def _begun(self, stretch: Stretch, known: Knowledge, place: Place, seq: int) -> Iterator[tuple[int, str]]:
-        """A cursor that is not durable opens at the end of the log."""
+        """A new cursor opens at the end of the log, because it is not durable."""
         beyond = known.logs.of(place[0], self.source_of[place]).between(
             self.announced[place], PAST_EVERY_LEDGER, seq
         )
@@ -160,7 +160,7 @@ class AnnouncedToShadow(Check):
     def _judge(
         self, stretch: Stretch, known: Knowledge, place: Place, left: dict[Place, Rows], before_seq: int
     ) -> Iterator[tuple[int, str]]:
-        """What was announced before that row; the rest is `left`."""
+        """Judge the rows before `before_seq`; the later ones remain in `left`."""
         rows = left.get(place)
         if rows is None:
             return
@@ -178,7 +178,7 @@ class AnnouncedToShadow(Check):
                 )
 
     def _passed_over(self, log: Log, place: Place, rows: Rows) -> Iterator[tuple[int, int]]:
-        """(seq, place) of the first entry that each announcement left out."""
+        """(seq, place) of the first entry that each announcement skipped."""
         places, announced, passed = rows.positions(), self.announced[place], self.expired.get(place, {})
         known, starts = log.table.column("position"), log.table.column("starts_entry")
         first, last = np.searchsorted(known, (announced, places.max()), side="right").tolist()

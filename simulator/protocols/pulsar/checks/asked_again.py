@@ -1,9 +1,9 @@
-"""How long a client waits after the LookupService refused it: 100 ms, doubled up to 60 s.
+"""Backoff of a client after a refusal by the LookupService: 100 ms, doubled up to 60 s.
 
-There is no limit on tries (docs/tenant-migration.md). The refusal row holds how many came in a row, and the
-next request reaches the service a round trip and that wait later. A client that lost several brokers one
-after another sends a request for each and is not judged, nor is a producer whose plan ends, after its last
-message.
+There is no limit on tries (docs/tenant-migration.md). The refusal row holds the number of refusals in
+succession, and the next request reaches the service a round trip and that wait later. Not judged are a client
+that lost several brokers one after another, which sends a request for each, and a producer after the last
+message of its plan.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AskedAgain(Check):
         )
         self.due: dict[int, int] = {}  # client -> instant
         self.next_due_us = NEVER_US
-        self.lost: dict[int, int] = {}  # client -> brokers that it lost since it last had one
+        self.lost: dict[int, int] = {}  # client -> number of brokers lost since it was last connected
 
     def copy_into(self, copy: Self) -> None:
         copy.watching, copy.trip_us, copy.ending, copy.next_due_us = (
@@ -65,7 +65,7 @@ class AskedAgain(Check):
         copy.due, copy.lost = dict(self.due), dict(self.lost)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Requests out of their time, and none at all."""
+        """Requests at another time than the backoff allows, and missing ones."""
         if not self.watching:
             return
         for seq, kind, at_us, client, count in stretch.of(*_READ).records("type", "at_us", "client", "count"):

@@ -1,10 +1,10 @@
-"""Every member of an audience gets every message once, in the log's order.
+"""Every member of an audience receives every message once, in the log's order.
 
 A member's cursor begins where it first connects, and its first delivery is of that message or a later one.
 Each later delivery is of the very next message of the log: no repeat and no gap, even after unloads and
 crashes, because an audience's cursors are persisted as they move. On a shadow topic the log is its source's.
-What the source deleted may be skipped, and after a load, when a shadow may have fewer entries than before, a
-member may be moved back. A member that connects after a topic was deleted begins anew.
+Entries that the source deleted may be skipped. After a load a shadow may have fewer entries than before, and
+a member may be moved back. A member that connects after a topic was deleted starts with a new cursor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTITION = re.compile(r"-partition-\d+$")
 
 
 class AudiencesServed(Check):
-    """Keeps the last message that each member got, as its ordinal among the log's messages."""
+    """Keeps the last message that each member received, as its ordinal among the log's messages."""
 
     claim = (
         "Every member of an audience is delivered each message of its topic once, in order, from where it "
@@ -38,20 +38,20 @@ class AudiencesServed(Check):
     def begin(self, scenario: Scenario) -> None:
         self.sizes = {name: spec.subscriptions for name, spec in scenario.audiences.items()}
         self.last: dict[tuple[int, int, int], np.ndarray] = {}  # (cluster, topic, audience) -> by member
-        # the same -> members that may begin again, because their shadow was loaded anew
+        # the same -> members that may restart, because their shadow was loaded again
         self.taken_back: dict[tuple[int, int, int], np.ndarray] = {}
         self.source_of: dict[tuple[int, int], int] = {}  # (cluster, shadow topic) -> its source
-        # (cluster, source) -> (seq, ledger) of those deleted
+        # (cluster, source) -> (seq, ledger) of its deleted ledgers
         self.trimmed: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def copy_into(self, copy: Self) -> None:
         copy.sizes = self.sizes
-        # arrays are replaced, never written to
+        # arrays are replaced, never modified
         copy.last, copy.taken_back = dict(self.last), dict(self.taken_back)
         copy.source_of, copy.trimmed = dict(self.source_of), dict(self.trimmed)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Deliveries out of turn."""
+        """Deliveries out of order."""
         broken: list[tuple[int, str]] = []
         if not self.sizes:
             return broken
@@ -79,8 +79,9 @@ class AudiencesServed(Check):
     def _changes(
         self, stretch: Stretch, topics: Iterable[tuple[int, int]]
     ) -> Iterator[tuple[int, tuple[int, int], bool]]:
-        """(seq, topic, whether it was deleted) of each deletion of a topic with an audience, and each load
-        of a shadow, in order.
+        """Deletions of a topic with an audience and loads of a shadow, in order.
+
+        Yields (seq, topic, whether it was deleted).
         """
         for seq, kind, cluster, topic in stretch.of("topic.loaded", "topic.deleted").records(
             "type", "cluster", "topic"
@@ -119,7 +120,7 @@ class AudiencesServed(Check):
         begins = np.concatenate(([True], member[1:] != member[:-1]))
         before[begins] = last[member[begins]]
         self.last[key] = last
-        last[member] = ordinal  # of several the last one stays
+        last[member] = ordinal  # of several deliveries the last one is kept
         skipped = (before != _NOTHING_YET) & (ordinal != before + 1)
         if key in self.taken_back:
             skipped &= ~(begins & self.taken_back[key][member] & (ordinal <= before))
@@ -147,8 +148,9 @@ class AudiencesServed(Check):
 
 
 def _ordinals(log: Log, data: np.ndarray, rows: Rows) -> np.ndarray:
-    """Of each delivered message the ordinal among the log's messages, which are its rows `data`; -1: it is
-    not in the log.
+    """For each delivered message its ordinal among the log's messages, -1 for one not in the log.
+
+    `data` are the rows of the log's messages.
     """
     index, found = log.find(rows.positions(), rows.seqs)
     return np.where(found, np.searchsorted(data, index) + np.maximum(rows["batch_index"], 0), -1)

@@ -1,11 +1,11 @@
-"""How long a consumer that lost its broker waits: 100 ms, doubled with each try up to 60 s.
+"""Backoff of a consumer that lost its broker: 100 ms, doubled with each attempt up to 60 s.
 
 The rule is `Backoff` of Pulsar's client, without a limit on tries. No row records a try, but rows record when
 the consumer lost its broker and when it is connected again, which can only be at a try. A consumer waits once
 for all partitions that it has lost. Judged are consumers that name their cluster, were connected to
 everything before, and may connect whenever the broker serves the topic. Exclusive consumers, those with a
 schema or a role, and runs where connecting takes time or policies create and delete topics are not judged. A
-consumer that is started, stopped or redirected begins anew.
+consumer that is started, stopped or redirected is judged as new.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ NEVER_US = 1 << 62
 _BY_BROKER = ("unload", "crash")
 
 Place = tuple[int, int]
-"""(cluster, log)"""
+"""Fields: (cluster, log)."""
 
 
 class _Wait(NamedTuple):
-    """`lost` logs; the next try at `next_us`, after `tries` in vain."""
+    """`lost` logs, and the next try at `next_us`, after `tries` that failed."""
 
     lost: tuple[Place, ...]
     next_us: int
@@ -53,7 +53,7 @@ class _Wait(NamedTuple):
 
 
 class BackInTime(Check):
-    """Keeps what each consumer is connected to, what it has lost, and which topics brokers serve."""
+    """Keeps each consumer's connections and lost logs, and the topics that brokers serve."""
 
     claim = (
         "A consumer that lost its broker reconnects after 100 ms, doubled with each attempt up to"
@@ -76,7 +76,7 @@ class BackInTime(Check):
         }
         self.connected: dict[int, tuple[Place, ...]] = {}
         self.waits: dict[int, _Wait] = {}
-        self.served: dict[Place, int] = {}  # since when
+        self.served: dict[Place, int] = {}  # the time since when brokers serve it
         self.next_due_us = NEVER_US
 
     def copy_into(self, copy: Self) -> None:
@@ -84,7 +84,7 @@ class BackInTime(Check):
         copy.connected, copy.waits, copy.served = dict(self.connected), dict(self.waits), dict(self.served)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Consumers that came back between their tries, or did not come at one."""
+        """Consumers that reconnected between their tries, or not at a try."""
         if not self.judged:
             return
         for seq, kind, at_us, cluster, topic, client, reason in stretch.of(*_READ).records(
@@ -149,7 +149,7 @@ class BackInTime(Check):
         self.next_due_us = min(self.next_due_us, wait.next_us)
 
     def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
-        """Tries that are over by now: a consumer that still waits found no broker, or should have."""
+        """Consumers that are still waiting after a try at which a broker served the topic."""
         if now_us <= self.next_due_us:
             return
         self.next_due_us = NEVER_US

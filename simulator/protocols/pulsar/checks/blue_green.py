@@ -1,8 +1,8 @@
-"""Pulsar's blue-green migration leaves nothing behind (PIP-188).
+"""Pulsar's blue-green migration leaves no message and no consumer behind (PIP-188).
 
-A topic is migrated, which redirects its clients, only when its replicators have no backlog. The check deletes
-a subscription only when that is drained and has no consumer. What an operator or a tenant's clean-up deletes
-at the same instant is not attributed to the check.
+A topic is migrated, which redirects its clients, only when its replicators have no backlog. The broker's
+periodic check deletes a subscription only when that has no backlog and no consumer. Deletions by an operator
+or a tenant's clean-up at the same instant are not attributed to it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COMMANDED, _CLEANED, _MIGRATED, _GONE, _DELETED, _CREATED, _REMOVED, _CONNECTED
 _COLUMNS = ("type", "cluster", "peer", "topic", "subscription", "client", "ledger", "entry")
 
 Place = tuple[int, int]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 
 class LeftEmpty(Check):
@@ -63,7 +63,7 @@ class LeftEmpty(Check):
         self.passed_over = Sightings()  # (cluster, peer, producer)
         self.migrated: dict[Place, None] = {}
         self.readers: dict[tuple[int, int, int, int], None] = {}  # (cluster, topic, client, subscription)
-        self.others_at_us = -1  # when something else last deleted one
+        self.others_at_us = -1  # when a subscription was last deleted by another cause
 
     def copy_into(self, copy: Self) -> None:
         copy.topics = self.topics
@@ -79,7 +79,7 @@ class LeftEmpty(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Topics that were left too early, and subscriptions that were still needed."""
+        """Topics that were migrated too early, and subscriptions deleted while still needed."""
         if not self.watching:
             return []
         self.passed_over.read(stretch.of("message.not-replicated"), "cluster", "peer")
@@ -105,7 +105,7 @@ class LeftEmpty(Check):
                 self.readers.pop((*place, client, subscription), None)
                 if kind == _CONNECTED:
                     self.readers[*place, client, subscription] = None
-            elif kind == _SENT_ON:  # it left for green
+            elif kind == _SENT_ON:  # redirected to green
                 self.readers = {one: None for one in self.readers if one[:3] != (*place, client)}
             elif kind == _MIGRATED:
                 self.migrated[place] = None

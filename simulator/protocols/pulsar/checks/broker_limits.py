@@ -1,4 +1,4 @@
-"""A broker with limits keeps them: service time and bandwidth, one dispatch at a time.
+"""A broker observes its limits: service time and bandwidth, one dispatch at a time.
 
 Each `message.dispatched` row holds how long its broker was busy with the entry until then, and with how many
 bytes. The latest `topic.assigned` row names the broker. The limits are the scenario's.
@@ -41,7 +41,7 @@ class BrokerLimits(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Dispatches that overlap, that were too fast, or that no broker could have made."""
+        """Dispatches that overlap, are too fast, or have no possible broker."""
         dispatched, assigned = stretch.of_all("message.dispatched"), stretch.of("topic.assigned")
         if not len(dispatched) and not len(assigned):
             return []

@@ -1,6 +1,6 @@
 """The causes of a failover's duplicates and losses add up to its duplicates and losses.
 
-Unlike the others it reads no rows: it reads the counted failovers, as the summary prints them.
+Unlike other checks it reads no rows. It reads the counted failovers, as the summary prints them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PARTS = (
 )
 
 WITHIN = (
-    # (part, whole): the part is some of the whole
+    # (part, whole): the part is at most the whole
     ("lost_recovered", "lost"),
     ("stranded_unprocessed", "stranded"),
     ("stranded_returned", "stranded"),
@@ -25,8 +25,9 @@ WITHIN = (
 
 
 def causes_that_do_not_add_up(failovers: Sequence[dict[str, Any]]) -> Iterator[tuple[int, str]]:
-    """(instant, reason) of each counted failover whose figures contradict each other; absent figures are
-    not judged.
+    """Counted failovers whose figures contradict each other, as (instant, reason).
+
+    Absent figures are not judged.
     """
     for number, failover in enumerate(failovers):
         words = f"failover {number} ({failover['subscription']}, {failover['from']} -> {failover['to']})"

@@ -1,7 +1,7 @@
 """The position of every subscription's cursor at every row, read from the trace and shared by checks.
 
-Rules: a cursor is where its last row of creation, move or recovery put it. A creation also persists it.
-Questions name the row before which they ask and must be in the stretch read last.
+Rules: the latest row of creation, move or recovery sets a cursor's position. A creation also persists it.
+Each query names a row, is answered as of just before it, and must be in the stretch read last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.trace.registry import NULL
 
 Key = tuple[int, int, int]
-"""(cluster, topic, subscription)"""
+"""Fields: (cluster, topic, subscription)."""
 
 CREATED, DELETED, MOVED = CODE["subscription.created"], CODE["subscription.deleted"], CODE["cursor.moved"]
 PERSISTED, RECOVERED = CODE["cursor.persisted"], CODE["cursor.recovered"]
@@ -32,7 +32,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 class Cursor:
-    """One cursor: places before the stretch, and those that the stretch's rows give it."""
+    """One cursor: its positions before the stretch, and those set by the stretch's rows."""
 
     __slots__ = (
         "_before",
@@ -57,18 +57,18 @@ class Cursor:
         return copy
 
     def forget_stretch(self) -> None:
-        """No rows in the stretch being read."""
+        """Drop the rows of the stretch."""
         self.stood = self.places = self.kinds = self.reasons = self._persisted = self._persisted_places = (
             _NONE
         )
 
     def settle(self) -> None:
-        """The stretch is over: keep where its rows left the cursor."""
+        """The stretch is over: keep the cursor's last position."""
         self._before, self._persisted_before = self.place_at(None), self.persisted_at(None)
         self.forget_stretch()
 
     def read(self, rows: Rows) -> None:
-        """Take in the stretch's rows of this cursor."""
+        """Add the stretch's rows of this cursor."""
         kinds = rows["type"]
         places = np.where(
             kinds == MOVED, (rows["to_ledger"] << ENTRY_BITS) + rows["to_entry"], rows.positions()
@@ -89,11 +89,11 @@ class Cursor:
         return _last(self.stood, self.places, before_seq, self._before)
 
     def persisted_at(self, before_seq: int | None) -> int:
-        """What a crash just before that row would put it back to."""
+        """The position to which a crash just before that row would set it back."""
         return _last(self._persisted, self._persisted_places, before_seq, self._persisted_before)
 
     def places_before(self) -> np.ndarray:
-        """For each of `places`, the cursor's position until then."""
+        """For each of `places`, the cursor's previous position."""
         return np.concatenate(([self._before], self.places[:-1]))
 
 
@@ -107,16 +107,16 @@ class Cursors:
 
     def __init__(self) -> None:
         self._cursors: dict[Key, Cursor] = {}
-        self._read: list[Key] = []  # those with rows in the stretch
+        self._read: list[Key] = []  # cursors with rows in the stretch
 
     def copy(self) -> Cursors:
-        """Independent cursors at the same places."""
+        """Independent cursors at the same positions."""
         copy = Cursors()
         copy._cursors = {key: cursor.copy() for key, cursor in self._cursors.items()}
         return copy
 
     def read(self, stretch: Stretch) -> None:
-        """Take in the stretch's cursor rows."""
+        """Add the stretch's cursor rows."""
         for key in self._read:
             self._cursors[key].settle()
         self._read = []
@@ -134,7 +134,7 @@ class Cursors:
         return NOWHERE if cursor is None else cursor.place_at(before_seq)
 
     def slowest(self, cluster: int, topic: int, before_seq: int) -> tuple[int, int] | None:
-        """(place, subscription) of the cursor furthest behind; None when there is none."""
+        """(place, subscription) of the cursor with the oldest mark-delete; None when there is none."""
         standing = [
             (cursor.place_at(before_seq), key[2])
             for key, cursor in self._cursors.items()

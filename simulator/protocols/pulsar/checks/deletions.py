@@ -1,11 +1,11 @@
 """A topic deleted without force is not in use, and a terminated topic takes no more messages.
 
-The rule is `PersistentTopic.delete` and PIP-180. Deleting a topic that feeds shadows or replicates is
-answered with 422, one that is fed, replicated to or consumed from with 412. A forced deletion always
-succeeds. Rows do not record producers' connections: a producer counts as connected between its start and its
-stop while no command stopped it, and one with a plan that ends, or that a failover moved, is not judged.
-Audiences are left out. A refusal is judged where the plan holds the request, no request uses a role, and no
-such producer or audience could be the reason.
+The rule is `PersistentTopic.delete` and PIP-180. The response is 422 for a topic that feeds shadows or
+replicates, 412 for one that is fed, replicated to or consumed from. A forced deletion always succeeds. Rows
+do not record producers' connections: a producer counts as connected between its start and its stop while no
+command stopped it. One whose plan ends, or that a failover moved, is not judged. Audiences are left out. A
+refusal is judged where the plan holds the request, no request uses a role, and no such producer or audience
+could be the reason.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ _DELETIONS = ("topic.delete", "shadow.delete")
 _STATES = {"running": True, "paused": True, "stopped": False, "killed": False, "down": False}
 
 Place = tuple[int, int]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 Use = tuple[str, ...]
-"""(kind of use, cluster, topic's base, and what distinguishes it from others)"""
+"""(kind of use, cluster, topic's base, and the fields that distinguish it from others)."""
 
 
 class DeletedUnused(Check):
-    """Keeps what uses each topic.
+    """Keeps the uses of each topic.
 
     These are consumers, producers, outgoing and incoming replicators, the shadows that it feeds and the
     source that feeds it.
@@ -145,7 +145,7 @@ class DeletedUnused(Check):
         return broken
 
     def _stand(self, kind: int, cluster: str, base: str) -> None:
-        """Which topics are there, and which clusters are up."""
+        """Record which topics exist, and which clusters are up."""
         if kind == _MADE:
             self.present[cluster, base] = None
         elif kind == _UNMADE:
@@ -200,7 +200,7 @@ class DeletedUnused(Check):
             self._note(True, ("is fed", cluster, base, topic))
         else:
             self._note(False, ("is fed", cluster, base, topic))
-            if not reason.startswith("shadow-"):  # otherwise its replicator starts again
+            if not reason.startswith("shadow-"):  # otherwise its replicator is started again
                 self.uses = {
                     use: None
                     for use in self.uses
@@ -215,7 +215,7 @@ class DeletedUnused(Check):
 
 
 class Terminated(Check):
-    """Keeps which topics take no more."""
+    """Keeps the terminated topics."""
 
     claim = "A topic that was terminated stores nothing more."
 
@@ -227,7 +227,7 @@ class Terminated(Check):
         copy.topics, copy.ended = self.topics, dict(self.ended)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Rows of a log that had ended."""
+        """Messages in a terminated log."""
         turns = stretch.of("topic.terminated", "topic.deleted")
         if not self.ended and not len(turns):
             return []

@@ -1,4 +1,4 @@
-"""Time to live: what it keeps from a peer, and what it takes from a subscription.
+"""Time to live: expired messages are not replicated, and only they are skipped or expired.
 
 A message is expired once `ttlDurationDefaultInSeconds` have passed since it was published, wherever it is
 stored (`GeoPersistentReplicator.replicateEntries`). An entry expires as a whole, by its first message.
@@ -26,7 +26,7 @@ NEVER_SEQ = PAST_EVERY_LEDGER
 
 
 class ExpiredRightly(Check):
-    """Keeps when each producer published what, from row `since` on."""
+    """Keeps the publish time of each producer's messages, from row `since` on."""
 
     claim = (
         "A replicator sends no message whose time to live is over, and replicators and cursors "
@@ -62,7 +62,7 @@ class ExpiredRightly(Check):
         }
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Expired messages that were sent, and others that were skipped."""
+        """Expired messages that were sent, and other messages that were skipped."""
         changed = stretch.of("setting.changed")
         changes = (
             [row for row in changed.records("cluster", "reason", "detail") if stretch.name(row[2]) == TTL]
@@ -94,7 +94,7 @@ class ExpiredRightly(Check):
         index = sequence_id - first
         return int(table.column("at_us")[index]) if table is not None and 0 <= index < table.length else None
 
-    # --- judging the rows from one change of the setting to the next
+    # --- judges the rows between two changes of the setting
 
     def _judge(self, stretch: Stretch, known: Knowledge, first: int, last: int) -> Iterator[tuple[int, str]]:
         for (cluster, topic), rows in _between(stretch.of("message.replicated"), first, last).groups(
@@ -164,7 +164,7 @@ class ExpiredRightly(Check):
         topic: int,
         place: tuple[int, int],
     ) -> Iterator[tuple[int, str]]:
-        """An entry that was not announced to a shadow: the source's time to live counts."""
+        """Entries that were not announced to a shadow: the source's time to live counts."""
         name = stretch.name(topic)
         source = stretch.number(
             self.sources[base_of(self.topics, name)] + name[len(base_of(self.topics, name)) :]

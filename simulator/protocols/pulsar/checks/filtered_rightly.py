@@ -1,8 +1,8 @@
-"""A broker filters only what is acked, expired or skipped at the cluster that reported it.
+"""A broker filters only messages that are acked, expired or skipped at the cluster that reported them.
 
 Acknowledgement-state sync lets Y skip a message because X reported it as acknowledged. At that row one of
 these must hold at X: the application acknowledged it, it expired or was skipped, X had filtered it itself
-(which the same claim vouches for), an Update applied at X had covered it, or it was before the start of X's
+(covered by the same claim), an Update applied at X had covered it, or it was before the start of X's
 subscription.
 """
 

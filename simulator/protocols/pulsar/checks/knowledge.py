@@ -1,4 +1,4 @@
-"""What all checks share: every log and every cursor, as of the stretch being read."""
+"""State shared by all checks: every log and every cursor, as of the stretch being read."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Knowledge:
         self.cursors = Cursors()
 
     def copy(self) -> Knowledge:
-        """Independent knowledge of the same rows."""
+        """An independent copy at the same row."""
         copy = Knowledge()
         copy.logs, copy.cursors = self.logs.copy(), self.cursors.copy()
         return copy
 
     def read(self, stretch: Stretch) -> None:
-        """Take in the stretch's rows."""
+        """Add the stretch's rows."""
         self.logs.read(stretch)
         self.cursors.read(stretch)

@@ -1,11 +1,12 @@
-"""A replication list is set exactly when both sides allow it: the admin service's answers, judged again.
+"""A replication list is set exactly when both clusters allow it: admin responses are checked again.
 
 The rules are those of `NamespacesBase`, `PersistentTopicsBase` and PIP-433. `namespace.set-clusters` compares
-when the setting demands it (always in the proposal, never before PIP-433), for the clusters that are new in a
-list which holds this one. A remote whose own list leaves it out is not compared.
-`topic.set-replication-clusters` compares partitioned topics, unless PIP-370's switch is off, and creates what
-a remote lacks before the list takes effect. The row of a refusal holds only the reason, and the request is in
-the scenario's plan, so of two such commands at one instant neither refusal is judged.
+when the setting requires it (always in the proposal, never before PIP-433), for the clusters that are new in
+a list that contains this one. A remote whose own list does not contain it is not compared.
+`topic.set-replication-clusters` compares partitioned topics, unless PIP-370's switch is off, and creates
+missing topics and partitions in a remote before the list takes effect. The row of a refusal holds only the
+reason, and the request is in the scenario's plan. So of two such commands at one instant neither refusal is
+judged.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NAMESPACE, _TOPIC = "namespace.set-clusters", "topic.set-replication-clusters"
 
 
 class ListsAgreed(Administered):
-    """Looks at each command with what both sides had just before."""
+    """Compares each command with the state of both clusters just before."""
 
     claim = (
         "A replication list is set when, and only when, the clusters that it names are allowed in it "
@@ -34,7 +35,7 @@ class ListsAgreed(Administered):
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         self.planned = planned_arguments(scenario)
-        # (cluster, topic, list) of a command until its list counts
+        # (cluster, topic, list) of a command until its list is in force
         self.given: tuple[str, str, tuple[str, ...]] | None = None
 
     def copy_into(self, copy: Self) -> None:
@@ -42,7 +43,7 @@ class ListsAgreed(Administered):
         copy.planned, copy.given = self.planned, self.given
 
     def judge(self, row: Row) -> Iterable[str]:
-        """Commands that the rules answer otherwise."""
+        """Commands whose response contradicts the rules."""
         if row.kind == "policy.changed" and self.given is not None and row.topic:
             (cluster, topic, listed), self.given = self.given, None
             return self._lacking(cluster, topic, listed)
@@ -92,7 +93,7 @@ class ListsAgreed(Administered):
             if creates and (name, topic) not in has.shapes
         ]
 
-    # --- the list itself
+    # --- the replication list
 
     def _namespace_list(self, cluster: str, namespace: str, listed: list[str]) -> Iterator[str]:
         if (cluster, namespace) not in self.has.policies:
@@ -132,7 +133,7 @@ class ListsAgreed(Administered):
                     if peer in listed
                 )
 
-    # --- both sides
+    # --- comparison of both clusters
 
     def _compared(self, cluster: str, namespace: str, listed: list[str], asked: bool) -> Iterator[str]:
         has = self.has
@@ -158,7 +159,7 @@ class ListsAgreed(Administered):
         ours, theirs = (has.policies[name, namespace]["changeEventsPartitions"] for name in (cluster, remote))
         if None not in (ours, theirs) and ours != theirs:
             yield f"__change_events is {words_of(ours)} in {cluster} and {words_of(theirs)} in {remote}"
-        first = 0 if has.rule == "proposal" else 1  # as built, the allow switch is not compared
+        first = 0 if has.rule == "proposal" else 1  # as implemented, the allow switch is not compared
         for name, mine, other in list(
             zip(
                 _COMPARED,

@@ -1,9 +1,9 @@
-"""What every log holds, read from the trace: the knowledge that several checks share.
+"""The content of every log, read from the trace and shared by several checks.
 
-Rules: rows come in order of seq and are never taken back, so "as of seq" is a prefix of the table; a marker
-is a row without a producer. One table per (cluster, topic), each row one message or marker at its position.
-Positions only grow; a row that was written below the highest is noted in `overwritten` and kept at the
-highest, so that searching stays exact.
+Rules: rows are in order of seq and are never withdrawn, so "as of seq" is a prefix of the table. A marker is
+a row without a producer. There is one table per (cluster, topic), each row one message or marker at its
+position. Positions only grow. A row that was written below the highest is recorded in `overwritten` and kept
+at the highest, so that searching remains exact.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MARKER = -1
 """Producer of a marker's row."""
 
 HERE = -1
-"""Origin of what was published or written in the log's own cluster."""
+"""Origin of entries published or written in the log's own cluster."""
 
 MARKER_WRITTEN = CODE["marker.written"]
 
@@ -50,11 +50,11 @@ class Log:
         return copy
 
     def append(self, rows: Rows) -> None:
-        """Take in `message.stored`, `marker.written` and `marker.stored` rows of this log."""
+        """Add `message.stored`, `marker.written` and `marker.stored` rows of this log."""
         message = rows["producer"] != NULL
         peer, starts_entry = rows["peer"], rows["batch_index"] <= 0
-        # marker.written names its addressee in `peer`; only marker.stored and message.stored name an origin
-        # there.
+        # marker.written has its addressee in `peer`; only marker.stored and message.stored have an origin
+        # in that column.
         written = rows["type"] == MARKER_WRITTEN
         positions = rows.positions()
         highest_before = self.table.column("position")[-1:] if self.table.length else positions[:1] - 1
@@ -97,7 +97,7 @@ class Log:
         ]
 
     def find(self, positions: np.ndarray, before_seqs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """First row of the log at each position, and whether there was one before that row of the trace."""
+        """First row of the log at each position, and whether it existed before that row of the trace."""
         known = self.table.column("position")
         if not len(known):
             return np.zeros(len(positions), dtype=np.int64), np.zeros(len(positions), dtype=bool)
@@ -133,11 +133,11 @@ class Logs:
         return log
 
     def known(self) -> list[tuple[tuple[int, int], Log]]:
-        """((cluster, topic), log) of every log that was requested or written to."""
+        """((cluster, topic), log) of every log that was queried or written to."""
         return list(self._logs.items())
 
     def read(self, stretch: Stretch) -> None:
-        """Take in what the stretch appended."""
+        """Add the entries that the stretch appended."""
         for log in self._logs.values():
             log.overwritten = []
         appended = stretch.of("message.stored", "marker.written", "marker.stored")

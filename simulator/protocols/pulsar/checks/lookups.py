@@ -32,7 +32,7 @@ METADATA, SCHEMA, LOOKUP = "partition-metadata", "schema", "lookup"
 
 
 class AnsweredWhenAble(Check):
-    """Keeps what is up, which topics are where, and the last answer to each client."""
+    """Keeps the state of clusters, the clusters of topics, and the last response to each client."""
 
     claim = (
         "The LookupService answers while it is up, for a topic that the cluster which it names "
@@ -48,14 +48,14 @@ class AnsweredWhenAble(Check):
         self.present = {
             (cluster, base): None for base, topic in scenario.topics.items() for cluster in topic.shapes
         }
-        self.answered: dict[tuple[str, str], None] = {}  # (client, kind of request answered)
+        self.answered: dict[tuple[str, str], None] = {}  # (client, kind of request) of the last response
 
     def copy_into(self, copy: Self) -> None:
         copy.watching, copy.with_schema, copy.serves = self.watching, self.with_schema, self.serves
         copy.down, copy.present, copy.answered = dict(self.down), dict(self.present), dict(self.answered)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Lookup answers that no broker could give, or that are sent before their turn."""
+        """Lookup responses that no broker could give, or that are sent too early."""
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []
@@ -101,7 +101,7 @@ _SENT, _APPLIED, _NOT_THERE = (CODE[name] for name in _SYNCING)
 
 
 class StateAsSent(Check):
-    """Keeps the states that are on their way, and which one each cluster took in last."""
+    """Keeps the states on the wire, and the last one that each cluster applied."""
 
     claim = (
         "A broker that synchronises acknowledgements sends its cursor's current mark-delete, and "
@@ -112,9 +112,9 @@ class StateAsSent(Check):
         self.watching = bool(scenario.tenants) or any(
             spec.acknowledgement_sync != "none" for spec in scenario.subscriptions.values()
         )
-        # seq of the sending -> (from, to, topic, subscription, place, entries beyond)
+        # seq of the request -> (from, to, topic, subscription, place, entries beyond)
         self.on_the_way: dict[int, tuple[int, ...]] = {}
-        self.taken: dict[tuple[int, ...], int] = {}  # (from, to, topic, subscription) -> seq of the sending
+        self.taken: dict[tuple[int, ...], int] = {}  # (from, to, topic, subscription) -> seq of the request
 
     def copy_into(self, copy: Self) -> None:
         copy.watching, copy.on_the_way, copy.taken = self.watching, dict(self.on_the_way), dict(self.taken)

@@ -1,8 +1,8 @@
-"""Mark-delete moves back only by a reset, a recovery, or a smaller last entry of its topic.
+"""Mark-delete moves back only by a reset, a recovery, or an earlier last entry of its topic.
 
-A recovery goes back to the persisted value. A cursor counts as persisted where it is created: its creation is
-a write of its own. A recovery is compared with the persisted value even where it does not go back. Only
-"before the first entry" may name another ledger, because empty ledgers are dropped.
+A recovery sets the persisted value. A new cursor counts as persisted, because its creation is a write of its
+own. A recovery is compared with the persisted value even where it does not move back. Only "before the first
+entry" may name another ledger, because empty ledgers are dropped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MarkDelete(Check):
     )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Moves back for another reason, and recoveries to something else than was persisted."""
+        """Moves back for another reason, and recoveries to another position than the persisted one."""
         for (cluster, topic, subscription), cursor in known.cursors.touched():
             before = cursor.places_before()
             back = (cursor.places < before) & (cursor.places != NOWHERE) & (cursor.kinds != CREATED)
@@ -39,7 +39,7 @@ class MarkDelete(Check):
                     yield int(cursor.stood[at]), f"{words}: {fault}"
 
     def _fault(self, stretch: Stretch, cursor: Cursor, at: int, before: int) -> str | None:
-        """What is wrong with its `at`-th row of the stretch, which moved it back, in words."""
+        """The fault of its `at`-th row of the stretch, which moved it back, in words."""
         reason = stretch.name(int(cursor.reasons[at])) if cursor.kinds[at] == MOVED else "recovery"
         if reason in ("reset", "ahead-of-last"):
             return None

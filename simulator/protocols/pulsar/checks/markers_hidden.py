@@ -12,12 +12,12 @@ from simulator.trace.registry import NULL
 
 
 class MarkersHidden(Check):
-    """Looks up what was stored where each delivered message lay."""
+    """Looks up the stored entry of each delivered message."""
 
     claim = "No marker reaches a client."
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Deliveries of an entry that holds a marker, or of something that no producer sent."""
+        """Deliveries of an entry that holds a marker, or of a message that no producer sent."""
         broken: list[tuple[int, str]] = []
         for (cluster, topic), rows in stretch.of("message.delivered").groups("cluster", "topic"):
             broken += self._delivered_markers(stretch, rows, known.logs.of(cluster, topic))

@@ -1,9 +1,9 @@
-"""Tenants' migrations: clients follow the LookupService, and nothing is deleted before it is replicated.
+"""Tenants' migrations: clients follow the LookupService, and only replicated state is deleted.
 
 The LookupService's map begins as in the scenario and changes with `tenant.mapped`. When a migration deletes a
-topic in one cluster (clean-up, or the undo of its metadata), the other cluster of the move must hold whatever
-a subscription still needs and, where acknowledgements are synced, must have received whatever was
-acknowledged. What an operator forces is not judged, nor what was lost with a lost cluster.
+topic in one cluster (clean-up, or the undo of its metadata), the other cluster of the move must hold every
+message that a subscription still needs. Where acknowledgements are synced, it must have received all of them.
+Forced deletions by an operator are not judged, nor is the content of a lost cluster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CREATED, _APPLIED, _LOST = (
 
 
 class SentWhereLookedUp(Check):
-    """Keeps the map, the last answer to each client, and where brokers redirected it."""
+    """Keeps the map, the last response to each client, and where brokers redirected it."""
 
     claim = (
         "A client's lookup returns the cluster in the LookupService's map, and the client connects "
@@ -56,7 +56,7 @@ class SentWhereLookedUp(Check):
         copy.tenants, copy.followers = self.tenants, self.followers
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Answers beside the map, and connections beside the answer."""
+        """Responses that differ from the map, and connections that differ from the response."""
         if not self.map:
             return []
         broken: list[tuple[int, str]] = []
@@ -105,9 +105,7 @@ class SentWhereLookedUp(Check):
 
 
 class _BroughtOver(Check):
-    """What both claims about deleting share: tenants' moves between clusters, their strategy, and forced
-    ones.
-    """
+    """The common part of both claims about deletion: tenants' moves, their strategy, forced ones."""
 
     def begin(self, scenario: Scenario) -> None:
         self.watching = bool(scenario.tenants)
@@ -124,8 +122,9 @@ class _BroughtOver(Check):
         )
 
     def deletions(self, stretch: Stretch) -> Iterator[tuple[int, int, int, int, str]]:
-        """(seq, cluster, the other cluster, topic's base, strategy) of each topic that a migration deletes
-        unforced.
+        """The topics that a migration deletes without force.
+
+        Yields (seq, cluster, the other cluster, topic's base, strategy).
         """
         rows = stretch.of("migration.started", "migration.changed", "resource.deleted", "cluster.lost")
         for seq, kind, tenant, cluster, peer, topic, reason, subscription in rows.records(
@@ -155,8 +154,9 @@ class _BroughtOver(Check):
 
 
 class CopiedBeforeDeleted(_BroughtOver):
-    """Keeps which messages each cluster stored, what was settled anywhere, and where each subscription
-    began.
+    """Keeps the messages that each cluster stored and that were settled anywhere.
+
+    It also keeps the position where each subscription began.
     """
 
     claim = (
@@ -225,7 +225,7 @@ class CopiedBeforeDeleted(_BroughtOver):
 
 
 class ReceivedBeforeDeleted(_BroughtOver):
-    """Keeps the last acknowledgement that each cursor took from a client, and the last state that arrived."""
+    """Keeps the last ack by a client of each cursor, and the last state received from a peer."""
 
     claim = (
         "When a migration with acknowledgement-state sync deletes a topic, everything that was "
@@ -235,7 +235,7 @@ class ReceivedBeforeDeleted(_BroughtOver):
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         self.taken: dict[tuple[int, int, int], int] = {}  # (cluster, topic, subscription) -> seq
-        # (receiving cluster, sending cluster, topic, subscription) -> seq of the sending
+        # (receiving cluster, sending cluster, topic, subscription) -> seq of the request
         self.received: dict[tuple[int, int, int, int], int] = {}
 
     def copy_into(self, copy: Self) -> None:

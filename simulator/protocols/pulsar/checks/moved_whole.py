@@ -1,8 +1,9 @@
-"""A migration's first step copies everything, and things are created and deleted in their order.
+"""A migration's first step copies everything, and resources are created and deleted in order.
 
-The source is the vendor's article on tenant migration. A tenant has: itself, its roles, its namespaces, its
-topics, their subscriptions. What exists when the run begins is the scenario's: the tenant and its roles where
-it has topics, a namespace where it has topics or where it is declared. Shadow topics do not move.
+The source is the vendor's article on tenant migration. The order is the tenant itself, its roles, its
+namespaces, its topics, their subscriptions. At the start of the run the scenario's resources exist: the
+tenant and its roles where it has topics, a namespace where it has topics or where it is declared. Shadow
+topics do not move.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _COLUMNS = ("type", "tenant", "cluster", "peer", "topic", "subscription", "reaso
 
 
 class _Holdings:
-    """Which things are in which cluster."""
+    """The resources of each cluster."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.topics = {
@@ -69,7 +70,7 @@ class _Holdings:
         return copy
 
     def follow(self, kind: int, cluster: str, topic: str, subscription: str, thing: tuple[str, str]) -> None:
-        """One row; `thing` is the kind and name of a resource."""
+        """Apply one row; `thing` is the kind and name of a resource."""
         if kind == _MADE and thing[0] != SUBSCRIPTION:
             self.have[cluster, *thing] = None
         elif kind == _UNMADE and thing[0] not in (SUBSCRIPTION, TOPIC):
@@ -97,7 +98,7 @@ class _Holdings:
 
 
 class BroughtWhole(Check):
-    """Keeps what exists where, and checks it when a metadata step ends and at each creation and deletion."""
+    """Keeps the resources of each cluster, and checks each end of a metadata step, creation and deletion."""
 
     claim = (
         "When a migration's metadata step is done, the other cluster has every resource of the "
@@ -112,7 +113,7 @@ class BroughtWhole(Check):
         copy.watching, copy.holdings = self.watching, self.holdings.copy()
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Steps that ended early, and things out of order."""
+        """Steps that ended early, and resources created or deleted out of order."""
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []

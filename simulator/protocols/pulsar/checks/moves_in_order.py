@@ -1,7 +1,7 @@
 """Tenants' migrations go step by step, and blue-green migration redirects no client too early.
 
 A step begins when all before it are complete or not part of its strategy. Only a forced switch goes ahead of
-them. Steps are undone from the last to the first. A consumer of a migrated topic leaves it when its
+them. Steps are undone from the last to the first. A consumer of a migrated topic is redirected when its
 subscription has no backlog there: its mark-delete is at the end of the log (PIP-188).
 """
 
@@ -20,7 +20,7 @@ from simulator.scenarios.model import Scenario
 
 STEPS = ("metadata", "topic-data", "consumption-progress", "switch", "clean-up")
 NOT_OF = {"none": ("consumption-progress",), "blue-green": ("topic-data", "consumption-progress")}
-"""Steps that a strategy has nothing to do in."""
+"""The steps that are empty in a strategy."""
 
 _READ = (
     "migration.started",
@@ -42,7 +42,7 @@ class StepsInOrder(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.watching = bool(scenario.tenants)
-        self.begun: dict[str, frozenset[str]] = {}  # by tenant: begun, and not taken back
+        self.begun: dict[str, frozenset[str]] = {}  # by tenant: begun, and not undone
         self.through: dict[str, frozenset[str]] = {}
         self.forced: frozenset[str] = frozenset()
 
@@ -55,7 +55,7 @@ class StepsInOrder(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Steps that began or were taken back out of turn."""
+        """Steps that began or were undone out of order."""
         if not self.watching:
             return []
         broken: list[tuple[int, str]] = []
@@ -117,13 +117,13 @@ class DrainedBeforeSentOn(Check):
         copy.subscriptions = self.subscriptions
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Consumers that were redirected with entries left behind."""
+        """Consumers that were redirected while their subscription had a backlog."""
         broken: list[tuple[int, str]] = []
         for seq, cluster, topic, client in stretch.of("client.redirected").records(
             "cluster", "topic", "client"
         ):
             if stretch.name(client) not in self.subscriptions:
-                continue  # producers go at once
+                continue  # producers are redirected at once
             place = known.cursors.place_at(
                 (cluster, topic, stretch.number(self.subscriptions[stretch.name(client)])), seq
             )

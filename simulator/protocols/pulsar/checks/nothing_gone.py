@@ -1,11 +1,11 @@
 """Every message acknowledged to its producer is stored, or no cursor needs it any more.
 
 Three things are checked. A receipt: the log of that cluster held the message before. A log: no position is
-written more than once, and a ledger is closed with as many entries as were stored in it, so nothing in it is
-missing. A removal: every durable cursor had passed the entry. A replication cursor has passed it when the
-other cluster holds the message, when it was skipped (replicate_to, expiry), or when the cursor was opened
-behind it. What a permanently lost cluster held is lost with it, and nothing is removed or closed there any
-more.
+written more than once, and a ledger is closed with as many entries as were stored in it, so none is missing.
+A removal: every durable cursor had passed the entry. A replication cursor has passed it when the other
+cluster holds the message, when it was skipped (replicate_to, expiry), or when the cursor was opened behind
+it. The messages of a permanently lost cluster are lost with it, and its later removals and closings are not
+judged.
 """
 
 from __future__ import annotations

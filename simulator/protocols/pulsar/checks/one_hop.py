@@ -1,7 +1,6 @@
-"""Nothing that came from another cluster is forwarded on, and a repeat of an entry on a link follows a
-rewind.
+"""No replicated entry is forwarded to a third cluster, and only a rewind repeats entries on a link.
 
-A replicator sends the entries of its log in order of position. Only a rewind, or a cursor opened anew, puts
+A replicator sends the entries of its log in order of position. Only a rewind, or a cursor opened again, moves
 it back.
 """
 
@@ -28,7 +27,7 @@ WHOLE_ENTRY = 1 << 62
 
 
 class OneHop(Check):
-    """Keeps how far each replicator has sent."""
+    """Keeps each replicator's last sent entry."""
 
     claim = (
         "Nothing that was replicated from another cluster is replicated on, and an entry is sent "
@@ -43,7 +42,7 @@ class OneHop(Check):
         copy.sent = dict(self.sent)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Entries sent that are not of this cluster, and entries sent at or below the last one."""
+        """Entries sent that were not published in this cluster, and entries sent at or below the last one."""
         broken: list[tuple[int, str]] = []
         for link, rows in stretch.of(*SENT, *PUT_BACK).groups("cluster", "peer", "topic"):
             broken += self._repeated(stretch, link, rows)

@@ -1,10 +1,9 @@
 """First occurrences of each producer's messages keep their order in every log.
 
-Order is kept per place of publishing: a producer that moved to another cluster has two streams, and what it
-left behind may arrive there after what it published there (this is what "reordered" counts). A replication
-cursor that was opened
-anew begins a new stream from its cluster: with `replicationStartAt: earliest` it sends what it had passed
-over before.
+Order is kept per cluster of publishing. A producer that moved to another cluster has two streams, and
+messages of the first may arrive in the second cluster after later ones were published there ("reordered"
+counts these). A replication cursor that was opened again begins a new stream from its cluster: with
+`replicationStartAt: earliest` it sends messages that it had passed before.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ from simulator.scenarios.model import Scenario
 from simulator.trace.registry import NULL
 
 Stream = tuple[int, ...]
-"""(log's cluster, cluster of publishing, life of the replication cursor between them, topic)"""
+"""(log's cluster, cluster of publishing, number of the replication cursor between them, topic)."""
 
 
 class OrderKept(Check):
-    """Keeps the highest sequence id of each producer in each stream, and which ids came at all."""
+    """Keeps the highest sequence id of each producer in each stream, and the set of its ids."""
 
     claim = "First occurrences of each producer's messages keep their order in every log."
 
     def begin(self, scenario: Scenario) -> None:
         self.highest: dict[tuple[int, ...], int] = {}
         self.seen = Sightings()
-        # (log's cluster, origin, topic) -> replication cursors opened so far
+        # (log's cluster, origin, topic) -> number of replication cursors opened so far
         self.lives: dict[tuple[int, int, int], int] = {}
 
     def copy_into(self, copy: Self) -> None:
         copy.highest, copy.seen, copy.lives = dict(self.highest), self.seen.copy(), dict(self.lives)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Messages that come for the first time after a later one of their stream."""
+        """Messages that occur first after a later one of their stream."""
         opened: dict[tuple[int, int, int], list[int]] = {}
         for seq, source, target, topic in stretch.of("replicator.created").records(
             "cluster", "peer", "topic"
@@ -75,7 +74,7 @@ class OrderKept(Check):
     def _first_and_late(
         self, stretch: Stretch, key: tuple[int, ...], group: Rows, late: np.ndarray, before: np.ndarray
     ) -> list[tuple[int, str]]:
-        """Of the ids below the highest before them, those that the stream had not held."""
+        """Of the ids below the highest one before them, those that the stream did not have."""
         ids = group["sequence_id"]
         first_here = np.zeros(len(ids), dtype=bool)
         first_here[np.unique(ids, return_index=True)[1]] = True

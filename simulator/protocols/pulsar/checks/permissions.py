@@ -1,8 +1,8 @@
-"""A role that produces, consumes or sets shadow topics has the permission on that very topic (PIP-180).
+"""A role that produces, consumes or sets shadow topics has the permission on that topic (PIP-180).
 
 Only a scenario with roles has authorisation. A client acts as its role, and a command as the role that it
 names or as a superuser. Permissions on a source give none on its shadows, nor the reverse. Audiences have no
-roles. The claim reads the scenario's section `roles` by itself.
+roles. The claim reads only the scenario's section `roles`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SOURCE_IN = {
     "shadow.create": "source",
     "shadow.delete": "topic",
 }
-"""Commands about a list of shadow topics, and the argument that leads to the source."""
+"""Commands about a list of shadow topics, and the argument that names the source."""
 
 
 class Permitted(Check):
@@ -44,7 +44,7 @@ class Permitted(Check):
         copy.scenario = self.scenario
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """What was done without permission, and refused with it."""
+        """Actions without permission, and refusals despite permission."""
         if not self.scenario.roles:
             return []
         return [
@@ -59,7 +59,7 @@ class Permitted(Check):
         return spec is not None and (spec.superuser or topic in getattr(spec, action))
 
     def _client(self, clients: dict[str, Any], name: str, action: str, topic: str) -> tuple[bool, str]:
-        """Whether a client may act so on a topic, and its name with its role's."""
+        """Whether a client may perform the action on a topic, and its name with its role's."""
         role = clients[name].role
         return self._may(
             role, action, base_of(self.scenario.topics, topic)

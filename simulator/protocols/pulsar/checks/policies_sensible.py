@@ -1,4 +1,4 @@
-"""Requests that change a namespace's policies: the admin service's answers, judged again.
+"""Requests that change a namespace's policies: the admin service's responses are checked again.
 
 The rules are those of `NamespacesBase` and PIP-433, with codes 204, 400, 404, 409 and 412. A refusal's row
 holds only the reason, and the request is in the scenario's plan (`planned`).
@@ -23,7 +23,7 @@ _JUDGED = (_CREATE, _CREATION, _STRATEGY, _UPDATES)
 
 
 class PoliciesSensible(Administered):
-    """Looks at each request with the namespaces that there were just before."""
+    """Compares each request with the namespaces just before."""
 
     claim = (
         "A request about a namespace's policies is done when, and only when, the namespace is there (to be "
@@ -41,7 +41,7 @@ class PoliciesSensible(Administered):
         copy.planned = self.planned
 
     def judge(self, row: Row) -> Iterable[str]:
-        """Requests that are answered otherwise."""
+        """Requests whose response contradicts the rules."""
         if row.kind not in ("command.applied", "command.refused") or row.reason not in _JUDGED:
             return []
         accepted = row.kind == "command.applied"

@@ -1,8 +1,7 @@
-"""Offloaded ledgers and their readers (PIP-180, `ShadowManagedLedgerImpl`): where the bookies hold a ledger
-no more, only the driver that copied it reads it.
+"""Offloaded ledgers: once the bookies no longer hold one, only the driver that copied it can read it.
 
-What was read before may be in a cache or a receiver queue, so deliveries are judged by consumers of shadow
-topics that came when that was over.
+The source is PIP-180 and `ShadowManagedLedgerImpl`. Entries read before may be in a cache or a receiver
+queue, so deliveries are judged by consumers of shadow topics that connected later.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _READ = (
 _COPIED, _DELETED, _TRIMMED, _SET, _CAME, _UNREADABLE, _DELIVERED = (CODE[name] for name in _READ)
 
 Ledger = tuple[str, str, int]
-"""(cluster, log that writes it, ledger)"""
+"""Fields: (cluster, log that writes it, ledger)."""
 
 
 class ReadWhereItIs(Check):
-    """Keeps where each ledger is, and since when each consumer is there."""
+    """Keeps where each ledger is stored, and since when each consumer is connected."""
 
     claim = (
         "An entry that was deleted from the bookies is read only by the offload driver that "
@@ -47,7 +46,7 @@ class ReadWhereItIs(Check):
         self.sources = {name: topic.shadow_of for name, topic in scenario.topics.items() if topic.shadow_of}
         self.driver, self.kept = SettingsInForce(scenario, DRIVER), SettingsInForce(scenario, KEPT)
         self.copied: dict[Ledger, str] = {}
-        self.gone: dict[Ledger, int] = {}  # since when
+        self.gone: dict[Ledger, int] = {}  # ledgers deleted from the bookies, and since when
         self.trimmed: dict[Ledger, None] = {}
         self.came: dict[tuple[int, int, int, int], int] = {}
 
@@ -66,7 +65,7 @@ class ReadWhereItIs(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Entries that were delivered though no broker could read them, and the reverse."""
+        """Entries delivered while no broker could read them, and readable ones that were not."""
         if not self.sources:
             return
         kinds = _READ if self.gone or len(stretch.of("ledger.deleted")) else _READ[:-1]

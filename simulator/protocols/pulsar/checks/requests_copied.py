@@ -1,10 +1,10 @@
 """Requests about partitioned topics are copied to the clusters that they replicate to.
 
-The sources are PIP-370, PIP-433 and #25312. A creation is copied as it is built and was before, unless the
-broker may not create topics remotely or the request had `createLocalTopicOnly`. More partitions are always
-copied. The result has a row in the other cluster: the topic, more partitions, or the reason for a refusal.
-Over links without a latency bound nothing is claimed. Where a link is made slower, later requests may take as
-long as it does.
+The sources are PIP-370, PIP-433 and #25312. A creation is copied as implemented and before, unless the broker
+may not create topics remotely or the request had `createLocalTopicOnly`. More partitions are always copied.
+The result has a row in the other cluster: the topic, more partitions, or the reason for a refusal. Over links
+without a latency bound nothing is claimed. Where a link is made slower, later requests may take as long as it
+does.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from simulator.scenarios.model import Scenario
 
 COPIED = "copied-request"
 TRIPS = 4
-"""Of the longest latency: one way, three times as long where a link reorders."""
+"""The limit, in multiples of the longest latency.
+
+A request goes one way, which takes three times as long where a link reorders.
+"""
 
 Request = tuple[str, str, str, str]
-"""(command, cluster that received it, other cluster, topic)"""
+"""Fields: (command, cluster that received it, other cluster, topic)."""
 
 
 class RequestsCopied(Administered):
-    """Keeps the requests in flight: by when, and the partitions requested."""
+    """Keeps the requests in flight: their deadlines and the partitions requested."""
 
     claim = (
         "A request to create a partitioned topic, or to give it more partitions, reaches each cluster that "
@@ -60,7 +63,7 @@ class RequestsCopied(Administered):
         yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 
     def judge(self, row: Row) -> Iterable[str]:
-        """What puts a request on its way, and what it came to."""
+        """Record the sending of a request and its result."""
         if row.kind == "command.applied" and row.reason == "link.slow":
             self.trip_us = max(self.trip_us, TRIPS * row.arguments()["latency_us"])
         elif row.kind == "command.applied" and row.reason in ("topic.create", "topic.update-partitions"):

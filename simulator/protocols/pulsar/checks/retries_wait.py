@@ -1,11 +1,11 @@
-"""How long a replicator waits after a refused start: 100 ms, doubled up to 60 s, 5 % jitter, without limit.
+"""Backoff of a replicator after a refused start: 100 ms, doubled up to 60 s, 5 % jitter, no limit.
 
 The rule is that of `AbstractReplicator` and PIP-433. Each refusal row holds how many starts have failed and
 how long the wait is. A start that fails because no link is up has no row but counts in the number, so between
 two refusals the wait has doubled as often as the number grew. A successful start resets the waits, and so
 does a load. The next start is not before the wait is over, and not later than two round trips after it (the
 second is for a request to create). Where clusters, links or topics changed meanwhile or blocked it, it is not
-later than the longest wait after that. Over links without a latency bound, whether it follows is not judged.
+later than the longest wait after that. Over links without a latency bound, a missing start is not judged.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from simulator.scenarios.model import Scenario
 FIRST_US, MOST_US, JITTER_PERCENT = 100_000, 60_000_000, 5
 LONGEST_US = MOST_US * (100 + JITTER_PERCENT) // 100
 HIGHEST = (MOST_US // FIRST_US).bit_length()
-"""So often doubled, the wait is the longest."""
+"""After so many doublings the wait is the longest."""
 
 _OWN = (
     "replicator.created",
@@ -55,14 +55,14 @@ _COLUMNS = ("at_us", "type", "cluster", "peer", "topic", "count", "duration_us",
 NEVER_US = 1 << 62
 
 Link = tuple[int, int, int]
-"""(from, to, log)"""
+"""Fields: (from, to, log)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
     """`failed` starts so far, of which those above `base` count for the backoff (None: unknown).
 
-    It waits since `since_us` until `until_us` (0: it does not wait).
+    It waits from `since_us` to `until_us` (0: it does not wait).
     """
 
     failed: int = 0
@@ -73,7 +73,7 @@ class _Waits:
 
 
 class RetriesWait(Check):
-    """Follows each replicator's failed starts, and what could be in their way."""
+    """Follows each replicator's failed starts, and the changes that may block the next one."""
 
     claim = (
         "A replicator that the start check refused retries after 100 ms, doubled with each failed"
@@ -81,17 +81,17 @@ class RetriesWait(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.judges = not scenario.tenants  # a migration starts replicators out of their turn, and ends them
+        self.judges = not scenario.tenants  # a migration starts and ends replicators at other times
         latencies = [link.latency for link in scenario.links.values()]
         self.bounded = all(latency.kind in ("constant", "uniform") for latency in latencies)
         self.trip_us = max((max(latency.value_us, latency.high_us) for latency in latencies), default=0)
         self.waits: dict[Link, _Waits] = {}
-        self.next_due_us = NEVER_US  # before it nothing is overdue
+        self.next_due_us = NEVER_US  # before it, no start is overdue
         self.disturbed_us = -1
         self.down: dict[int, None] = {}
         self.cut: dict[tuple[int, int], None] = {}
         self.away: dict[tuple[int, int], None] = {}  # logs of a cluster that no broker serves
-        self.terminated: dict[tuple[int, int], None] = {}  # logs that take no producer
+        self.terminated: dict[tuple[int, int], None] = {}  # logs that accept no producer
 
     def copy_into(self, copy: Self) -> None:
         copy.judges, copy.bounded, copy.trip_us = self.judges, self.bounded, self.trip_us
@@ -105,7 +105,7 @@ class RetriesWait(Check):
         copy.terminated = dict(self.terminated)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Waits of another length, tries out of their time, and none at all."""
+        """Waits of the wrong length, starts at the wrong time, and missing starts."""
         if not self.judges:
             return
         rows = stretch.of(*_OWN, *_AROUND)
@@ -155,7 +155,7 @@ class RetriesWait(Check):
                 kind == _UNLOADED and stretch.name(reason) == "deleted",
             )
 
-    # --- one refusal
+    # --- a refusal
 
     def _refused(self, link: Link, at_us: int, count: int, wait_us: int) -> Iterator[str]:
         before = self.waits.get(link, _Waits(base=None))
@@ -176,12 +176,10 @@ class RetriesWait(Check):
         if before is not None:
             self.waits[link] = _Waits(before.failed, None)
 
-    # --- for ever
+    # --- overdue starts
 
     def _overdue(self, stretch: Stretch, now_us: int) -> Iterator[tuple[int, str]]:
-        """Replicators that should have been tried before the first row after their time; each is named
-        once.
-        """
+        """Replicators whose start is missing at the first row after it was due; each is named once."""
         if not self.bounded or now_us <= self.next_due_us:
             return
         self.next_due_us = NEVER_US
@@ -201,7 +199,7 @@ class RetriesWait(Check):
             self._wait(link, self.waits[link])
 
     def _later(self, link: Link, one: _Waits) -> int | None:
-        """A later instant by which it must have been tried, after a change or outage; None without."""
+        """A later deadline for the start, after a change or outage; None without one."""
         slack_us = LONGEST_US + 4 * self.trip_us
         if self.disturbed_us >= one.since_us and one.due_us < self.disturbed_us + slack_us:
             return self.disturbed_us + slack_us
@@ -246,7 +244,7 @@ class RetriesWait(Check):
 
 
 def _doubled(wait_us: int) -> int | None:
-    """How often 100 ms were doubled to give this wait, give or take the jitter."""
+    """How many times 100 ms were doubled for this wait, within the jitter."""
     for times in range(HIGHEST + 1):
         wanted_us = min(FIRST_US << times, MOST_US)
         if abs(wait_us - wanted_us) * 100 <= wanted_us * JITTER_PERCENT:

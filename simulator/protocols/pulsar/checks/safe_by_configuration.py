@@ -1,9 +1,9 @@
-"""Whether replication of a topic is safe by configuration, so that Updates may be held to their promise.
+"""Whether a topic's replication is safe by configuration, so that its Updates can be judged.
 
-Safe is: every ordered pair of the topic's clusters replicates since before the first message and was never
-taken off the list, no producer restricts where its messages go, no unsafe option is on, and an Update for a
-missing subscription creates it at Earliest. Elsewhere an Update may skip messages by the setting's own fault;
-they are counted as lost.
+It is safe when every ordered pair of the topic's clusters replicates since before the first message and was
+never removed from the list, no producer restricts where its messages are replicated, no unsafe option is on,
+and an Update for a missing subscription creates it at Earliest. Elsewhere an Update may skip messages because
+of the configuration. They are counted as lost.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SafeByConfiguration:
         self._clusters = _safe_topics(scenario)
         # topic -> pairs that replicate from the first message on
         self._complete: dict[int, set[tuple[int, int]]] = {}
-        self._broken: set[int] = set()  # topics of which a pair began late or was taken off
+        self._broken: set[int] = set()  # topics with a pair that was added late or removed
 
     def copy(self) -> SafeByConfiguration:
         """An independent copy."""
@@ -38,8 +38,9 @@ class SafeByConfiguration:
         return copy
 
     def follow(self, known: Knowledge, row: tuple[int, ...]) -> None:
-        """Take in a `replicator.created` or `replicator.removed` row: (seq, type, cluster, peer, topic,
-        ledger, entry).
+        """Apply a `replicator.created` or `replicator.removed` row.
+
+        Its columns are (seq, type, cluster, peer, topic, ledger, entry).
         """
         seq, kind, cluster, peer, topic, ledger, entry = row
         log = known.logs.of(cluster, topic)
@@ -49,7 +50,7 @@ class SafeByConfiguration:
             self._broken.add(topic)
 
     def holds(self, stretch: Stretch, topic: int) -> bool:
-        """Whether Updates of this topic may be held to their promise now."""
+        """Whether Updates of this topic are judged now."""
         name = stretch.name(topic)
         clusters = self._clusters.get(name) or self._clusters.get(name.rpartition("-partition-")[0])
         if clusters is None or topic in self._broken:

@@ -1,12 +1,11 @@
 """An Update never moves the peer past a message not acked, expired or skipped at its writer.
 
-X writes an Update that names a position of Y. For every message that Y's log holds up to there, one of these
-must have held at X before: the application acknowledged it, it expired or was skipped, X skipped it because a
-peer had reported it as acknowledged (`filtered_rightly` vouches for that), it was before the start of X's
-subscription (or was removed before an Update opened that), or an Update applied at X had covered it (which
-the same claim, at the cluster that wrote that one, vouches for). This is history: what X's cursor loses in a
-crash or a reset still counts. Each entry of Y is judged once for each X and subscription, when the first
-Update names it or a later one.
+X writes an Update that names a position of Y. For every message of Y's log up to it, one of these must have
+held at X before: the application acknowledged it, it expired or was skipped, X skipped it because a peer had
+reported it as acknowledged (checked by `filtered_rightly`), it was before the start of X's subscription (or
+was removed before an Update opened that), or an Update applied at X had covered it (checked by the same claim
+at the cluster that wrote that one). Acks that X's cursor later loses in a crash or a reset still count. Each
+entry of Y is judged once for each X and subscription, when the first Update names it or a later one.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _APPLIED, _NAMED = CODE["update.applied"], CODE["update.position"]
 
 
 class SafeUpdate(Check):
-    """Keeps which messages are acked, expired or skipped, and how far each peer's log was read."""
+    """Keeps which messages are acked, expired or skipped, and how far each peer's log was checked."""
 
     claim = (
         "Whenever a cluster writes an Update, every message that the peer holds at or below the named "
@@ -52,12 +51,12 @@ class SafeUpdate(Check):
     def begin(self, scenario: Scenario) -> None:
         self.safe = SafeByConfiguration(scenario)
         self.gone = AckedExpiredOrSkipped()
-        self.never_sent = Sightings()  # (cluster that never got it, producer)
-        # (cluster, topic) -> place up to which ledgers were deleted
+        self.never_sent = Sightings()  # (cluster that never received it, producer)
+        # (cluster, topic) -> position up to which ledgers were deleted
         self.removed: dict[tuple[int, int], int] = {}
         # (cluster, peer, topic, subscription) -> place
         self.looked_at: dict[tuple[int, int, int, int], int] = {}
-        self.partial: dict[int, None] = {}  # snapshots finished by hand without all answers
+        self.partial: dict[int, None] = {}  # snapshots that an operator finished without all responses
 
     def copy_into(self, copy: Self) -> None:
         copy.safe, copy.gone, copy.never_sent = (
@@ -139,7 +138,7 @@ class SafeUpdate(Check):
     ) -> list[tuple[int, str]]:
         """Check the peer's entries up to `place` that were not checked before.
 
-        What a partial snapshot names is not judged.
+        Positions of a partial snapshot are not judged.
         """
         cluster, peer, topic, subscription = link
         log = known.logs.of(peer, topic)
@@ -161,7 +160,7 @@ class SafeUpdate(Check):
 
 
 def _never_sent(stretch: Stretch) -> Rows:
-    """What a replicator skipped because it was too old, or truncated by an operator before it was sent."""
+    """Messages that a replicator skipped as expired, or that an operator truncated before they were sent."""
     rows = stretch.of("message.not-replicated")
     return rows.take(
         (rows["reason"] == stretch.number("expired")) | (rows["reason"] == stretch.number("cleared"))

@@ -1,8 +1,8 @@
-"""A replicator starts only where the remote cluster has the topic as the rule of the day demands.
+"""A replicator starts only where the remote cluster has the topic as the rule in force requires.
 
-Since PIP-433 (options `implemented` and `proposal`) both clusters must have the topic in one shape, and a
-replicator creates it only in a shape that it has at home, or had when the order went out; before, the remote
-must have a log of the very name.
+Since PIP-433 (options `implemented` and `proposal`) both clusters must have the topic in one shape. A
+replicator creates it only in its local shape, or in one that it had when the request was sent. Before
+PIP-433, the remote must have a log of the same name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SameShape(Administered):
     reads = ("replicator.started",)
 
     def judge(self, row: Row) -> Iterable[str]:
-        """Replicators that started, and topics that they created, out of shape."""
+        """Replicators that started, and topics that they created, with a wrong shape."""
         if row.kind == "replicator.started":
             return self._out_of_shape(row.cluster, row.peer, row.topic)
         if row.kind == "topic.created" and row.reason == "replicator":

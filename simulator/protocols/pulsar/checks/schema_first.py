@@ -1,9 +1,9 @@
 """A message is stored only after its schema is registered.
 
 A replicated message has a schema that its topic has had since it was created (a connection that registered it
-continues when the schema is deleted). A message that a producer published here has one that a topic of the
-name had at some time before. A replicator that a schema stopped sends nothing until it reconnects, so order
-is kept and nothing is skipped.
+continues when the schema is deleted). A message that a producer published in this cluster has one that a
+topic of the name had at some time before. A replicator that a schema stopped sends nothing until it
+reconnects, so order is kept and nothing is skipped.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _USED, _REGISTERED, _TOPIC_DELETED, _STORED, _STOPPED, _STARTED, _REPLICATED = (
 
 
 class SchemaFirst(Check):
-    """Keeps the schemas of every topic, what each producer used from when on, and the replicators that
-    stopped.
+    """Keeps the schemas of every topic and producer, and the replicators that a schema stopped.
+
+    For a producer it keeps from which message on it used each schema.
     """
 
     claim = (
@@ -46,7 +47,7 @@ class SchemaFirst(Check):
         self.topics = frozenset(scenario.topics)
         self.declared = {name: (schema.type, schema.definition) for name, schema in scenario.schemas.items()}
         self.known: dict[tuple[int, str], frozenset] = {}  # (cluster, topic) -> schemas since it was created
-        self.ever: dict[tuple[int, str], frozenset] = {}  # the same, and those of deleted topics of the name
+        self.ever: dict[tuple[int, str], frozenset] = {}  # the same, with those of deleted topics of the name
         self.used: dict[int, tuple[tuple[int, ...], tuple[str | None, ...]]] = {}
         self.stopped: dict[tuple[int, int, int], None] = {}
 
@@ -60,7 +61,7 @@ class SchemaFirst(Check):
         )
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Messages that came before their schema or left after the stop."""
+        """Messages stored before their schema or sent after the stop."""
         if not self.declared:
             return []
         broken: list[tuple[int, str]] = []

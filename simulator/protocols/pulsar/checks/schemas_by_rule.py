@@ -1,9 +1,8 @@
 """Schemas of topics: which clients may register one, and which the strategy in force accepts.
 
 The rules are those of `SchemaRegistryServiceImpl` and PIP-433. Avro's own library decides which schema can
-read which. The pairs to compare are written here once more, from the strategies' names, so that the check
-shares no mistake with the broker's function. A refusal is judged as well as a new version: both rows hold
-what was in force.
+read which. The pairs to compare are derived again from the strategies' names, independently of the broker's
+function. A refusal is judged as well as a new version: both rows hold the schemas and strategy in force.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from simulator.protocols.pulsar.scenario.model import SchemaSpec
 from simulator.scenarios.model import Scenario
 
 ANSWERS_KEPT = 4096
-"""Pairs of definitions whose answer is kept."""
+"""Number of definition pairs whose result is cached."""
 
 
 @lru_cache(maxsize=ANSWERS_KEPT)
@@ -34,7 +33,7 @@ def _understands(reader: str, writer: str) -> bool:
 
 
 def reads(reader: SchemaSpec, writer: SchemaSpec) -> bool:
-    """Whether `reader` understands what `writer` wrote; types without a definition understand themselves."""
+    """Whether `reader` can read data of `writer`; types without a definition can read only themselves."""
     return reader.type == writer.type and (
         None in (reader.definition, writer.definition) or _understands(reader.definition, writer.definition)
     )
@@ -55,8 +54,10 @@ def may_follow(strategy: str, new: SchemaSpec, versions: Sequence[SchemaSpec]) -
 
 
 def may_subscribe(strategy: str, reader: SchemaSpec, versions: Sequence[SchemaSpec]) -> bool:
-    """Whether a consumer may read a topic: the newest version, every one where readers go first and
-    transitively.
+    """Whether a consumer with this schema may read a topic.
+
+    It must read the newest version, with BACKWARD_TRANSITIVE and FULL_TRANSITIVE every one, and with
+    ALWAYS_COMPATIBLE none.
     """
     asked = versions if strategy in ("BACKWARD_TRANSITIVE", "FULL_TRANSITIVE") else versions[-1:]
     return strategy == "ALWAYS_COMPATIBLE" or all(reads(reader, old) for old in asked)
@@ -93,7 +94,7 @@ class SchemasByRule(Administered):
         return super().read(stretch, known) if self.has.scenario.schemas else []
 
     def judge(self, row: Row) -> Iterable[str]:
-        """Versions, refusals and readers against the rules."""
+        """Versions, refusals and readers that contradict the rules."""
         if row.kind in ("topic.deleted", "schema.deleted"):
             self.versions.pop((row.cluster, row.topic), None)
         elif row.kind == "consumer.connected":
@@ -125,7 +126,7 @@ class SchemasByRule(Administered):
             return self._refused(row)
         return []
 
-    # --- what is in force
+    # --- schemas and policies in force
 
     def _place(self, cluster: str, topic: str) -> tuple[str, str]:
         base = self.has.base(topic)
@@ -181,7 +182,7 @@ class SchemasByRule(Administered):
         return [f"{event}, and {strategy} lets it"] if good(strategy, offered, versions) else []
 
     def _enforced(self, row: Row) -> bool:
-        """Whether the topic has schemas, and takes no message without."""
+        """Whether the topic has schemas and rejects messages without one."""
         place = self._place(row.cluster, row.topic)
         namespace = self.has.scenario.topics[place[1]].namespace
         return bool(self.versions.get(place)) and bool(
@@ -189,7 +190,10 @@ class SchemasByRule(Administered):
         )
 
     def _stored(self, row: Row) -> list[str]:
-        """A batch is sent with what was in force when it began: only single messages are judged."""
+        """Messages stored with a schema that was not in force; only single messages are judged.
+
+        A batch is sent with the schema in force when it began.
+        """
         spec = self.has.scenario.producers.get(row.producer)
         schemas = [
             spec.schema if spec else None,
@@ -222,8 +226,9 @@ class SchemasByRule(Administered):
 
 
 def _enforces(scenario: Scenario) -> bool:
-    """Whether schemas are enforced anywhere at any time that the scenario plans: then stored messages are
-    looked at.
+    """Whether schemas are enforced anywhere at any time in the scenario's plan.
+
+    Only then are stored messages checked.
     """
     name = "isSchemaValidationEnforced"
     spaces = [

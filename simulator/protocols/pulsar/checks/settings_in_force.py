@@ -10,8 +10,9 @@ from simulator.scenarios.settings import SETTINGS
 
 
 class SettingsInForce:
-    """One setting, a number or a word, of every cluster and topic: the topic's policy, the cluster's, the
-    scenario's, or the default.
+    """One setting, a number or a word, of every cluster and topic.
+
+    It is the first of: the topic's policy, the cluster's setting, the scenario's setting, the default.
     """
 
     def __init__(self, scenario: Scenario, name: str) -> None:
@@ -31,11 +32,11 @@ class SettingsInForce:
         return copy
 
     def follow(self, stretch: Stretch, cluster: int, reason: int, detail: int) -> None:
-        """One `setting.changed` row."""
+        """Apply one `setting.changed` row."""
         if stretch.name(reason) == self._name:
             text = stretch.name(detail)
             self._of_clusters[stretch.name(cluster)] = int(text) if text.lstrip("-").isdigit() else text
 
     def value(self, cluster: str, base: str) -> Any:
-        """What is in force for a topic."""
+        """The value in force for a topic."""
         return self._of_topics.get(base, self._of_clusters[cluster])

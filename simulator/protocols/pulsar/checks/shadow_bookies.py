@@ -1,9 +1,9 @@
-"""What a shadow can read of an open ledger from the bookies: the last confirmed entry its writer sent.
+"""A shadow reads an open ledger up to the last confirmed entry that its writer sent to the bookies.
 
 The source is `ShadowManagedLedgerImpl`. A writer sends it to the bookies each
 bookkeeperExplicitLacIntervalInMills, counted from the opening, and never at 0. With the option
 shadowReadsPiggybackedLac every entry but the last is confirmed as well. A ledger that was closed, or whose
-topic was unloaded cleanly, is confirmed whole. Where nothing of the newest ledger is confirmed, the last
+topic was unloaded cleanly, is confirmed whole. Where no entry of the newest ledger is confirmed, the last
 confirmed entry is the end of the last earlier ledger that holds an entry.
 """
 
@@ -24,7 +24,7 @@ from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
 
 Place = tuple[int, int]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 _READ = (
     "shadow.created",
@@ -44,7 +44,7 @@ _COLUMNS = ("type", "cluster", "topic", "reason", "detail", "ledger", "entry", "
 
 
 class ShadowKnowsFromBookies(Check):
-    """Keeps each source's newest ledger: since when, whether confirmed whole, and deleted ones."""
+    """Keeps each source's newest ledger (since when, whether confirmed whole) and the deleted ones."""
 
     claim = (
         "Of an open ledger a shadow topic can read the entries announced by the replicator and "
@@ -59,7 +59,7 @@ class ShadowKnowsFromBookies(Check):
         self.interval = SettingsInForce(scenario, "bookkeeperExplicitLacIntervalInMills")
         self.source_of: dict[Place, int] = {}
         self.newest: dict[Place, tuple[int, int, bool]] = {}  # (ledger, opened at, closed)
-        # a source without a broker: since when, and whether it left in order
+        # a source without a broker: since when, and whether it was unloaded cleanly
         self.left: dict[Place, tuple[int, bool]] = {}
         self.gone: dict[Place, int] = {}  # highest ledger that was deleted
         self.ended: dict[Place, int] = {}  # last entry of a source that was terminated
@@ -119,7 +119,7 @@ class ShadowKnowsFromBookies(Check):
             if reason == "terminated"
             else self._known_to_bookies(stretch, known.logs.of(*source), seq, source)
         )
-        # a refresh may look at an older list of ledgers
+        # a refresh may use an older list of ledgers
         if seen > right or (seen < right and reason != "refresh"):
             here, what = stretch.name(shadow[1]), position_words(right)
             yield (

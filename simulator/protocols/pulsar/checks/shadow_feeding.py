@@ -22,7 +22,7 @@ from simulator.scenarios.names import base_of
 from simulator.scenarios.settings import OPTIONS
 
 Place = tuple[str, str]
-"""(cluster, topic or partition)"""
+"""Fields: (cluster, topic or partition)."""
 
 _FEEDING = (
     "topic.loaded",
@@ -44,7 +44,7 @@ def first_after(stretch: Stretch, at_us: int) -> int:
 
 
 class ShadowFed(Check):
-    """Keeps each source's list, where it is loaded and which shadows it feeds.
+    """Keeps each source's list, its loaded logs and the shadows that they feed.
 
     It judges the state at the end of an instant.
     """
@@ -68,9 +68,9 @@ class ShadowFed(Check):
                 self.lists[cluster, spec.shadow_of] = (*self.lists.get((cluster, spec.shadow_of), ()), name)
         self.loaded: dict[Place, None] = {}
         self.fed: dict[Place, tuple[str, ...]] = {}
-        # until when a start that failed is to be made good; None: never
+        # until when a failed start must succeed; None: never
         self.failed: dict[tuple[Place, str], int | None] = {}
-        self.due: dict[Place, int] = {}  # what changed in an instant that may not be over yet
+        self.due: dict[Place, int] = {}  # the changes of an instant that may not be over yet
         self.doubtful: dict[Place, None] = {}
 
     def copy_into(self, copy: Self) -> None:
@@ -104,7 +104,7 @@ class ShadowFed(Check):
         broken += self._judge(stretch, stretch.at_us(stretch.last - 1))
         return broken
 
-    # --- following
+    # --- state from rows
 
     def _follow_topic(self, kind: int, place: Place, names: str, at_us: int) -> None:
         if kind == _LOADED:
@@ -135,7 +135,7 @@ class ShadowFed(Check):
             self.fed[source] = (*self.fed.get(source, ()), shadow)
             self.failed.pop((source, shadow), None)
             self.due[source] = at_us
-        elif not reason.startswith("shadow-"):  # otherwise it starts again
+        elif not reason.startswith("shadow-"):  # otherwise it is started again
             for source in feeders:
                 self.fed[source] = tuple(one for one in self.fed[source] if one != shadow)
                 self.due[source] = at_us
@@ -148,7 +148,7 @@ class ShadowFed(Check):
         suffix = source[1][len(base) :]  # partition i feeds partition i
         return tuple(name + suffix for name in self.lists.get((source[0], base), ()))
 
-    # --- judging: the state when an instant, or a term, is over
+    # --- judging the state when an instant or a deadline is over
 
     def _judge(self, stretch: Stretch, until_us: int) -> Iterator[tuple[int, str]]:
         for source, due_us in [one for one in self.due.items() if one[1] < until_us]:
@@ -197,7 +197,7 @@ _SHADOW, _OPENED, _READ, _LEFT, _GONE = (CODE[name] for name in _HEARING)
 
 
 class ShadowHears(Check):
-    """Keeps which ledgers each loaded shadow has still to be notified of, and by when."""
+    """Keeps the ledgers of which each loaded shadow has to be notified, and the deadlines."""
 
     claim = (
         "A loaded shadow topic has each new ledger of its source in its list within shadowMetadataLatency."

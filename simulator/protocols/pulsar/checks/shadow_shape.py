@@ -1,4 +1,4 @@
-"""A shadow has the partitions that its source had when it was created, and never more than it (PIP-180)."""
+"""A shadow has the partitions that its source had at its creation, and never more (PIP-180)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from simulator.scenarios.model import Scenario
 from simulator.scenarios.settings import OPTIONS
 
 Place = tuple[str, str]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 _READ = ("topic.created", "topic.partitions-changed", "topic.deleted")
 _CREATED, _GROWN, _DELETED = (CODE[name] for name in _READ)
 
 
 class ShadowShape(Check):
-    """Keeps the partitions of sources and shadows (0: a plain topic), and judges when an instant is over."""
+    """Keeps the partitions of sources and shadows (0: a plain topic).
+
+    It judges when an instant is over.
+    """
 
     claim = (
         "A shadow topic is created with the partitions of its source and never has more, nor fewer where "
@@ -38,14 +41,14 @@ class ShadowShape(Check):
             == "follow-source"
         )
         self.partitions = declared_shapes(scenario)
-        self.due: dict[Place, int] = {}  # shadows that may be out of shape until this instant is over
+        self.due: dict[Place, int] = {}  # shadows that may have a wrong shape until this instant is over
 
     def copy_into(self, copy: Self) -> None:
         copy.source_of, copy.follows = self.source_of, self.follows
         copy.partitions, copy.due = dict(self.partitions), dict(self.due)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Shadows of another shape than they should have."""
+        """Shadows with a wrong shape."""
         if not self.source_of:
             return []
         broken: list[tuple[int, str]] = []

@@ -1,9 +1,9 @@
-"""What must hold of shadow topics: they write nothing, read only their source and lose nothing unreported.
+"""Rules of shadow topics: they write nothing, read only their source and report every loss.
 
 `shadow.created` rows name each shadow and its source, and the source's log is shared by all checks. A shadow
-delivers the source's own messages. A broker accepts a position that a client sends by hand (reason `client`),
-so it is outside the claim about what a shadow reads. So is what the replicator of another topic with the
-shadow on its list announces, because no broker compares the shadow's source.
+delivers the source's own messages. A broker accepts any position that a client sends (reason `client`), so
+these are outside the claim about the reads of a shadow. So are the announcements by the replicator of another
+topic with the shadow on its list, because no broker compares the shadow's source.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 
 Place = tuple[int, int]
-"""(cluster, topic)"""
+"""Fields: (cluster, topic)."""
 
 NOTHING_SEEN = -(1 << 61)
 
 
 class ShadowCheck(Check):
-    """Keeps which topic is a shadow of which source."""
+    """Keeps the source of each shadow topic."""
 
     def begin(self, scenario: Scenario) -> None:
         self.source_of: dict[Place, int] = {}
@@ -37,7 +37,7 @@ class ShadowCheck(Check):
         copy.source_of = dict(self.source_of)
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """What the claim finds among the rows of shadow topics."""
+        """The faults among the rows of shadow topics."""
         for _seq, cluster, topic, source in stretch.of("shadow.created").records(
             "cluster", "topic", "reason"
         ):
@@ -45,8 +45,8 @@ class ShadowCheck(Check):
         return list(self.look(stretch, known)) if self.source_of else []
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
-        """Breaks of the claim, in a run with shadow topics."""
-        raise TypeError(f"{type(self).__name__} does not define what it looks at")
+        """The faults, in a run with shadow topics."""
+        raise TypeError(f"{type(self).__name__} does not say what it looks at")
 
     def rows_of(self, stretch: Stretch, *types: str) -> Iterator[tuple[Place, Rows]]:
         """The rows of these types, by shadow topic."""
@@ -56,7 +56,7 @@ class ShadowCheck(Check):
 
 
 class ShadowWritesNothing(ShadowCheck):
-    """Looks for entries and ledgers of a shadow's own."""
+    """Searches for entries and ledgers written by a shadow."""
 
     claim = "A shadow topic stores no entry and opens no ledger."
 
@@ -76,12 +76,12 @@ class ShadowWritesNothing(ShadowCheck):
 
 
 class ShadowDeliversSource(ShadowCheck):
-    """Looks up in the source's log what each delivered message was."""
+    """Looks up each delivered message in the source's log."""
 
     claim = "What a shadow topic delivers is what its source stored at the same position."
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
-        """Deliveries that the source's log does not bear out."""
+        """Deliveries that differ from the source's log."""
         for (cluster, topic), rows in self.rows_of(stretch, "message.delivered"):
             log = known.logs.of(cluster, self.source_of[cluster, topic])
             places = rows.positions()
@@ -121,7 +121,7 @@ class ShadowWithinSource(ShadowCheck):
         copy.seen_to, copy.misled = dict(self.seen_to), dict(self.misled)
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
-        """Positions seen too early, and deliveries beyond them."""
+        """Last confirmed entries that are not stored yet, and deliveries beyond them."""
         client, load = (_number(stretch, word) for word in ("client", "load"))
         for seq, cluster, topic, feeder in stretch.of("shadow.replicator-created").records(
             "cluster", "topic", "reason"
@@ -158,7 +158,7 @@ class ShadowWithinSource(ShadowCheck):
         places: np.ndarray,
         judged: np.ndarray,
     ) -> Iterator[tuple[int, str]]:
-        """Entries that the source's log had not when the shadow saw them; "before the first" names none."""
+        """Last confirmed entries that the source's log did not have; "before the first" is no entry."""
         log = known.logs.of(place[0], self.source_of[place])
         real = judged & np.array(
             [not position_words(key).endswith(":-1") for key in places.tolist()], dtype=bool
@@ -172,7 +172,7 @@ class ShadowWithinSource(ShadowCheck):
         )
 
     def _highest(self, place: Place, places: np.ndarray, loaded: np.ndarray) -> np.ndarray:
-        """The highest entry seen since the load: before the stretch, and after each of its steps."""
+        """The highest last confirmed entry since the load: before the stretch, and after each of its rows."""
         highest = [self.seen_to.get(place, NOTHING_SEEN)]
         for at, fresh in zip(places.tolist(), loaded.tolist(), strict=True):
             highest.append(at if fresh else max(at, highest[-1]))
@@ -271,8 +271,9 @@ def _number(stretch: Stretch, word: str) -> int:
 
 
 def _step_places(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Seqs of the rows that moved a last confirmed entry, and where to: `shadow.added` names it first,
-    `shadow.confirmed` second.
+    """Seqs of the rows that moved a last confirmed entry, and its new positions.
+
+    The columns are the first position of `shadow.added` and the second one of `shadow.confirmed`.
     """
     added = rows["type"] == CODE["shadow.added"]
     return rows.seqs, np.where(added, rows.positions(), (rows["to_ledger"] << ENTRY_BITS) + rows["to_entry"])

@@ -1,7 +1,8 @@
-"""Which messages were recorded where: compressed sets of sequence ids, exact also inside a stretch.
+"""Where each message was recorded: compressed sets of sequence ids, exact also inside a stretch.
 
-Rules: a question names the row before which it asks, so the answer does not depend on how the trace was cut
-into stretches. Sets are copied on write: a copy of the whole costs the number of keys, not of messages.
+Rules: each query names a row and is answered as of just before it, so the answer does not depend on how the
+trace was cut into stretches. Sets are copied on write: a copy of the whole costs the number of keys, not of
+messages.
 """
 
 from __future__ import annotations
@@ -14,26 +15,27 @@ from pyroaring import BitMap
 from simulator.checks.stretch import Rows
 
 Key = tuple[int, ...]
-"""What a set belongs to; the last part is the producer whose sequence ids it holds."""
+"""The key of a set; the last part is the producer of its sequence ids."""
 
 
 def _bitmap(sequence_ids: np.ndarray) -> BitMap:
-    # By way of array.array: 26 us for 7,000 ids, where the numpy array itself takes 200 us.
+    # Through array.array: 26 us for 7,000 ids. From the numpy array it takes 200 us.
     return BitMap(array("I", sequence_ids.astype(np.uint32).tobytes()), copy_on_write=True, optimize=False)
 
 
 _NEVER = np.iinfo(np.int64).max
 SPARSE = 8
-"""Ids of a stretch mostly follow each other: a table of them is kept while it has at most so many places
-for each.
+"""Most places of a table per id of a stretch.
+
+Ids of a stretch are mostly consecutive, so a table indexed by id is kept while it is this dense.
 """
 
 
 class _Firsts:
-    """With which seq each of some sequence ids came first."""
+    """The seq at which each of some sequence ids was first recorded."""
 
     def __init__(self, ids: np.ndarray, seqs: np.ndarray) -> None:
-        latest_first = seqs.argsort()[::-1]  # of several with one id the last that is written stays
+        latest_first = seqs.argsort()[::-1]  # of several with one id the last written is kept
         ids, seqs = ids[latest_first], seqs[latest_first]
         self._low, span = int(ids.min()), int(ids.max() - ids.min()) + 1
         self._known = None if span <= SPARSE * len(ids) else np.unique(ids)
@@ -41,7 +43,7 @@ class _Firsts:
         self._seqs[self._places(ids)] = seqs
 
     def _places(self, ids: np.ndarray) -> np.ndarray:
-        """The places of these seqs; those not in the log are placed last, without an entry."""
+        """The places of these ids in the table; absent ids have the last place, which is empty."""
         if self._known is None:
             places = ids - self._low
             return np.where((places < 0) | (places >= len(self._seqs)), len(self._seqs) - 1, places)
@@ -51,7 +53,7 @@ class _Firsts:
         )
 
     def of(self, ids: np.ndarray) -> np.ndarray:
-        """The seqs at these places; a seq that is never used for those not in the log."""
+        """The first seq of each id; `_NEVER` for absent ones."""
         return self._seqs[self._places(ids)]
 
 
@@ -61,7 +63,7 @@ class Sightings:
     def __init__(self) -> None:
         self._seen: dict[Key, BitMap] = {}
         self._fresh: dict[Key, list[Rows]] = {}  # rows of the stretch being read, not yet in `_seen`
-        self._first: dict[Key, _Firsts] = {}  # of those
+        self._first: dict[Key, _Firsts] = {}  # first seqs in those rows
 
     def copy(self) -> Sightings:
         """An independent copy; to be taken between stretches."""
@@ -70,7 +72,7 @@ class Sightings:
         return copy
 
     def read(self, rows: Rows, *names: str) -> None:
-        """Take in the stretch's rows, keyed by `names` and producer; every one counts from its own seq on."""
+        """Add the stretch's rows, keyed by `names` and producer; each counts from its own seq on."""
         for key, group in rows.groups(*names, "producer"):
             self._fresh.setdefault(key, []).append(group)
 
@@ -82,7 +84,7 @@ class Sightings:
         self._fresh, self._first = {}, {}
 
     def add(self, key: Key, sequence_ids: np.ndarray) -> None:
-        """Count these from now on, whatever seq a question names."""
+        """Count these from now on, for every query."""
         seen = self._seen.get(key)
         if seen is None:
             self._seen[key] = _bitmap(sequence_ids)
@@ -90,7 +92,7 @@ class Sightings:
             seen |= _bitmap(sequence_ids)
 
     def unseen(self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray) -> np.ndarray:
-        """Mask of those that no row before `before_seq` (one, or one each) has shown."""
+        """Mask of the ids without a row before `before_seq` (one for all, or one each)."""
         mask = np.ones(len(sequence_ids), dtype=bool)
         seen = self._seen.get(key)
         if seen is not None:

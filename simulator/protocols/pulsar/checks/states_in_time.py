@@ -2,9 +2,9 @@
 
 A period begins when the topic is loaded or the subscription opened (docs/acknowledgement-sync.md). A change
 is a mark-delete that acknowledgements moved. A pair is judged while its replicator stays connected, over
-links that keep no more than some periods in flight. A migration by acknowledgement-state sync switches it on
-for its tenant's other subscriptions from its third step on until clean-up: their periods begin then. Until
-the step is complete it also sends outside the periods, and so does a roll-back, for which no request is due.
+links that keep no more than some periods in flight. A migration by acknowledgement-state sync enables it for
+its tenant's other subscriptions from its third step on until clean-up: their periods begin then. Until the
+step is complete it also sends outside the periods. So does a roll-back, during which no request is due.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _MOVES, _STEP_BEGAN, _STEP_FINISHED, _CHANGED, _ENDED = _STEPS
 _COLUMNS = ("type", "at_us", "tenant", "cluster", "peer", "topic", "subscription", "reason", "detail")
 SYNC, TELLING, CLEAN_UP, WAY_BACK = "acknowledgement-sync", "consumption-progress", "clean-up", "roll-back"
 IN_FLIGHT_MOST = 50
-"""Periods that a request may be on its way: half of what a broker lets wait on the wire."""
+"""Periods that a request may be on its way: half of a broker's limit of requests on the wire."""
 NEVER_US = 1 << 62
 
 Cursor = tuple[int, int, int]
-"""(cluster, topic, subscription)"""
+"""Fields: (cluster, topic, subscription)."""
 
 
 class StatesInTime(Check):
@@ -97,12 +97,12 @@ class StatesInTime(Check):
             moving,
             {name: None for name, spec in asked.items() if spec.acknowledgement_sync != "none"},
         )
-        # tenant -> whether its move, the latest, synchronises acknowledgements
+        # tenant -> whether its latest move synchronises acknowledgements
         self.by_sync: dict[str, bool] = {}
         self.on: dict[str, bool] = {}  # tenant -> whether its other subscriptions are synced
         # tenants whose third step is not complete, or that are rolling back
         self.telling: dict[str, None] = {}
-        self.done_us: dict[str, int] = {}  # tenant -> when it was
+        self.done_us: dict[str, int] = {}  # tenant -> when that step was complete
         latencies = [link.latency for link in scenario.links.values()]
         longest_us = max((max(one.value_us, one.high_us) for one in latencies), default=0)
         quick = all(one.kind in ("constant", "uniform") for one in latencies) and not any(
@@ -178,7 +178,7 @@ class StatesInTime(Check):
             self._broken(kind, cluster, peer, topic)
 
     def _move(self, stretch: Stretch, kind: int, at_us: int, tenant: str, reason: str) -> None:
-        """A row of a tenant's migration: `reason` is the strategy, then the step."""
+        """Apply a row of a tenant's migration: `reason` is the strategy, then the step."""
         if kind == _MOVES:
             self.by_sync[tenant] = reason == SYNC
         elif not self.by_sync[tenant]:
@@ -202,7 +202,7 @@ class StatesInTime(Check):
                 self.telling[tenant] = None
 
     def _follows(self, stretch: Stretch, cursor: Cursor, tenant: str) -> bool:
-        """Whether the cursor is synchronised only while the tenant's move does it."""
+        """Whether the cursor is synchronised only because of the tenant's move."""
         name = stretch.name(cursor[2])
         return name not in self.own and self.moving[name] == tenant
 
@@ -210,7 +210,7 @@ class StatesInTime(Check):
         return name in self.own or self.on.get(self.moving.get(name, ""), False)
 
     def _broken(self, kind: int, cluster: int, peer: int, topic: int) -> None:
-        """A pair that is disconnected, or not in time, is due no request until the next change."""
+        """A pair that is disconnected or late: no request is due until the next change."""
         if kind in (_CRASHED, _LOST):
             self.connected = {link: None for link in self.connected if cluster not in link[:2]}
             self._forget(lambda synced, to: cluster in (synced[0], to))

@@ -1,11 +1,11 @@
-"""A broker does not deliver what a peer reported as acknowledged: the sync filter, judged by its effect.
+"""A broker does not deliver messages that a peer reported as acked: the effect of the sync filter.
 
-A request names X's mark-delete: every message that X's log held up to there when the request left is
-acknowledged at X. A consumer that connects to Y after Y took the request in receives none of them. What was
-on its way to an earlier consumer is still delivered, so only connections made afterwards are judged.
-Individually deleted entries are not in the row, so only the mark-delete counts. A request that names less
-than the one before (an operator's reset, a crash that lost acks) begins anew, and what a producer resent is
-left out: its second copy is an entry of its own.
+A request names X's mark-delete: every message of X's log up to it when the request was sent is acknowledged
+at X. A consumer that connects to Y after Y applied the request receives none of them. Messages already sent
+to an earlier consumer are still delivered, so only later connections are judged. Individually deleted entries
+are not in the row, so only the mark-delete counts. A request with an earlier mark-delete than the previous
+one (an operator's reset, a crash that lost acks) replaces it. Messages resent by a producer are left out: the
+second copy is an entry of its own.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ _COLUMNS = (
 )
 
 Messages = dict[int, BitMap]
-"""Sequence ids by producer; the sets are never changed, so that copies share them."""
+"""Sequence ids by producer; the sets are never changed, so that copies can share them."""
 
 
 class SyncedAcksKept(Check):
-    """Keeps what each peer reported to each subscription, and what was held when its consumers connected."""
+    """Keeps what each peer reported to each subscription, and the reports when its consumers connected."""
 
     claim = (
         "What was synced to a broker as acknowledged, up to the mark-delete of that state, it "
@@ -76,7 +76,7 @@ class SyncedAcksKept(Check):
         copy.at_connect = {key: dict(by_peer) for key, by_peer in self.at_connect.items()}
 
     def read(self, stretch: Stretch, known: Knowledge) -> Iterable[tuple[int, str]]:
-        """Deliveries of what a peer had reported as acknowledged."""
+        """Deliveries of messages that a peer had reported as acknowledged."""
         if not self.synchronised:
             return []
         self.resent.read(stretch.of("message.resent"))

@@ -1,6 +1,6 @@
-"""Which topics may be created where, by which requests, and in what shape (PIP-370, PIP-433, #25312).
+"""Which requests may create topics, in which clusters and shapes (PIP-370, PIP-433, #25312).
 
-What a migration creates is judged by its own claims (`migrations`).
+Topics that a migration creates are judged by its own claims (`migrations`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class CreatedWhereItMay(Administered):
     )
 
     def judge(self, row: Row) -> Iterable[str]:
-        """Topics that should not be there, or not so."""
+        """Topics that must not exist, or not in this shape."""
         if row.kind == "topic.created" and row.reason != "migration":
             return [f"{row.topic} was created in {row.cluster}, {why}" for why in self._created(row)]
         if row.kind == "topic.partitions-changed" and row.reason in ("command", "copied-request"):
@@ -73,7 +73,7 @@ class CreatedWhereItMay(Administered):
 
 
 class AutoCreated(Administered):
-    """Judges topics that clients made by connecting, and the refusals."""
+    """Judges topics that clients created by connecting, and refusals of that."""
 
     claim = (
         "A client that connects creates a missing topic only where the policies in force let it, in the "
@@ -83,7 +83,7 @@ class AutoCreated(Administered):
     reads = ("topic.creation-refused",)
 
     def judge(self, row: Row) -> Iterable[str]:
-        """Topics and refusals that the policies do not give."""
+        """Topics and refusals that contradict the policies."""
         if row.topic in self.has.lists_unknown:
             return []
         if row.kind == "topic.created" and row.reason == "client":
