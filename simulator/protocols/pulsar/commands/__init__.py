@@ -1,4 +1,4 @@
-"""What an operator may do to a simulated Pulsar.
+"""The commands that an operator may give to a simulated Pulsar.
 
 `declared` lists the commands, `effects` implements them. Both are divided by subject, and a subject's two
 modules have the same name.

@@ -20,7 +20,7 @@ PORTION_MESSAGES = 50
 """Messages that a command publishes in one event: about 3 ms with their consumers and replicators."""
 
 EVENTS_PER_MESSAGE = 2
-"""Queue events whose time one published message takes."""
+"""Queue events that take about the time of one published message."""
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic import Topic
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def publish(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """producer.publish: so many at once, beside the producer's plan."""
+    """producer.publish: a number of messages at once, in addition to the producer's plan."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "publish")
     runtime.in_portions(_published(producer, arguments["count"], begin()))
 
@@ -43,7 +43,7 @@ def _published(producer: Producer, count: int, cause: int) -> Iterator[int]:
 
 
 def send(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """producer.send: the broker's answer is the command's."""
+    """producer.send: the command's result is the broker's response."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "send")
     topic, position = _sent_to(runtime, producer, arguments), arguments.get("position")
     if producer.forbidden:
@@ -108,7 +108,7 @@ def start_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def stop_producer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """producer.stop: an orderly close."""
+    """producer.stop: a clean close."""
     producer = producer_in(runtime, arguments, ("running", "paused"), "stop")
     producer.set_state("stopped", begin())
 
@@ -138,7 +138,7 @@ def start_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def stop_consumer(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """consumer.stop: finish, then close."""
+    """consumer.stop: finish the current message, then close."""
     consumer = consumer_in(runtime, arguments, (RUNNING, PAUSED), "stop")
     begin()
     consumer.close_when_done(None)
@@ -194,7 +194,7 @@ def hold(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def release(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """consumer.release: acknowledge held messages, and hold these (or any) no more."""
+    """consumer.release: acknowledge held messages, and no longer hold these (or any)."""
     consumer = runtime.consumers[arguments["consumer"]]
     wanted = (
         frozenset(parse_message(text) for text in arguments["messages"])

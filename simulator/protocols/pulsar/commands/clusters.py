@@ -1,4 +1,4 @@
-"""Commands about clusters: their lives, their settings, and faults of the markers that leave them."""
+"""Commands about clusters: crash and restart, settings, and faults of the markers that they send."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def crash(runtime: Pulsar, arguments: dict, begin: Begin, state: str = "down") -> None:
-    """cluster.crash: brokers and, unless `clients` is false, the region's clients die."""
+    """cluster.crash: the brokers and, unless `clients` is false, the region's clients fail."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state == LOST or (state == "down" and cluster.state != UP):
         raise CommandError("not-up", f"{cluster.name} is {cluster.state}", "crash a cluster that is up")
@@ -35,12 +35,12 @@ def crash(runtime: Pulsar, arguments: dict, begin: Begin, state: str = "down") -
 
 
 def lose(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """cluster.lose: for good, with its data."""
+    """cluster.lose: permanently, with its data."""
     crash(runtime, arguments, begin, LOST)
 
 
 def restart(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """cluster.restart: topics are loaded from what was persisted; the region's clients restart."""
+    """cluster.restart: topics are loaded from persisted state; the region's clients restart."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state != "down":
         hint = "a lost cluster cannot be restarted" if cluster.state == LOST else "crash it first"
@@ -55,7 +55,7 @@ def restart(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def marker_fault(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """marker.delay, marker.drop: an order for the next marker of the type that leaves the cluster."""
+    """marker.delay, marker.drop: a fault for the next marker of the type that the cluster sends."""
     begin()
     runtime.marker_faults.append(
         {

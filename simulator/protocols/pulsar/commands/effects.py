@@ -1,7 +1,7 @@
 """The effects of the commands: one function per command, in tables by subject.
 
-Rules: a function first checks and raises CommandError, then calls `begin()`, then acts
-(`simulator.system.commanding`). `named` finds what the arguments name.
+Rules: a function first checks and raises CommandError, then calls `begin()`, then takes effect
+(`simulator.system.commanding`). `named` resolves the names in the arguments.
 """
 
 from simulator.protocols.pulsar.commands import (

@@ -31,7 +31,7 @@ def _migration(runtime: Pulsar, arguments: dict) -> Migration:
             f"the migration of {tenant} is {found[-1].run.state.replace('-', ' ')}",
             "start another one",
         )
-    return cast("Migration", found[-1])  # the runtime, which lies below, knows it by its role
+    return cast("Migration", found[-1])  # the runtime, a lower layer, has it by its role
 
 
 def start(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -123,7 +123,7 @@ def roll_back(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def _begin_step(migration: Migration, step: str | None, force: bool, begin: Begin) -> None:
-    """Begin the next step if it is `step` and its precondition holds; `force` leaves out the precondition."""
+    """Begin the next step if it is `step` and its precondition holds; `force` skips the precondition."""
     run = migration.run
     if run.state != WAITING or (step is not None and run.step.name != step):
         now = f"step {STEPS.index(run.step.name) + 1}, {run.step.name}, is {run.step.state}"
@@ -147,12 +147,15 @@ def _listed(conditions: list[Condition]) -> str:
 
 
 def advance(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """migration.advance: the next step, whichever it is."""
+    """migration.advance: the next step, of any kind."""
     _begin_step(_migration(runtime, arguments), None, False, begin)
 
 
 def switch(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """migration.switch: step 4; forced, from an earlier step too, which is taken up again afterwards."""
+    """migration.switch: step 4.
+
+    A forced switch is also possible from an earlier step, which is resumed afterwards.
+    """
     migration, run = _migration(runtime, arguments), _migration(runtime, arguments).run
     if not arguments["force"] or (run.state == WAITING and run.step.name == SWITCH):
         if arguments["force"]:
@@ -216,7 +219,7 @@ def mark_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def mark_namespace(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """namespace.migrate: the flag in blue's local policies; it uses the address in the cluster's policies."""
+    """namespace.migrate: the flag in blue's local policies, with the URL in the cluster's policies."""
     blue, namespace, migrated = arguments["cluster"], arguments["namespace"], arguments["migrated"]
     if (blue, namespace) not in runtime.policies.namespaces:
         known = ", ".join(name for cluster, name in runtime.policies.namespaces if cluster == blue) or "none"

@@ -1,5 +1,6 @@
-"""What commands name: a cluster that answers, its topics, subscriptions and brokers, a client in a fitting
-state. Each raises CommandError where there is none.
+"""Resolves the names in commands: clusters, topics, subscriptions, brokers, clients.
+
+A cluster must be up and a client in a suitable state. Each function raises CommandError when there is none.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def cluster_up(runtime: Pulsar, name: str) -> Cluster:
-    """A cluster whose admin service answers."""
+    """A cluster whose admin service responds."""
     cluster = runtime.clusters[name]
     if not cluster.up:
         hint = "it was lost for good; name another cluster" if cluster.state == LOST else "restart it first"
@@ -39,9 +40,7 @@ def topic_here(runtime: Pulsar, arguments: dict) -> Cluster:
 
 
 def not_found(runtime: Pulsar, cluster: Cluster, base: str) -> CommandError:
-    """The answer to a request about a topic that is not there
-    (AdminResource.getTopicNotFoundErrorMessage).
-    """
+    """The response to a request about a missing topic (AdminResource.getTopicNotFoundErrorMessage)."""
     return CommandError(
         "404",
         f"Topic {full_name(runtime, base)} not found",
@@ -50,14 +49,15 @@ def not_found(runtime: Pulsar, cluster: Cluster, base: str) -> CommandError:
 
 
 def full_name(runtime: Pulsar, base: str, name: str | None = None) -> str:
-    """A declared topic as Pulsar's errors name it, persistent://tenant/namespace/topic; `name` is that of
-    one of its partitions.
+    """A declared topic as in Pulsar's errors, persistent://tenant/namespace/topic.
+
+    `name` is that of one of its partitions.
     """
     return full_topic_name(runtime.scenario.topics[base].namespace, name or base)
 
 
 def topics_of(runtime: Pulsar, cluster: str, name: str) -> list[Topic]:
-    """The logs of a topic, or the partition, in a cluster that answers."""
+    """The logs of a topic, or the log of a partition, in a cluster that is up."""
     found = [
         topic for topic in cluster_up(runtime, cluster).topics.values() if name in (topic.base, topic.name)
     ]
@@ -89,7 +89,7 @@ def broker_of(runtime: Pulsar, cluster: str, name: str) -> Broker:
         raise CommandError(
             "no-broker", f"{name} is not a broker of {cluster}", str(suggestion(name, brokers))
         )
-    return cast("Broker", brokers[name])  # clusters, which lie below, know it by its role
+    return cast("Broker", brokers[name])  # clusters, a lower layer, have it by its role
 
 
 def producer_in(runtime: Pulsar, arguments: dict, states: tuple[str, ...], do: str) -> Producer:

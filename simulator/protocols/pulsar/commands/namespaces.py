@@ -1,4 +1,4 @@
-"""Commands about namespaces; codes are the HTTP status that pulsar-admin would get, 204 when it is done."""
+"""Commands about namespaces; codes are pulsar-admin's HTTP status, 204 on success."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """namespace.set-clusters: checked as in PIP-433, then replicators follow."""
+    """namespace.set-clusters: checked as in PIP-433, then replicators start and stop accordingly."""
     cluster = _present(runtime, arguments)
     set_clusters.validate(
         runtime,
@@ -62,7 +62,7 @@ def set_namespace_clusters(runtime: Pulsar, arguments: dict, begin: Begin) -> No
 
 
 def set_auto_creation(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """namespace.set-auto-topic-creation: the override as a whole."""
+    """namespace.set-auto-topic-creation: replaces the whole override."""
     cluster = _present(runtime, arguments)
     kind, number = arguments.get("allowAutoTopicCreationType"), arguments.get("defaultNumPartitions")
     if kind == "non-partitioned" and (number or 0) > 1:
@@ -119,7 +119,7 @@ def set_strategy(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def set_auto_update(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """namespace.set-is-allow-auto-update-schema: a switch for clients, and PIP-433's own for replicators."""
+    """namespace.set-is-allow-auto-update-schema: for clients, or PIP-433's flag for replicators."""
     cluster, enabled = _present(runtime, arguments), arguments["enabled"]
     known = policies.existing(runtime, cluster.name, arguments["namespace"])[
         "is_allow_auto_update_schema_with_replicator"

@@ -1,5 +1,6 @@
-"""Commands about replication lists: of all clusters at once, or of a topic in one; codes are the HTTP
-status that pulsar-admin would get.
+"""Commands about replication lists, of all clusters at once or of a topic in one cluster.
+
+Codes are the HTTP status that pulsar-admin would get.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def remove_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def _refuse_namespace_replication(runtime: Pulsar, base: str) -> None:
-    """These two commands apply to all clusters at once.
+    """Refuse replication.add-cluster and remove-cluster for a topic that follows its namespace's list.
 
-    A topic that follows its namespace's list has no such list.
+    These commands change a topic's lists in all clusters at once. Such a topic has none.
     """
     if any(
         runtime.policies.own_list(cluster, base) is None for cluster in runtime.scenario.topics[base].clusters
@@ -96,8 +97,9 @@ def add_cluster(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def set_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.set-replication-clusters: counts of both sides must agree; what a remote lacks is created
-    first, not in the proposal.
+    """topic.set-replication-clusters: partition counts of both clusters must agree.
+
+    Except in the proposal, a topic that a remote lacks is created first.
     """
     cluster, base, listed = topic_here(runtime, arguments), arguments["topic"], tuple(arguments["clusters"])
     _check_list(runtime, cluster, base, listed, arguments["global"])
@@ -116,9 +118,9 @@ def set_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 def _check_list(
     runtime: Pulsar, cluster: Cluster, base: str, listed: tuple[str, ...], everywhere: bool
 ) -> None:
-    """Refusals of a list by itself, in the order of PersistentTopicsBase.internalSetReplicationClusters.
+    """Refuse an invalid list, in the order of PersistentTopicsBase.internalSetReplicationClusters.
 
-    A namespace's allowed clusters do not count there.
+    A namespace's allowed clusters do not count here.
     """
     if not listed:
         raise CommandError(
@@ -137,7 +139,7 @@ def _check_list(
 
 
 def _check_global_list(runtime: Pulsar, cluster: Cluster, base: str, listed: tuple[str, ...]) -> None:
-    """A global policy is copied by the namespace's replication only."""
+    """Refuse a global list with clusters to which the namespace's policies are not copied."""
     present = policies.namespace_list(runtime, cluster.name, runtime.scenario.topics[base].namespace)
     if len(present) < 2:
         raise CommandError(
@@ -161,7 +163,7 @@ def _check_global_list(runtime: Pulsar, cluster: Cluster, base: str, listed: tup
 
 
 def _lacking(runtime: Pulsar, cluster: Cluster, base: str, shape: int, remotes: list[str]) -> list[str]:
-    """Remotes without the topic. Raises 412 for another count, 500 where no admin service answers."""
+    """Remotes without the topic; raises 412 for another count, 500 where no admin service responds."""
     missing = []
     for name in remotes:
         remote = runtime.clusters[name]
@@ -207,7 +209,10 @@ def remove_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 def _change_everywhere(
     runtime: Pulsar, cluster: Cluster, base: str, scope: str, listed: tuple[str, ...] | None, cause: int
 ) -> None:
-    """Here at once; a global policy travels to the namespace's other clusters with `__change_events`."""
+    """Change the list: locally at once, and a global policy in the namespace's other clusters.
+
+    It reaches them through `__change_events`.
+    """
     namespace = runtime.scenario.topics[base].namespace
     others = (
         [name for name in policies.namespace_list(runtime, cluster.name, namespace) if name != cluster.name]
@@ -222,8 +227,9 @@ def _change_everywhere(
 
 
 def _need_change_events(cluster: Cluster, namespace: str, cause: int) -> None:
-    """Topic policies live in `__change_events`, which is created as any topic is when it is missing:
-    adopted from a remote since #25312.
+    """Create `__change_events`, which stores topic policies, if it is missing.
+
+    It is created like any topic. Since #25312 its partitions are copied from a remote.
     """
     runtime = cluster.runtime
     if policies.existing(runtime, cluster.name, namespace)["change_events_partitions"] is not None:

@@ -61,7 +61,7 @@ def _has_schemas_of_its_own(cluster: Cluster, base: str) -> None:
 
 
 def get_schema(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """schema.get: getSchema, the newest or one version; a shadow topic answers with its source's."""
+    """schema.get: getSchema, the newest or one version; for a shadow topic its source's."""
     found = _schemas(runtime, arguments)
     version = arguments.get("version", len(found) - 1)
     if not found:

@@ -1,6 +1,6 @@
 """Commands about shadow topics.
 
-Rules: what goes by the admin interface answers with its status code (`PersistentTopicsBase`, PIP-180): 204;
+Rules: requests to the admin interface respond with its status code (`PersistentTopicsBase`, PIP-180): 204;
 403 no permission or no name; 404; 405 policies off; 409 it exists, or a change is being written; 412 a
 condition that is not met.
 """
@@ -36,7 +36,7 @@ def _named(text: str) -> addresses.Address:
 
 
 def _source(runtime: Pulsar, arguments: dict) -> tuple[Cluster, str]:
-    """The source topic that a request names, after the checks that come before all others."""
+    """The source topic of a request, after the checks that precede all others."""
     cluster = cluster_up(runtime, arguments["cluster"])
     address = _named(arguments["topic"])
     if not cluster.setting("topicLevelPoliciesEnabled"):
@@ -79,7 +79,7 @@ def _permitted(runtime: Pulsar, arguments: dict, source: str) -> None:
 
 
 def _write_list(runtime: Pulsar, cluster: Cluster, base: str, names: tuple[str, ...], begin: Begin) -> None:
-    """Change the policy; the brokers of the source's partitions act on it at once."""
+    """Change the policy; the brokers of the source's partitions apply it at once."""
     before = runtime.shadow_lists.get((cluster.name, base), NO_SHADOWS)
     if before.busy_until_us > runtime.now_us:
         raise CommandError(
@@ -143,7 +143,7 @@ def get_list(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """shadow.create: a topic with the property PULSAR.SHADOW_SOURCE, not fed yet.
 
-    It has as many partitions as the source has now.
+    It gets as many partitions as the source has now.
     """
     cluster = cluster_up(runtime, arguments["cluster"])
     shadow, source = _named(arguments["topic"]), _named(arguments["source"])
@@ -169,7 +169,7 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """shadow.delete: the topic with its subscriptions; the ledgers are the source's.
+    """shadow.delete: the topic and its subscriptions; the source keeps the ledgers.
 
     It is refused while the topic is in use, unless forced.
     """

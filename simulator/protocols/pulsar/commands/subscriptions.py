@@ -1,4 +1,4 @@
-"""Commands about subscriptions: their cursors, their replication, and moving one to another region."""
+"""Commands about subscriptions: cursors, replication, and failover to another region."""
 
 from __future__ import annotations
 
@@ -42,15 +42,13 @@ def _reset_target(subscription: Subscription, arguments: dict) -> int:
     position = arguments["position"]
     if position in ("earliest", "latest"):
         return log.first_kept - 1 if position == "earliest" else log.length - 1
-    # the entry before it, or, where there is none such, the last one below that is seen here
+    # the entry before it, else the last lower entry that is visible in this log
     ledger, entry = parse_position(position)
     return min(max(log.index_of(ledger, max(entry - 1, -1)), log.first_kept - 1), log.length - 1)
 
 
 def skip(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """subscription.skip: over the next entries that are not acknowledged, markers counted as the broker
-    does.
-    """
+    """subscription.skip: over the next unacked entries, with markers counted as by the broker."""
     subscriptions = subscriptions_of(runtime, arguments)
     runtime.in_portions(_skip(subscriptions, arguments["count"], begin()))
 
@@ -84,8 +82,9 @@ def _move_over(subscription: Subscription, index: int, reason: str, cause: int) 
 
 
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """subscription.create: like a consumer that subscribes and leaves, which starts a snapshot controller
-    where one is wanted.
+    """subscription.create: like a consumer that subscribes and closes.
+
+    It starts a snapshot controller where one is needed.
     """
     name = arguments["subscription"]
     spec = runtime.subscriptions[name]
@@ -106,7 +105,7 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """subscription.delete: only without consumers, as in Pulsar.
 
-    A snapshot controller that runs continues (#6464).
+    A running snapshot controller continues (#6464).
     """
     subscriptions = subscriptions_of(runtime, arguments)
     if any(subscription.dispatcher.sessions for subscription in subscriptions):
@@ -122,8 +121,9 @@ def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def replicate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """subscription.replicate: set-replicated-subscription-status, this cluster only; of one partition when
-    it is named.
+    """subscription.replicate: set-replicated-subscription-status, in this cluster only.
+
+    It applies to one partition if the arguments name it.
     """
     subscriptions = subscriptions_of(runtime, arguments)
     if "topic" in arguments:

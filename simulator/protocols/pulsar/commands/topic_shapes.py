@@ -1,4 +1,4 @@
-"""Commands that make, delete and grow topics; codes are the HTTP status that pulsar-admin would get."""
+"""Commands that create, delete and grow topics; codes are pulsar-admin's HTTP status."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ def _copies(cluster: Cluster, base: str) -> list[str]:
 
 
 def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.create: here, and (not in the proposal) a partitioned one in the background where it
-    replicates to.
+    """topic.create: in this cluster, and a partitioned one in the background where it replicates to.
+
+    The proposal creates it only in this cluster.
     """
     cluster, base, partitions = (
         cluster_up(runtime, arguments["cluster"]),
@@ -69,12 +70,15 @@ def create(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def copies_requests(runtime: Pulsar, cluster: Cluster) -> bool:
-    """Whether requests that create are copied: the proposal takes that away, and PIP-370's switch too."""
+    """Whether creation requests are copied: not in the proposal, nor with PIP-370's switch off."""
     return runtime.option("replicationTopicCreation") != "proposal" and cluster.creates_remotely
 
 
 def delete(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.delete: 422 with outgoing replicators, 412 with incoming ones or clients; forced none of them."""
+    """topic.delete: 422 with outgoing replicators, 412 with incoming ones or clients.
+
+    A forced one is never refused for these reasons.
+    """
     cluster, base = cluster_up(runtime, arguments["cluster"]), arguments["topic"]
     parts = cluster.parts(base)
     if not parts:
@@ -129,7 +133,7 @@ def refuse_in_use(runtime: Pulsar, cluster: Cluster, base: str) -> None:
 
 
 def _inbound(runtime: Pulsar, topic: Topic) -> int:
-    """Replicator producers of other clusters that are connected to a log here."""
+    """Replicator producers of other clusters that are connected to a log in this cluster."""
     if isinstance(topic, ShadowTopic):
         return int(topic.fed_now)
     fed = sum(replicator.state == STARTED for replicator in inbound.shadow_replicators(topic))
@@ -145,8 +149,9 @@ def _inbound(runtime: Pulsar, topic: Topic) -> int:
 
 
 def update_partitions(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.update-partitions: more here, and in the clusters that it replicates to; the present count is
-    not more, and goes to them all the same.
+    """topic.update-partitions: more in this cluster and in the clusters that it replicates to.
+
+    A request with the present count adds none, but is also copied to them.
     """
     cluster, base, wanted = topic_here(runtime, arguments), arguments["topic"], arguments["partitions"]
     shape = cluster.shape(base)

@@ -19,8 +19,9 @@ NOT_ALLOWED = "NotAllowed"
 
 
 def unload(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.unload: closed cleanly, loaded again at once, at another broker if one is named; clients
-    reconnect.
+    """topic.unload: closed cleanly and loaded again at once; clients reconnect.
+
+    It is loaded at another broker if one is named.
     """
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     broker = broker_of(runtime, arguments["cluster"], arguments["broker"]) if "broker" in arguments else None
@@ -79,7 +80,7 @@ def terminate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 
 def truncate(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
-    """topic.truncate: every cursor to the end, then all ledgers but the open one go."""
+    """topic.truncate: move every cursor to the end, then delete all ledgers but the open one."""
     topics = topics_of(runtime, arguments["cluster"], arguments["topic"])
     _writes_ledgers(topics, "truncated")
     _at_a_broker(topics, arguments)

@@ -1,7 +1,7 @@
-"""Every command of Pulsar that an operator may give, declared once with name, arguments and effect.
+"""All commands of Pulsar, each declared once with name, arguments and effect.
 
-Rules: nothing here imports the engine, because scenario files are read by these declarations. The effect of a
-command is in the module of the same name in the folder above.
+Rules: the modules import no engine, because scenario files are read by these declarations. The effect of a
+command is in the module of the same name in the parent folder.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ _LINK_CONSEQUENCES = {
         "one that exceeds the snapshot timeout does not complete."
     ),
 }
-"""What a fault of a link means for replicators and snapshots."""
+"""The consequences of a link fault for replicators and snapshots."""
 
 DECLARED: tuple[Command, ...] = (
     *clients.CLIENTS,

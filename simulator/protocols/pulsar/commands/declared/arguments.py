@@ -1,4 +1,4 @@
-"""The arguments that commands of several subjects take."""
+"""Arguments shared by commands of several subjects."""
 
 from __future__ import annotations
 

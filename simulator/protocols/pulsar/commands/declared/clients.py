@@ -1,4 +1,4 @@
-"""Commands to producers and consumers, and what single messages of theirs do."""
+"""Commands to producers and consumers, and about single messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands about clusters: their lives, their settings, and faults of the markers that leave them."""
+"""Commands about clusters: crash and restart, settings, and faults of the markers that they send."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The codes with which a running Pulsar refuses commands, and what each means.
+"""The codes with which a running Pulsar refuses commands, and their meanings.
 
-A number is the HTTP status that pulsar-admin would get, a capitalised word the client's exception
+A number is the HTTP status that pulsar-admin would get. A capitalised word is the client's exception
 (PulsarClientException) without its ending.
 """
 

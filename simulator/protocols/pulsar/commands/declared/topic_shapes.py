@@ -1,5 +1,6 @@
-"""Commands that create and delete topics and change their partitions, under pulsar-admin's names
-(docs/topic-creation.md).
+"""Commands that create and delete topics and change their partitions, under pulsar-admin's names.
+
+They are described in docs/topic-creation.md.
 """
 
 from __future__ import annotations
