@@ -1,4 +1,4 @@
-"""What a broker does when a client connects to a missing topic (`BrokerService`, #25312)."""
+"""Auto-creation of topics: a client connects to a missing topic (`BrokerService`, #25312)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PARTITIONED = "partitioned"
 def ask(cluster: BaseCluster[TopicOfCatalogue], base: str, client: int, cause: int) -> str | None:
     """A client connects: create the topic if the rules allow it.
 
-    Returns None when it exists now, else why it does not. A refusal is a row only when the caller writes it,
-    because clients retry often.
+    Returns None when it exists now, else why it does not. The caller may write a row for a refusal. It is not
+    always written, because clients retry often.
     """
     if cluster.shape(base) is not None:
         return None
@@ -59,7 +59,7 @@ def auto_partitions(cluster: BaseCluster[TopicOfCatalogue], base: str) -> int:
 
 
 def _remote_shape(cluster: BaseCluster[TopicOfCatalogue], base: str) -> tuple[int | None, str | None]:
-    """The shape that a remote cluster has already, and which; queried in sorted order since #25312."""
+    """The shape that a remote cluster has, and its name; queried in sorted order since #25312."""
     runtime = cluster.runtime
     if runtime.option("replicationTopicCreation") == "implemented":
         for peer in policies.remotes(runtime, cluster.name, base):

@@ -1,8 +1,8 @@
-"""Which topics exist in a cluster: creating, growing and deleting them during the run.
+"""The topics of each cluster: creating, growing and deleting them during the run.
 
-Rules: a partitioned topic is metadata (how many partitions) and one log for each partition. A plain topic is
-a log. A deleted topic's log stays as the empty past of its name: when the name is created again, positions
-continue from there.
+Rules: a partitioned topic is metadata (the number of partitions) and one log for each partition. A plain
+topic is a log. The empty log of a deleted topic is kept: when the name is created again, positions continue
+from its end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def partition_names(base: str, partitions: int) -> list[tuple[str, int]]:
 
 
 def words_of(shape: int | None) -> str:
-    """A shape for people."""
+    """A shape in words."""
     return (
         "no topic"
         if shape is None
@@ -37,8 +37,9 @@ def words_of(shape: int | None) -> str:
 
 
 def too_few(cluster: BaseCluster[TopicOfCatalogue], base: str, partitions: int) -> str | None:
-    """Why so many partitions cannot be created: logs named like partitions are there, without metadata,
-    with a number as high (AdminResource.getMaxPartitionIndex).
+    """Why so many partitions cannot be created, None when they can (AdminResource.getMaxPartitionIndex).
+
+    They cannot when a log named like a partition exists without metadata and has at least that number.
     """
     highest = max((topic.partition for topic in cluster.parts(base)), default=-1)
     return (
@@ -76,8 +77,9 @@ def create(
 def create_by_name(
     cluster: BaseCluster[TopicOfCatalogue], base: str, name: str, reason: str, cause: int, peer: str
 ) -> int:
-    """Create one log named like a partition, without metadata: what a producer of a single partition made
-    before PIP-414.
+    """Create one log named like a partition, without metadata.
+
+    Before PIP-414 a producer of a single partition created such logs.
     """
     seq = cluster.runtime.note("topic.created", cause, cluster.number, peer, name, None, 0, reason)
     _open(cluster, base, [(name, partition_number(base, name))], seq)
@@ -112,7 +114,7 @@ def grow(
 def copy_subscriptions(
     cluster: BaseCluster[TopicOfCatalogue], base: str, new: list[TopicOfCatalogue], cause: int
 ) -> None:
-    """New partitions get the subscriptions of partition 0 at earliest, so that none misses messages."""
+    """New partitions get the subscriptions of partition 0 at earliest, so that they miss no messages."""
     first = cluster.topics[f"{base}-partition-0"]
     for topic in new if first.source is None else ():
         for name, subscription in first.subscriptions.items():
@@ -133,7 +135,7 @@ def shadows_of(cluster: BaseCluster[TopicOfCatalogue], base: str) -> list[str]:
 def _open(
     cluster: BaseCluster[TopicOfCatalogue], base: str, names: list[tuple[str, int]], cause: int
 ) -> list[TopicOfCatalogue]:
-    """Open the logs that are not there yet, and return them; all are there before the first is loaded."""
+    """Open the missing logs and return them; all exist before the first is loaded."""
     new = [
         cluster.add_topic(base, name, partition) for name, partition in names if name not in cluster.topics
     ]
@@ -164,7 +166,7 @@ def delete(cluster: BaseCluster[TopicOfCatalogue], base: str, reason: str, cause
         cluster.deleted[topic.name] = topic
     cluster.partitioned.pop(base, None)
     schema_registry.forget(cluster, base)
-    runtime.shadow_lists.pop((cluster.name, base), None)  # a policy of the topic goes with it
+    runtime.shadow_lists.pop((cluster.name, base), None)  # a policy of the topic is deleted with it
     seq = runtime.note("topic.deleted", cause, cluster.number, base, reason)
     for consumer in runtime.consumers.values():
         if (

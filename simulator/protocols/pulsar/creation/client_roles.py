@@ -1,4 +1,4 @@
-"""What the creation of topics, schemas and blue-green migration need of a client, as protocols by role.
+"""Protocols by role: what creating topics and schemas and blue-green migration need of a client.
 
 Rules: `client.producer.Producer` and `client.consumer.Consumer` play these roles.
 """

@@ -1,9 +1,9 @@
 """Clients that connect to a topic: it may be missing, and their schema may be refused.
 
-Rules: a missing topic is created when the rules in force let a client do that. A refused client retries with
-its own backoff, and a refusal is a row when its reason is new. A producer offers its schema with every
-message, as a producer of AUTO_PRODUCE does, and again when an entry that waited is sent. A message whose
-schema is refused has failed.
+Rules: a missing topic is created when the rules in force allow a client to do so. A refused client retries
+with its own backoff, and a refusal is a row when its reason is new. A producer offers its schema with every
+message, like a producer of AUTO_PRODUCE, and again when a pending entry is sent. A message whose schema is
+refused has failed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def find_topic(client: ClientOfTopic, cluster: Cluster, base: str, cause: int) -> int:
-    """Let a missing topic be created or refused; returns its partitions (0: plain, or not there)."""
+    """Create a missing topic or record the refusal; returns its partitions (0: plain, or missing)."""
     if cluster.up and cluster.shape(base) is None:
         why = auto_creation.ask(cluster, base, client.number, cause)
         if why is not None and why != client.refusal:
@@ -42,12 +42,12 @@ def find_topic(client: ClientOfTopic, cluster: Cluster, base: str, cause: int) -
 
 
 def use_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> None:
-    """The producer's messages carry this schema from now on; the topic takes it, or refuses it."""
+    """Set the schema of the producer's further messages; the topic accepts or refuses it."""
     runtime = cluster.runtime
     if runtime.schemas is None:
         return
     if schema != producer.schema:
-        # an entry has one schema: the client sends the batch in the making before it begins another
+        # an entry has one schema: the client sends the open batch before it begins another
         producer.flush_batches(cause)
     producer.schema = schema
     runtime.schemas.use(producer.number, producer.next_sequence_id, schema)
@@ -64,7 +64,7 @@ def use_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, 
 
 
 def refuses_schema(producer: ProducerOfTopic, cluster: Cluster, schema: str | None, cause: int) -> str | None:
-    """Why the topic does not accept what the producer sends with this schema.
+    """Why the topic does not accept the producer's messages with this schema.
 
     None when it does, or when the topic does not exist.
     """

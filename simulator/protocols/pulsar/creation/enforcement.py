@@ -1,4 +1,4 @@
-"""What brokers do when a policy changed: topics not allowed here are deleted, replicators follow the lists.
+"""Applies a changed policy: deletes topics that are not allowed, and starts and stops replicators.
 
 The source is `PersistentTopic.checkReplication`.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def apply(runtime: Pulsar, cause: int) -> None:
-    """Let replicators follow the lists in force: what a broker does upon a policy event."""
+    """Apply the lists in force in all clusters, as brokers do upon a policy event."""
     for base in sorted(runtime.scenario.topics):
         for cluster in runtime.clusters.values():
             if cluster.shape(base) is not None and policies.kept_out(runtime, cluster.name, base):
@@ -32,8 +32,9 @@ def apply(runtime: Pulsar, cause: int) -> None:
 
 
 def follow_list(topic: Topic, cause: int) -> None:
-    """Replicators of one topic: those off the list go with their cursors, new ones begin at
-    replicationStartAt.
+    """Remove one topic's replicators that are off the list, and add the missing ones.
+
+    Cursors are removed with their replicators. New ones begin at replicationStartAt.
     """
     wanted = topic.remote_clusters()
     gone = [peer for peer in topic.replicators if peer not in wanted]

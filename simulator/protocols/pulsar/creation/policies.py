@@ -1,8 +1,8 @@
-"""Policies of namespaces and topics in each cluster, what is in force, and which pairs of clusters replicate.
+"""Policies of namespaces and topics in each cluster, and the pairs of clusters that replicate.
 
-Rules: every cluster has its own policies, so two sides may disagree. A topic's own replication list, set in
-the cluster, goes before one that came with a global policy, and that before the namespace's; a list of one
-cluster replicates nothing. A namespace that no scenario declares exists everywhere with defaults.
+Rules: every cluster has its own policies, so two clusters may disagree. A topic's own replication list, set
+in the cluster, precedes one from a global policy, and that the namespace's list. A list of one cluster
+replicates nothing. A namespace that no scenario declares exists everywhere with defaults.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulator.scenarios.model import Scenario
 
 FIELDS = tuple(key.field for key in POLICIES)
 LOCAL, GLOBAL = "local", "global"
-"""Scopes of a topic's own list, in the order in which they count."""
+"""Scopes of a topic's own list, in order of precedence."""
 
 
 class RuntimeOfPolicies(Protocol):
@@ -45,7 +45,8 @@ class ClusterOfPolicies(Protocol):
 class PolicyBook:
     """All policies of a run.
 
-    `namespaces` by (cluster, namespace), absent where it does not exist; `lists` by (cluster, topic, scope).
+    `namespaces` is by (cluster, namespace), absent where it does not exist. `lists` is by (cluster, topic,
+    scope).
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -65,13 +66,13 @@ class PolicyBook:
                 self.take_pairs(scenario.topics[base], declared_pairs(scenario.topics[base]))
 
     def add_namespace(self, cluster: str, namespace: str) -> None:
-        """The namespace exists in the cluster from now on, with default policies."""
+        """Add a namespace with default policies to the cluster."""
         self.namespaces[cluster, namespace] = {
             field: getattr(NamespaceSpec(namespace), field) for field in FIELDS
         }
 
     def take_pairs(self, topic: TopicSpec, pairs: list[tuple[str, str]]) -> None:
-        """Make ordered pairs that replicate the topic's own lists."""
+        """Derive the topic's own lists from the ordered pairs that replicate."""
         for cluster in sorted({*topic.clusters, *(name for pair in pairs for name in pair)}):
             self.lists[cluster, topic.name, LOCAL] = (
                 cluster,
@@ -100,7 +101,7 @@ def declared_pairs(topic: TopicSpec) -> list[tuple[str, str]]:
     return sorted(pairs)
 
 
-# --- what is in force
+# --- policies in force
 
 
 def of_namespace(runtime: RuntimeOfPolicies, cluster: str, namespace: str) -> dict[str, Any] | None:
@@ -157,8 +158,9 @@ def replication_list(runtime: RuntimeOfPolicies, cluster: str, base: str) -> tup
 
 
 def remotes(runtime: RuntimeOfPolicies, cluster: str, base: str) -> list[str]:
-    """Clusters to which a topic replicates from here, sorted: also from a cluster that is only among the
-    allowed ones, but not by a list of one.
+    """Clusters to which a topic replicates from this one, sorted.
+
+    A cluster that is only among the allowed ones also replicates. A list of one cluster replicates nothing.
     """
     listed = replication_list(runtime, cluster, base)
     return (
@@ -179,7 +181,7 @@ def kept_out(runtime: RuntimeOfPolicies, cluster: str, base: str) -> bool:
 
 
 def not_here(cluster: ClusterOfPolicies, base: str) -> tuple[str, str] | None:
-    """(status, sentence) why a topic can not be created in a cluster at all, None when it can."""
+    """(status, sentence) why a topic cannot be created in a cluster, None when it can."""
     runtime, namespace = cluster.runtime, cluster.runtime.scenario.topics[base].namespace
     if of_namespace(runtime, cluster.name, namespace) is None:
         return "404", "Namespace not found"
@@ -217,7 +219,7 @@ def change(runtime: RuntimeOfPolicies, cluster: str, namespace: str, cause: int,
 def copy_namespace(runtime: RuntimeOfPolicies, source: str, target: str, namespace: str) -> None:
     """Copy the namespace of one cluster to another, except its replication list.
 
-    That list names the clusters around the first.
+    That list names the first cluster's remotes.
     """
     runtime.policies.namespaces[target, namespace] = {
         **runtime.policies.namespaces[source, namespace],
@@ -245,9 +247,9 @@ def change_list(
 
 
 def forget_lists(runtime: RuntimeOfPolicies, cluster: str, base: str, cause: int) -> int:
-    """The topic is deleted in a cluster, with its policies there, global ones too.
+    """Remove a deleted topic's policies in a cluster, global ones too.
 
-    Returns the seq of the last row. The scenario's own keys for a topic that follows no namespace count
+    Returns the seq of the last row. The scenario's own keys for a topic that follows no namespace apply
     again, because no request set them.
     """
     seq, declared = cause, None
@@ -272,7 +274,7 @@ def forget_lists(runtime: RuntimeOfPolicies, cluster: str, base: str, cause: int
 
 
 def words(value: Any) -> str:
-    """A policy's value for people."""
+    """A policy's value in words."""
     if value is None:
         return "removed"
     if isinstance(value, (list, tuple)):

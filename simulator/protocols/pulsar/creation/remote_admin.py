@@ -1,8 +1,7 @@
-"""Requests of one cluster's admin service to another's: they take the link's latency, and errors are only
-logged.
+"""Requests of one cluster's admin service to another's, which take the link's latency.
 
-Rules: one RemoteAdmin for a run, the target of their events; a request that meets a cut link or a cluster
-that is down is lost.
+Rules: errors are only logged. There is one RemoteAdmin per run, the target of the requests' events. A request
+over a cut link or to a cluster that is down is lost.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 Request = tuple[str, str, str, int | tuple[str, ...] | None, int]
-"""(from, to, topic, partitions or list, seq of the row that caused it)"""
+"""(from, to, topic, partitions or list, seq of the row that caused it)."""
 COPIED = "copied-request"
 
 
 class RemoteAdmin:
-    """The far end of requests between clusters."""
+    """Sends requests between clusters and handles them at the target."""
 
     def __init__(self, runtime: Pulsar) -> None:
         self.runtime = runtime
@@ -40,7 +39,7 @@ class RemoteAdmin:
         what: int | tuple[str, ...] | None,
         cause: int,
     ) -> None:
-        """Put a request on its way; `handle` is one of the methods below."""
+        """Send a request; `handle` is one of the methods below."""
         link = self.runtime.links[source, target]
         if link.up:
             due_us = self.runtime.now_us + link.latency_us(cause)
@@ -51,7 +50,7 @@ class RemoteAdmin:
             )
 
     def create(self, request: Request) -> None:
-        """create-partitioned-topic, copied from the cluster where it was given."""
+        """create-partitioned-topic, copied from the cluster that received the command."""
         source, target, base, partitions, cause = request
         assert isinstance(partitions, int), "the request says how many partitions"
         cluster = self.runtime.clusters[target]
@@ -121,7 +120,7 @@ class RemoteAdmin:
 
 
 def why_silent(cluster: Cluster, remote: Cluster) -> str | None:
-    """Why a cluster gets no answer from another, None when it does."""
+    """Why a cluster gets no response from another, None when it does."""
     if not remote.up:
         return f"{remote.name} can not be asked: it is {remote.state}"
     if not cluster.runtime.links[cluster.name, remote.name].up:
@@ -130,8 +129,9 @@ def why_silent(cluster: Cluster, remote: Cluster) -> str | None:
 
 
 def use_new_partitions(runtime: Pulsar, cluster: Cluster, base: str, cause: int) -> None:
-    """Consumers here subscribe to partitions that were added, and to those that shadow topics got with
-    them.
+    """Subscribe the cluster's consumers to added partitions.
+
+    These include the partitions that shadow topics got with them.
     """
     bases = (base, *catalogue.shadows_of(cluster, base))
     for consumer in runtime.consumers.values():

@@ -1,4 +1,4 @@
-"""Schemas on the way to another cluster (`GeoPersistentReplicator.replicateEntries`, PIP-433).
+"""Schema registration by a replicator (`GeoPersistentReplicator.replicateEntries`, PIP-433).
 
 Rules: before the first message of a schema on a connection, its registration is requested from the peer:
 reading pauses for a round trip. If it is refused, the message stays at the head: the partition stops, in
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ReplicatedSchemas:
-    """State of one connection of a replicator: schemas that the peer took, and the one reading waits for.
+    """Schema state of one connection: those that the peer accepted, and a pending registration.
 
-    It includes since when. The message that waits is at the head of the producer's pending sends, accepted or
-    refused: the delay in the stats is its age.
+    It includes since when that is pending. The waiting message is at the head of the producer's pending
+    sends, accepted or refused: the delay in the stats is its age.
     """
 
     __slots__ = ("known", "waiting", "since_us")
@@ -36,7 +36,7 @@ class ReplicatedSchemas:
 
 
 def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> bool:
-    """Whether the message may not go yet because of its schema; then the question is on its way."""
+    """Whether the message must wait for its schema; if so, the registration is requested."""
     runtime = replicator.runtime
     schema = schema_registry.book_of(runtime).of_message(
         runtime.messages.producer[record], runtime.messages.sequence_id[record]
@@ -52,7 +52,7 @@ def holds_back(replicator: ReplicatorOfCreation, index: int, record: int) -> boo
 
 
 def register(replicator: ReplicatorOfCreation, connection: int, index: int, schema: str) -> None:
-    """At the peer: take the schema, or refuse it."""
+    """At the peer: accept the schema or refuse it."""
     if connection != replicator.connection:
         return
     runtime, topic = replicator.runtime, replicator.topic
@@ -67,7 +67,7 @@ def register(replicator: ReplicatorOfCreation, connection: int, index: int, sche
 def answered(
     replicator: ReplicatorOfCreation, connection: int, index: int, schema: str, why: str | None
 ) -> None:
-    """Back at the source: read on, or stay."""
+    """At the source: continue to read, or stop."""
     if connection != replicator.connection:
         return
     if why is not None:

@@ -31,7 +31,7 @@ _OUTCOMES = {START: PASSED, CREATE: ORDERED, REFUSE: REFUSED}
 
 
 def order(replicator: ReplicatorOfCreation, shape: int) -> None:
-    """Request the peer to create the topic: the order is on its way."""
+    """Send the peer a request to create the topic."""
     arrive_us = replicator.runtime.now_us + replicator.link.latency_us(replicator.draw_base)
     replicator.runtime.schedule(
         arrive_us, replicator.rank, replicator.create_remote, (replicator.connection, shape)
@@ -39,9 +39,9 @@ def order(replicator: ReplicatorOfCreation, shape: int) -> None:
 
 
 def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
-    """Whether a run that begins connected has this replicator connected.
+    """Whether this replicator is connected in a run that begins connected.
 
-    If not, it sends its requests in the ordinary way, and nothing has followed yet.
+    If not, its check is repeated with requests over the link, and its result so far is dropped.
     """
     passed = check(replicator).action == START
     if not passed:
@@ -56,7 +56,7 @@ def _asked(replicator: ReplicatorOfCreation) -> tuple[int, str, str, str]:
 
 
 def _came_to(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | None) -> None:
-    """Keep the outcome at the replicator and in the run, because the replicator may be removed earlier."""
+    """Keep the outcome in the replicator and in the run, because the replicator may be removed earlier."""
     replicator.checked = outcome
     if replicator.asked_seq != NULL:
         replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
@@ -97,7 +97,7 @@ def check(replicator: ReplicatorOfCreation) -> Verdict:
 
 
 def denied(replicator: ReplicatorOfCreation, words: str) -> None:
-    """The remote did not carry out the order to create; its words begin with the status code."""
+    """The remote refused to create the topic; `words` begins with the status code."""
     last = replicator.checked
     there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
     assert last is not None, "an order follows a check"
@@ -105,11 +105,11 @@ def denied(replicator: ReplicatorOfCreation, words: str) -> None:
 
 
 def create_remote(replicator: ReplicatorOfCreation, connection: int, shape: int) -> None:
-    """The order to create arrives at the peer; its answer makes the replicator check again, or try again."""
+    """The request to create reaches the peer; after its response the replicator checks or retries."""
     topic, runtime = replicator.topic, replicator.runtime
     remote = runtime.clusters[replicator.peer]
     if connection != replicator.connection:
-        return  # a cut or a crash has broken it, and it is tried again
+        return  # a cut or a crash has closed the connection, and the start is retried
     by_name = shape == 0 and topic.partition >= 0
     there = topic.name in remote.topics if by_name else remote.shape(topic.base) is not None
     nowhere = policies.not_here(remote, topic.base)

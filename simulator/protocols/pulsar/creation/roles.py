@@ -1,4 +1,4 @@
-"""What the creation of topics and schemas at a peer needs of a replicator, as protocols by role.
+"""Protocols by role: what the creation of topics and schemas at a peer needs of a replicator.
 
 Rules: `replication.replicator.Replicator`, `broker.topic.Topic`, `broker.cluster.Cluster` and
 `runtime.Runtime` play these roles.
@@ -60,11 +60,11 @@ class TopicOfCreation(TopicInCluster, Protocol):
 
     @property
     def stored_seqs(self) -> SharedColumn:
-        """By index in its log the row that stored the entry."""
+        """The rows that stored the entries, by index in its log."""
 
 
 class ReplicatorOfCreation(Protocol):
-    """A replicator that requests a topic or a schema of its peer."""
+    """A replicator that requests a topic or a schema from its peer."""
 
     peer: str
     peer_number: int
@@ -80,7 +80,7 @@ class ReplicatorOfCreation(Protocol):
 
     @property
     def connection(self) -> int:
-        """Counts its connections."""
+        """The number of its connections so far."""
 
     @property
     def topic(self) -> TopicOfCreation:
@@ -91,16 +91,16 @@ class ReplicatorOfCreation(Protocol):
         """Clock, trace and clusters."""
 
     def create_remote(self, argument: tuple[int, int]) -> None:
-        """The order to create the topic arrives at the peer."""
+        """The request to create the topic reaches the peer."""
 
     def creation_answered(self, argument: tuple[int, tuple[str, str] | None]) -> None:
-        """The peer's answer to the order."""
+        """The peer's response to that request."""
 
     def register_schema(self, argument: tuple[int, int, str]) -> None:
-        """The peer is asked to take a schema."""
+        """The request to register a schema reaches the peer."""
 
     def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
-        """Its answer."""
+        """The peer's response to that request."""
 
     def read(self) -> None:
-        """Read on from the cursor."""
+        """Continue to read from the cursor."""

@@ -17,7 +17,7 @@ from avro.schema import Schema, parse
 
 TRANSITIVE = "_TRANSITIVE"
 PARSED_KEPT = 512
-"""Parsed schemas kept at hand; a scenario may declare 256."""
+"""Number of parsed schemas that are cached; a scenario may declare 256."""
 
 
 class Described(Protocol):
@@ -33,7 +33,7 @@ class Described(Protocol):
 
     @property
     def definition(self) -> str | None:
-        """Its text, where the type has one."""
+        """Its text, None for a type without one."""
 
 
 @lru_cache(maxsize=PARSED_KEPT)
@@ -47,7 +47,7 @@ def same(one: Described, other: Described) -> bool:
 
 
 def unreadable(reader: Described, writer: Described) -> str | None:
-    """Why `reader` does not understand what `writer` wrote, in Avro's words; None when it does."""
+    """Why `reader` cannot read data of `writer`, in Avro's words; None when it can."""
     if reader.type != writer.type:
         return f"exists schema type {writer.type}, new schema type {reader.type}"
     if reader.definition is None or writer.definition is None:
@@ -88,8 +88,9 @@ def why_not_after(direction: str, new: Described, version: Described) -> str | N
 
 
 def why_unreadable_by(strategy: str, consumer: Described, versions: Sequence[Described]) -> str | None:
-    """Why a consumer with this schema is refused: it must read the newest version, all of them under
-    BACKWARD_TRANSITIVE and FULL_TRANSITIVE.
+    """Why a consumer with this schema is refused, None when it is not.
+
+    It must read the newest version, and all of them under BACKWARD_TRANSITIVE and FULL_TRANSITIVE.
     """
     if not versions or strategy == "ALWAYS_COMPATIBLE":
         return None

@@ -32,7 +32,7 @@ class RuntimeOfSchemas(policies.RuntimeOfPolicies, Protocol):
     schemas: SchemaBook | None
 
     def option(self, name: str) -> Any:
-        """A lab option in force."""
+        """An option in force."""
 
 
 class ClusterOfSchemas(policies.ClusterOfPolicies, Protocol):
@@ -46,8 +46,10 @@ class ClusterOfSchemas(policies.ClusterOfPolicies, Protocol):
 
 
 class SchemaBook:
-    """Versions by (cluster, topic), as names of declared schemas, oldest first; and which schema each
-    producer used from which message on.
+    """The schema versions of all topics, and the schemas that producers use.
+
+    Versions are by (cluster, topic), as names of declared schemas, oldest first. For each producer it records
+    from which message on it used which schema.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -57,7 +59,7 @@ class SchemaBook:
         self.used: dict[int, tuple[list[int], list[str | None]]] = {}
 
     def use(self, producer: int, sequence_id: int, schema: str | None) -> None:
-        """The producer's messages from this one on carry the schema."""
+        """Record that the producer's messages from this one on carry the schema."""
         firsts, schemas = self.used.setdefault(producer, ([], []))
         if firsts and firsts[-1] == sequence_id:
             schemas[-1] = schema
@@ -73,7 +75,7 @@ class SchemaBook:
 
 
 def owner(cluster: ClusterOfSchemas, base: str) -> str:
-    """The topic under whose name the schemas are kept: a shadow topic has its source's (PIP-180)."""
+    """The topic under whose name the schemas are kept: for a shadow topic its source (PIP-180)."""
     return cluster.runtime.scenario.topics[base].shadow_of or base
 
 
@@ -88,7 +90,7 @@ def versions(cluster: ClusterOfSchemas, base: str) -> list[SchemaSpec]:
 
 
 def forget(cluster: ClusterOfSchemas, base: str) -> None:
-    """The topic is deleted, and the schemas registered for it."""
+    """Remove the schemas of a deleted topic."""
     if cluster.runtime.schemas is not None and owner(cluster, base) == base:
         cluster.runtime.schemas.versions.pop((cluster.name, base), None)
 
@@ -141,7 +143,7 @@ def offer(
     peer: str | None = None,
     client: int | None = None,
 ) -> str | None:
-    """Register a schema unless it is there; returns why it is refused, None when the topic has it now."""
+    """Register a missing schema; returns why it is refused, None when the topic has it now."""
     base = owner(cluster, base)
     runtime, book = cluster.runtime, book_of(cluster.runtime)
     new, present = book.declared[schema], versions(cluster, base)
@@ -160,8 +162,10 @@ def offer(
 
 
 def admit_consumer(cluster: ClusterOfSchemas, base: str, schema: str, cause: int, client: int) -> str | None:
-    """A consumer subscribes with a schema: registered where the topic has none, else it must read what is
-    there.
+    """Check the schema of a subscribing consumer; returns why it is refused, None when it is not.
+
+    Where the topic has no schema it is registered. Otherwise the consumer must be able to read the present
+    ones.
     """
     present = versions(cluster, base)
     if not present:
@@ -170,7 +174,10 @@ def admit_consumer(cluster: ClusterOfSchemas, base: str, schema: str, cause: int
 
 
 def admit_without_schema(cluster: ClusterOfSchemas, base: str) -> str | None:
-    """A producer without a schema connects: refused where schemas are enforced and the topic has one."""
+    """Why a producer without a schema is refused, None when it is not.
+
+    It is where schemas are enforced and the topic has one.
+    """
     if versions(cluster, base) and _in_force(
         cluster, base, "schema_validation_enforced", "isSchemaValidationEnforced"
     ):

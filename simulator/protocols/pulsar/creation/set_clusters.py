@@ -1,11 +1,11 @@
-"""What a cluster checks before it sets a namespace's replication clusters.
+"""The checks of a cluster before it sets a namespace's replication clusters.
 
 The source is `NamespacesBase.internalSetNamespaceReplicationClusters` and PIP-433. Rules: first the list
-itself. Then, when comparison is requested, this cluster is in the new list, and for each cluster that is new
-in it: the namespace exists, the shapes of topics that both sides have, `__change_events` too, and the
-auto-creation in force. The proposal compares always, and the allow switch too. Before it nothing was
-compared. Codes and texts are those of Pulsar's NamespacesBase (#25170). A broker names the clusters of a set
-in the order of their hashes, here they are sorted.
+itself is checked. The rest is checked when comparison is requested and this cluster is in the new list, for
+each cluster that is new in it: the namespace exists, the shapes of topics that both clusters have,
+`__change_events` too, and the auto-creation in force. The proposal always compares, also the allow switch.
+Before PIP-433 nothing was compared. Codes and texts are those of Pulsar's NamespacesBase (#25170). A broker
+lists the clusters of a set in the order of their hashes. Here they are sorted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHANGE_EVENTS = "__change_events"
 def validate(
     runtime: Pulsar, cluster: Cluster, namespace: str, listed: tuple[str, ...], compare: bool
 ) -> None:
-    """Raises CommandError with the status that the cluster would answer."""
+    """Raises CommandError with the status that the cluster would return."""
     _the_list_itself(runtime, cluster, namespace, listed)
     rule = runtime.option("replicationTopicCreation")
     if rule == "before" or (rule == "implemented" and not compare) or cluster.name not in listed:
@@ -39,7 +39,7 @@ def validate(
 
 
 def known_clusters(runtime: Pulsar, listed: tuple[str, ...]) -> None:
-    """Raises 403 where a list names a cluster that is none."""
+    """Raises 403 where a list names an unknown cluster."""
     for name in sorted(listed):
         if name not in runtime.clusters:
             raise CommandError(
@@ -48,8 +48,9 @@ def known_clusters(runtime: Pulsar, listed: tuple[str, ...]) -> None:
 
 
 def no_peers_together(runtime: Pulsar, listed: tuple[str, ...]) -> None:
-    """Raises 409 where a list names peer clusters together
-    (PulsarWebResource.validatePeerClusterConflictAsync).
+    """Raises 409 where a list names peer clusters together (`validatePeerClusterConflictAsync`).
+
+    The source is PulsarWebResource.
     """
     for name in sorted(listed):
         for peer in runtime.scenario.clusters[name].peer_clusters or ():
@@ -102,7 +103,7 @@ def _both_sides(cluster: Cluster, remote: Cluster, namespace: str) -> None:
         *policies.namespace_list(runtime, remote.name, namespace),
         *(there["allowed_clusters"] or ()),
     ):
-        return  # the remote does not hold this namespace's topics, as it sees it
+        return  # by its own lists the remote does not hold this namespace's topics
     for base in sorted(runtime.scenario.topics):
         if runtime.scenario.topics[base].namespace == namespace:
             _topic(remote, full_topic_name(namespace, base), cluster.shape(base), remote.shape(base))
@@ -117,9 +118,10 @@ def _both_sides(cluster: Cluster, remote: Cluster, namespace: str) -> None:
 
 
 def _topic(remote: Cluster, topic: str, local: int | None, far: int | None) -> None:
-    """Topics that only one side has pass.
+    """Raises 409 for topics of different shapes.
 
-    A partitioned one here is compared by counts, and a plain one there counts as 0.
+    Topics that only one cluster has pass. With a partitioned topic in this cluster the counts are compared,
+    where a plain one in the remote counts as 0.
     """
     if local is None or far is None or local == far:
         return

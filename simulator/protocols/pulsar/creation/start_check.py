@@ -1,8 +1,8 @@
 """The replicator's start check: connect, create the topic first, or refuse (PIP-433, #24652).
 
-Rules: pure functions of the state of both sides. A shape is a number of partitions, 0 for a plain topic, None
-where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as built.
-`judge_by_producer` is what the internal producer of a single partition met before.
+Rules: pure functions of the state of both clusters. A shape is a number of partitions, 0 for a plain topic,
+None where there is no topic. `judge_by_admin` is PIP-433's check by admin client, as proposed and as
+implemented. `judge_by_producer` is the earlier check by the internal producer of a single partition.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PASSED, ORDERED, CREATED, REFUSED = "passed", "ordered", "created", "refused"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`shape` is what to create; `reason` and `words` are why it is refused."""
+    """The verdict of a check: `shape` to create, or `reason` and `words` of a refusal."""
 
     action: str
     shape: int = 0
@@ -27,11 +27,11 @@ class Verdict:
 class Outcome:
     """The result of a start check.
 
-    `code` is what the remote's admin service answered, None where it is not queried (before PIP-433); shapes
-    as below.
+    `code` is the response of the remote's admin service, None where it is not queried (before PIP-433). The
+    shapes are as below.
     """
 
-    # passed; ordered: the remote was requested to create the topic and has not answered; created: it did;
+    # passed; ordered: the remote was requested to create the topic, without a response yet; created: it did;
     # refused
     outcome: str
     code: str | None
@@ -40,12 +40,12 @@ class Outcome:
 
 
 CheckedStart = tuple[Outcome, str | None]
-"""What a start check came to, and in words why a replicator does not start."""
+"""The result of a start check, and why the replicator does not start, if so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What a replicator of `name` (a partition of `base`, or `base` itself) has at its start."""
+    """The state in both clusters of a replicator of `name` (a partition of `base`, or `base` itself)."""
 
     base: str
     name: str
@@ -65,9 +65,9 @@ class Sides:
 
 
 def judge_by_admin(sides: Sides) -> Verdict:
-    """PIP-433: both sides must have the same shape.
+    """The check of PIP-433: both clusters must have the same shape.
 
-    What the remote lacks is created in the local shape, whatever its policies are.
+    A topic that the remote lacks is created in the local shape, regardless of its policies.
     """
     local, remote = sides.compared
     if remote is None:
@@ -98,10 +98,10 @@ def _plain_name(sides: Sides) -> str:
 
 
 def judge_by_producer(sides: Sides, may_create: str | None, consistency: bool) -> Verdict:
-    """Before PIP-433: the internal producer looks for a topic of the very name, and connecting creates it
-    as any producer does.
+    """The check before PIP-433: the internal producer requires a topic of the same name.
 
-    `may_create` is why the remote's policies forbid that, None when they allow it; `consistency` is PIP-414.
+    Connecting creates it, as for any producer. `may_create` is why the remote's policies forbid that, None
+    when they allow it. `consistency` is PIP-414.
     """
     remote = sides.remote
     if sides.partition < 0 and remote:

@@ -1,4 +1,4 @@
-"""What creating and deleting topics needs of a topic, as protocols by role.
+"""Protocols by role: what creating and deleting topics needs of a topic.
 
 Rules: `broker.topic.Topic` and `broker.subscription.Subscription` play these roles.
 """
@@ -67,4 +67,4 @@ class TopicOfCatalogue(TopicOfCluster, TopicOfLog, Protocol):
         """Open a cursor with this mark-delete index."""
 
     def empty(self, cause: int) -> None:
-        """The topic is deleted: its cursors go, then its ledgers."""
+        """The topic is deleted: remove its cursors, then its ledgers."""
