@@ -1,7 +1,8 @@
-"""The course of a failover, and when an automatic one is due: one input and now in, effects out.
+"""The state machine of a failover, and when an automatic one is due.
 
-Rules: neither knows a client, a cluster or the clock. A course goes through the states of its table; which
-ones is its mode's. Probing follows the client's `AutoClusterFailover` (PIP-121).
+Rules: each method maps one input and the present time to effects. Neither class uses clients, clusters or the
+clock. The mode determines the sequence of states. Probing follows the client's `AutoClusterFailover`
+(PIP-121).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ CRASH, PLANNED, DRAINED, AUTO = "crash", "planned", "drained", "auto"
 """Modes of a failover."""
 
 DRAIN_POLL_US = 100_000
-"""How often a drained failover looks whether the target has caught up."""
+"""Interval at which a drained failover checks whether the target has caught up."""
 
 BEGUN, DRAINING, CLOSING, MOVED = "begun", "draining", "closing", "moved"
 COURSE_MOVES: dict[str, dict[str, str]] = {
@@ -27,14 +28,14 @@ COURSE_MOVES: dict[str, dict[str, str]] = {
     CLOSING: {MOVED: "the last consumer has closed; or another failover kills it, and this one stays here"},
     MOVED: {},
 }
-"""States of a failover: by state those that may follow, each with what brings it about."""
+"""States of a failover: for each the possible next ones, and the reason for the move."""
 
 
 # --- effects
 
 
 class Kill(NamedTuple):
-    """The consumers stop with what they have not sent."""
+    """The consumers are killed and lose acks that they have not sent."""
 
 
 class StopProducers(NamedTuple):
@@ -42,17 +43,17 @@ class StopProducers(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Look, at this instant, how many duplicates a failover would cause."""
+    """Count, at this instant, the duplicates that a failover would cause."""
 
     at_us: int
 
 
 class Close(NamedTuple):
-    """The consumers finish what the application has, and close."""
+    """The consumers finish the messages of the application, and close."""
 
 
 class Move(NamedTuple):
-    """The consumers start at the target, and the producers if they move, too."""
+    """The consumers start at the target, and so do the producers that move."""
 
 
 Effect = Kill | StopProducers | Look | Close | Move
@@ -60,7 +61,7 @@ Effect = Kill | StopProducers | Look | Close | Move
 
 @dataclass(slots=True)
 class Course:
-    """How far one failover has come. `waiting`: names of the consumers that have not closed yet."""
+    """The state of one failover. `waiting`: names of the consumers that have not closed yet."""
 
     mode: str
     stops_producers: bool
@@ -70,12 +71,12 @@ class Course:
     deadline_us: int = 0
 
     def become(self, state: str) -> None:
-        """A legal move."""
+        """Change to a permitted state."""
         assert state in COURSE_MOVES[self.state], f"no move of a failover from {self.state} to {state}"
         self.state = state
 
     def begin(self, now_us: int) -> list[Effect]:
-        """The failover is given."""
+        """The failover starts."""
         if self.mode in (CRASH, AUTO):
             self.become(MOVED)
             return [Kill(), Move()]
@@ -87,19 +88,19 @@ class Course:
         return [StopProducers(), Look(now_us)] if self.stops_producers else [Look(now_us)]
 
     def looked(self, duplicates: int, now_us: int) -> list[Effect]:
-        """So many duplicates a failover now would cause."""
+        """The duplicates that a failover would cause now were counted."""
         if duplicates and now_us < self.deadline_us:
             return [Look(min(now_us + DRAIN_POLL_US, self.deadline_us))]
         self.become(CLOSING)
         return [Close()]
 
     def closing(self, consumers: Iterable[str]) -> list[Effect]:
-        """These consumers are asked to close."""
+        """These consumers were requested to close."""
         self.waiting = list(consumers)
         return self._moved_if_all_closed()
 
     def closed(self, consumer: str) -> list[Effect]:
-        """One of them has."""
+        """One of them has closed."""
         self.waiting.remove(consumer)
         return self._moved_if_all_closed()
 
@@ -117,15 +118,15 @@ PROBING_MOVES: dict[str, dict[str, str]] = {
         PRIMARY: "the secondary has not answered for failoverDelay, or the primary has for switchBackDelay"
     },
 }
-"""Which service the clients use."""
+"""The service that the clients use: for each the possible next one, and the reason for the move."""
 
 
 @dataclass(slots=True)
 class Probing:
-    """One probe each `probeInterval`.
+    """Probes both services each `probeInterval`.
 
-    `failed_us`: since when the service in use does not answer (failedTimestamp); `healthy_us`: since when the
-    primary answers again (recoverTimestamp).
+    `failed_us`: since when the service in use does not respond (failedTimestamp). `healthy_us`: since when
+    the primary responds again (recoverTimestamp).
     """
 
     failover_delay_us: int
@@ -136,7 +137,7 @@ class Probing:
     healthy_us: int | None = None
 
     def probed(self, up: dict[str, bool], now_us: int) -> str | None:
-        """Take the answers of both services; returns the service to move to, None to stay."""
+        """Process the results of both services; returns the service to move to, None to stay."""
         other = next(iter(PROBING_MOVES[self.in_use]))
         moves = self._failed_too_long(up[self.in_use], up[other], now_us)
         if not moves and self.in_use == SECONDARY and self.switches_back:

@@ -1,9 +1,10 @@
-"""When the backlog of a failover is drained: the target's cursor covers every message entry that the
-target's log held at the failover.
+"""When a failover's backlog is drained: the target's cursor covers its log as of the failover.
+
+That is every message entry that the target's log held at the failover.
 
 Rules: covered means at or below the mark-delete, or individually deleted. Markers do not count: the broker
 acknowledges them itself. An entry that is deleted while it is not covered never will be. `counting.draining`
-finds the same instant in the rows.
+derives the same instant from the rows.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ class Draining:
         self._end_if_drained()
 
     def look(self, topic: TopicOfLog) -> None:
-        """The cursor covers more, was opened, or the log lost ledgers."""
+        """Check again: the cursor covers more, was opened, or the log lost ledgers."""
         if not self.over and self.next.get(topic.name, 0) < self.end.get(topic.name, 0):
             self._advance(topic)
             self._end_if_drained()
 
     def look_back(self, topic: TopicOfLog) -> None:
-        """The cursor was reset, recovered or deleted: what it covered may be uncovered again."""
+        """Start again: the cursor was reset, recovered or deleted, and may cover less."""
         if not self.over and topic.name in self.end:
             self.next[topic.name] = max(self.first[topic.name], topic.log.first_kept)
             self._advance(topic)
             self._end_if_drained()
 
     def close(self) -> None:
-        """The window is over: what is not drained now stays so."""
+        """The window is over: a backlog that is not drained now remains so."""
         self.over = True
 
     def _advance(self, topic: TopicOfLog) -> None:
-        """Go on to the first message entry that the cursor does not cover."""
+        """Move to the first message entry that the cursor does not cover."""
         log, end, place = topic.log, self.end[topic.name], self.next[topic.name]
         found = topic.subscriptions.get(self.subscription)
         place = place if found is None else found.cursor.next_unacknowledged(place)

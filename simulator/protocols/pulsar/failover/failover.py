@@ -1,9 +1,9 @@
 """Moving a subscription's consumers from one cluster to another, in one of four modes.
 
-*crash*: the clients die with what they had not sent, and new ones start at the target at once. *planned*:
-they finish what the application holds, close cleanly and start at the target. *drained*: planned, after the
-target has caught up or a limit. *auto*: Pulsar's AutoClusterFailover (PIP-121): probes decide when to move
-and when to go back. The window of a failover opens with its `failover.started` row.
+*crash*: the clients are killed, with the loss of acks not sent, and new ones start at the target at once.
+*planned*: they finish the application's messages, close cleanly and start at the target. *drained*: planned,
+after the target has caught up or a time limit. *auto*: Pulsar's AutoClusterFailover (PIP-121): probes decide
+when to move and when to move back. The window of a failover opens with its `failover.started` row.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Failover:
 
     def _kill_all(self) -> None:
         for consumer in self._consumers():
-            consumer.on_closed = None  # an earlier failover that waits for it is overtaken
+            consumer.on_closed = None  # replaces an earlier failover that waits for it
             consumer.kill(self.seq)
 
     def _stop_producers(self) -> None:
@@ -120,14 +120,14 @@ class Failover:
             self.look(None)
 
     def look(self, _argument: None) -> None:
-        """Drained: whether everything acknowledged is covered at the target."""
+        """Drained mode: check whether the target covers everything acknowledged."""
         runtime = self.runtime
         forecast = forecasting.forecast(runtime, self.subscription, self.source)
         duplicates = forecast.get(self.target, {}).get("duplicates", 0)
         self._perform(self.course.looked(duplicates, runtime.now_us), self.seq)
 
     def _close_all(self) -> None:
-        # also those that wait to reconnect
+        # also those in backoff
         consumers = [
             consumer for consumer in self._consumers() if consumer.sessions or consumer.state in ALIVE
         ]
@@ -152,9 +152,9 @@ class Failover:
         self.window.look_again()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:
-        """An orderly move sends what waits in a batch; the others lose it.
+        """Move a producer: a clean move sends its open batch, the others lose it.
 
-        A client that an operator paused or stopped stays so.
+        A client that an operator paused or stopped keeps its state.
         """
         before, stopped_by_us = producer.state, producer.name in self.stopped
         if self.moves_producers:
@@ -170,7 +170,7 @@ class Failover:
 
 
 class AutomaticFailover:
-    """AutoClusterFailover: probes both services, and moves the subscription when `Probing` says so."""
+    """AutoClusterFailover: probes both services, and moves the subscription when `Probing` decides."""
 
     def __init__(self, runtime: Pulsar, arguments: dict) -> None:
         self.runtime = runtime
@@ -186,7 +186,7 @@ class AutomaticFailover:
         self.runtime.schedule(self.runtime.now_us + self.arguments["probeInterval_us"], self.rank, self.probe)
 
     def probe(self, _argument: None) -> None:
-        """The probe interval is over."""
+        """Probe at the end of the interval."""
         clusters = self.runtime.clusters
         up = {service: clusters[name].up for service, name in self.clusters.items()}
         left = self.clusters[self.probing.in_use]

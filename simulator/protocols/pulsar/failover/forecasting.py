@@ -1,4 +1,4 @@
-"""What a failover at this instant would cost: collects the state for the pure function `counting.forecast`.
+"""The forecast of a failover at this instant: collects the state for `counting.forecast`.
 
 Rules: reads, never writes. A subscription is forecast from the cluster where its consumers are to every other
 cluster of its topic. Partitions add up. Cost: the entries above the remote's mark-delete, and set operations
@@ -30,8 +30,9 @@ FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocess
 
 
 def source_of(runtime: Pulsar, subscription: str) -> str | None:
-    """The cluster where the subscription's consumers are (the first by name of a consumer that lives, else
-    of any).
+    """The cluster of the subscription's consumers, None without any.
+
+    It is that of the first connected consumer by name, else of the first one.
     """
     consumers = [
         runtime.consumers[name]
@@ -43,8 +44,10 @@ def source_of(runtime: Pulsar, subscription: str) -> str | None:
 
 
 def is_target(runtime: Pulsar, subscription: str, cluster: str) -> bool:
-    """Whether consumers could be moved to the cluster: it is up, and not one that the topic was migrated
-    away from (PIP-188), which only sends them on.
+    """Whether consumers could be moved to the cluster.
+
+    It must be up, and the topic must not have been migrated away from it (PIP-188), else it redirects
+    clients.
     """
     if not runtime.clusters[cluster].up:
         return False
@@ -56,8 +59,9 @@ def is_target(runtime: Pulsar, subscription: str, cluster: str) -> bool:
 
 
 def forecast(runtime: Pulsar, subscription: str, source: str | None = None) -> dict[str, dict[str, int]]:
-    """Per remote cluster: duplicates, redeliveries, lost, stranded, stranded_unprocessed if `source`
-    failed now.
+    """The figures of a failover to each remote cluster if `source` failed now.
+
+    The figures are duplicates, redeliveries, lost, stranded (not replicated) and stranded_unprocessed.
     """
     source = source or source_of(runtime, subscription)
     base = runtime.subscriptions[subscription].topic
@@ -76,9 +80,10 @@ def forecast(runtime: Pulsar, subscription: str, source: str | None = None) -> d
 
 
 def sync_lag(runtime: Pulsar, subscription: str) -> dict[str, int]:
-    """Per remote cluster the age, in us, of the oldest message in its log that the subscription's cursor
-    there does not cover; 0 when it covers all. The whole log counts where the subscription does not exist;
-    partitions give the oldest.
+    """By remote cluster, the age in us of the oldest message that its cursor does not cover.
+
+    The cursor is the subscription's in the remote. The age is 0 when it covers the remote's whole log. Where
+    the subscription does not exist, the whole log counts. Partitions give the oldest.
     """
     source, base = source_of(runtime, subscription), runtime.subscriptions[subscription].topic
     lags = {}
@@ -94,7 +99,7 @@ def sync_lag(runtime: Pulsar, subscription: str) -> dict[str, int]:
 
 
 def _oldest_uncovered_us(topic: Topic, subscription: Subscription | None) -> int | None:
-    """When the first message above the cursor was stored there; None when it covers all."""
+    """When the first message above the cursor was stored in its log; None when it covers all."""
     log, cursor = topic.log, None if subscription is None else subscription.cursor
     first = log.first_kept if cursor is None else max(log.first_kept, cursor.mark_delete + 1)
     while first < log.length:
@@ -107,12 +112,13 @@ def _oldest_uncovered_us(topic: Topic, subscription: Subscription | None) -> int
 
 
 _LOOKED_AT = 256
-"""Entries looked at in one go: the first one that is not covered is nearly always among the first few."""
+"""Entries checked in one step: the first uncovered one is nearly always among the first few."""
 
 
 def stranded_now(runtime: Pulsar, subscription: str, source: str, target: str) -> BitMap:
-    """Messages in the source's log, or in it when the source was lost for good, that the target has never
-    had.
+    """Messages in the source's log that the target has never had.
+
+    For a permanently lost source its log counts as it was then.
     """
     base = runtime.subscriptions[subscription].topic
     found = BitMap()
@@ -123,12 +129,12 @@ def stranded_now(runtime: Pulsar, subscription: str, source: str, target: str) -
 
 
 def returned(runtime: Pulsar, subscription: str, target: str, stranded: BitMap) -> BitMap:
-    """Those of the messages once stranded that have reached the target."""
+    """The messages, once not replicated, that have reached the target."""
     return stranded & _present(runtime, runtime.subscriptions[subscription].topic, target)
 
 
 def held(runtime: Pulsar, subscription: str, cluster: str) -> BitMap:
-    """Messages of the subscription's topic in the cluster's log now."""
+    """Messages of the subscription's topic that are in the cluster's log now."""
     base = runtime.subscriptions[subscription].topic
     return BitMap.union(
         BitMap(),
@@ -141,7 +147,7 @@ def held(runtime: Pulsar, subscription: str, cluster: str) -> BitMap:
 
 
 def still_to_come(runtime: Pulsar, subscription: str, cluster: str, messages: BitMap) -> BitMap:
-    """Those of `messages` that the subscription in the cluster may still deliver.
+    """The given messages that the subscription in the cluster may still deliver.
 
     None of them was acknowledged, expired or skipped in any cluster.
     """
@@ -163,7 +169,7 @@ def still_to_come(runtime: Pulsar, subscription: str, cluster: str, messages: Bi
 
 
 def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
-    """Messages that the subscription in the target cannot deliver any more.
+    """Number of messages that the subscription in the target can no longer deliver.
 
     None of them was acknowledged, expired or skipped in any cluster.
     """
@@ -210,7 +216,7 @@ def _without(topic: Topic, cursor: Cursor, messages: BitMap) -> BitMap:
 
 
 def _bitmap(messages: np.ndarray) -> BitMap:
-    """Message numbers as a bitmap; an array is taken whole, numpy's own one by one."""
+    """Message numbers as a bitmap, through array.array: numpy's own would be added one by one."""
     return BitMap(array("I", messages.astype(np.uint32).tobytes()))
 
 
@@ -222,7 +228,7 @@ def _present(runtime: Pulsar, base: str, cluster: str) -> BitMap:
 
 
 def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int]:
-    """One topic partition."""
+    """The figures of one topic partition."""
     copies = [
         cluster.topics[here.name] for cluster in runtime.clusters.values() if here.name in cluster.topics
     ]
@@ -252,8 +258,9 @@ def _one(runtime: Pulsar, name: str, here: Topic, there: Topic) -> dict[str, int
 
 
 def _window(runtime: Runtime, topic: Topic, first: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """First messages of the entries from index `first` on; with batches one element per message, and its
-    entry's index.
+    """First messages of the entries from index `first` on.
+
+    With batches it has one element per message, and the second result is each one's entry index.
     """
     log = topic.log.records.view(first, topic.log.length)
     batch = (
@@ -285,7 +292,7 @@ def _cursor(runtime: Pulsar, subscription: Subscription | None, first: int) -> R
 
 
 def _filtered(runtime: Pulsar, subscription: Subscription, first: int) -> BitMap:
-    """Messages from index `first` on that the filter stage will not dispatch."""
+    """Messages from index `first` on that the acknowledgement filter will not dispatch."""
     topic, found = subscription.topic, BitMap()
     for index in range(first, topic.log.length):
         record = topic.log.records[index]
@@ -299,7 +306,7 @@ def _filtered(runtime: Pulsar, subscription: Subscription, first: int) -> BitMap
 
 
 def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
-    """Messages that were there before a consumer or an operator opened the subscription.
+    """Messages stored before a consumer or an operator opened the subscription.
 
     This must hold in every cluster where one did.
     """
@@ -311,8 +318,9 @@ def _not_owed(name: str, copies: list[Topic], receipted: BitMap) -> BitMap:
 
 
 def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted: BitMap) -> Places:
-    """Where messages missing in the target are: in flight from others, or skipped by every replication
-    cursor.
+    """Where messages missing in the target are.
+
+    They are in flight from other clusters, or skipped by every replication cursor.
     """
     runtime, subscription = here.runtime, there.subscriptions.get(name)
     missing = np.array((receipted - there.present).to_array(), dtype=np.int64)
@@ -336,7 +344,7 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
 
 
 def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:
-    """Those of the origin's own messages that no peer reported as acknowledged.
+    """The given messages of the origin that no peer reported as acknowledged.
 
     The target's filter skips the others.
     """
@@ -352,7 +360,7 @@ def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitM
 
 
 def _sent_again(origin: Topic, there: Topic) -> BitMap:
-    """Messages in the target that will be sent again, because a connection broke before their ack was back.
+    """Messages in the target that will be sent again: the connection broke before their ack arrived.
 
     The source is AbstractReplicator.
     """
@@ -377,15 +385,13 @@ def _sent_again(origin: Topic, there: Topic) -> BitMap:
         ):
             continue
         if record not in there.present:
-            break  # in order: nothing after it has been there
+            break  # sent in order: none after it was sent before
         found.add_range(record, record + messages.batch[record])
     return found
 
 
 def unsent(topic: Topic, peer: str) -> BitMap:
-    """Messages published in the topic's own cluster that its replication cursor towards `peer` has not
-    passed.
-    """
+    """Messages of the topic's own cluster that its replication cursor towards `peer` has not passed."""
     waiting = np.array(_to_send(topic, peer).to_array(), dtype=np.int64)
     origins = (
         np.frombuffer(topic.runtime.messages.origin, dtype=np.int64)[waiting] if len(waiting) else waiting
@@ -394,9 +400,7 @@ def unsent(topic: Topic, peer: str) -> BitMap:
 
 
 def _to_send(origin: Topic, peer: str) -> BitMap:
-    """Messages that the replication cursor towards `peer` has not passed; none when there is no such
-    cursor any more.
-    """
+    """Messages that the replication cursor towards `peer` has not passed; none without such a cursor."""
     replicator = origin.replicators.get(peer)
     if replicator is None or origin.cluster.state == "lost":
         return BitMap()

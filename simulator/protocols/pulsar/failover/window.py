@@ -1,8 +1,8 @@
-"""A failover's result so far, counted while messages are delivered, so that a page need not read the rows.
+"""A failover's result so far, counted while messages are delivered, so that no rows are read.
 
-Rules: the definitions are docs/counting.md's, and `counting` finds the same figures in the rows (a test
-compares them). The window of a failover runs to the next failover of its subscription. Only the latest one is
-notified of what happens.
+Rules: the definitions are those of docs/counting.md. `counting` derives the same figures from the rows (a
+test compares them). The window of a failover ends at the next failover of its subscription. Only the latest
+window is notified of events.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 MARKED_RANGES_MAX = 200
-"""Ranges of entries that one frame may carry of a failover: the first of the cursor's, the newest of the
-duplicates'.
+"""Ranges of entries that one frame may carry of a failover.
+
+They are the first ranges of the cursor and the newest of the duplicates.
 """
 
 
@@ -33,17 +34,17 @@ class FailoverWindow:
         self.runtime = runtime
         self.subscription = subscription
         self.target = target
-        self.lost: int | None = None  # when the next failover closed the window
+        self.lost: int | None = None  # set when the next failover closes the window
         if (latest := runtime.windows.get(subscription)) is not None:
             latest.close()
         self.forecast = forecasting.forecast(runtime, subscription, source).get(target) or {}
         self.stranded = forecasting.stranded_now(runtime, subscription, source, target)
-        self.returned = BitMap()  # of the stranded, what was in topics of the target that are deleted now
-        self.held = forecasting.held(runtime, subscription, target)  # in the target's log now
-        self.unsettled = self.held  # of these, what is still to be delivered there
+        self.returned = BitMap()  # of those not replicated, the ones in deleted topics of the target
+        self.held = forecasting.held(runtime, subscription, target)  # in the target's log at the failover
+        self.unsettled = self.held  # of these, the messages still to be delivered there
         self.judged = BitMap()  # delivered at the target inside the window
         self.duplicates = self.redeliveries = self.extra_deliveries = 0
-        self.cursors = {  # in the target, before anything is delivered there
+        self.cursors = {  # in the target, before any delivery there
             topic.name: {
                 "mark_delete_index": found.cursor.mark_delete,
                 "ranges": [list(pair) for pair in found.cursor.ranges(MARKED_RANGES_MAX)],
@@ -64,8 +65,9 @@ class FailoverWindow:
         self.look_again()
 
     def delivered(self, message: int, topic: str, index: int) -> None:
-        """A delivery at the target, of an entry of a topic there; called before the delivery itself is
-        noted.
+        """Count a delivery at the target; called before the delivery itself is recorded.
+
+        `topic` and `index` are those of the entry at the target.
         """
         runtime = self.runtime
         if self.first_delivery_us is None:
@@ -87,8 +89,10 @@ class FailoverWindow:
             self._note_caught_up()
 
     def look_again(self) -> None:
-        """The target's cursor was opened or moved, its log lost ledgers, or messages were skipped or
-        expired anywhere: what is covered, gone or settled is not waited for any more.
+        """Update the window after changes that reduce the pending messages.
+
+        These are a cursor opened or moved in the target, ledgers lost from its log, or messages skipped or
+        expired in any cluster.
         """
         for topic in self.runtime.clusters[self.target].topics.values():
             self.draining.look(topic)
@@ -115,11 +119,11 @@ class FailoverWindow:
         self.draining.look_back(topic)
 
     def topic_deleted(self, topic: TopicOfLog) -> None:
-        """A topic of the target goes, and with it the record of what it had."""
+        """A topic of the target, with the record of its messages, is about to be deleted."""
         self.returned |= self.stranded & topic.present
 
     def close(self) -> None:
-        """The subscription's next failover begins: what is lost now stays counted."""
+        """The subscription's next failover begins: messages lost by now remain counted."""
         self.lost = forecasting.lost_now(self.runtime, self.subscription, self.target)
         self.draining.close()
 
@@ -128,8 +132,10 @@ class FailoverWindow:
             self.caught_up_us = self.runtime.now_us
 
     def entries(self) -> dict[str, dict[str, Any]]:
-        """By topic of the target what a page marks in its log: the cursor at the failover
-        (mark_delete_index, ranges), and which entries held duplicates so far.
+        """The marked entries of each topic of the target.
+
+        These are the cursor at the failover (mark_delete_index, ranges), and the entries with duplicates so
+        far.
         """
         nothing = {"mark_delete_index": -1, "ranges": []}
         return {
@@ -144,7 +150,7 @@ class FailoverWindow:
         }
 
     def figures(self) -> dict[str, Any]:
-        """What a page shows. Stranded is settled at the failover, lost when the window closes."""
+        """The figures for a page. `stranded` is final at the failover, `lost` when the window closes."""
         return {
             "duplicates": self.duplicates,
             "redeliveries": self.redeliveries,
