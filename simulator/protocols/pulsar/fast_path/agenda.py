@@ -1,6 +1,6 @@
-"""Events of a batched stretch in the calendar's order, and the seqs of the rows that each of them writes.
+"""The events of a batched stretch in the event queue's order, and the seqs of their rows.
 
-Rules: events are ordered by (instant, rank of the component). Those equal in both keep the order of adding.
+Rules: events are ordered by (instant, rank of the component). Events equal in both keep the order of adding.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Whole = list[int] | np.ndarray
 class Agenda:
     """Events by number, in the order of adding.
 
-    `rows` is how many rows each writes. Once sorted, `place` is each event's rank.
+    `rows` is the number of rows that each writes. Once sorted, `place` is each event's position in the order.
     """
 
     def __init__(self, ranks: list[int]) -> None:
@@ -35,7 +35,7 @@ class Agenda:
         return np.arange(first, self._count)
 
     def sort(self) -> None:
-        """All are there."""
+        """Sort the events after the last one was added."""
         keys, self.rows = np.empty((2, self._count), dtype=np.int64)
         first = 0
         for instants_us, places, rows in self._parts:
@@ -49,7 +49,7 @@ class Agenda:
         self.last_us = int(keys[self._order[-1]]) // len(self._rank_places)
 
     def seqs(self, first_seq: int) -> tuple[np.ndarray, int]:
-        """By event the seq of its first row, when rows begin with `first_seq`; and the number of all rows."""
+        """By event the seq of its first row, when rows begin with `first_seq`, and the number of rows."""
         rows = self.rows[self._order]
         ends, seqs = rows.cumsum(), np.empty_like(rows)
         seqs[self._order] = first_seq + ends - rows

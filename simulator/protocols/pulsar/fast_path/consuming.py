@@ -1,4 +1,4 @@
-"""The consumers' side of a batched stretch: their state as after the event engine, and their timers.
+"""The consumers' part of a batched stretch: their state and timers, equal to the event engine's.
 
 Rules: events are scheduled in the order of the rows with which the engine schedules them.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.stretch import Stretch
 
 Scheduled = list[tuple[int, tuple]]
-"""(seq of the row that schedules it, the event to schedule: (at_us, rank, handler, argument))"""
+"""(seq of the row that schedules it, the event to schedule: (at_us, rank, handler, argument))."""
 
 
 def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
-    """The clients' and the dispatcher's side; returns the events that they schedule."""
+    """Apply the stretch to clients and dispatcher; returns the events that they schedule."""
     flow = stretch.flow
     scheduled: Scheduled = []
     _take(stretch, consumed)
@@ -48,7 +48,7 @@ def consume(stretch: Stretch, consumed: Consumed) -> list[tuple]:
 
 
 def _take(stretch: Stretch, consumed: Consumed) -> None:
-    """What was sent, taken from the receiver queues, and acknowledged."""
+    """Apply the messages sent, taken from the receiver queues, and acknowledged."""
     flow, work, count = stretch.flow, stretch.flow.work, len(consumed.causes)
     runtime, name, turns = flow.producer.runtime, flow.subscription.name, len(flow.sessions)
     _add(runtime.delivered[name], work.messages[consumed.seqs.begun])
@@ -116,7 +116,7 @@ def _put_aside(stretch: Stretch, consumed: Consumed, scheduled: Scheduled) -> No
 def _keep_unacked(
     consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, scheduled: Scheduled
 ) -> None:
-    """What came and is held, worked on or still in the receiver queue."""
+    """Keep the arrivals that are held, being processed, or still in the receiver queue."""
     work, turns = stretch.flow.work, len(stretch.flow.sessions)
     waits = consumed.settled[turn::turns] == NULL
     if work.aside:
@@ -137,7 +137,7 @@ def _keep_unacked(
 def _keep_acks(
     consumer: Consumer, stretch: Stretch, consumed: Consumed, turn: int, scheduled: Scheduled
 ) -> None:
-    """The acks that wait for their group, and its timer, if it begins."""
+    """Keep the pending acks of each group, and start its timer if necessary."""
     groups, timed, sent = (
         stretch.flow.groups,
         consumer.acks.timed,
@@ -158,7 +158,7 @@ def _keep_acks(
 
 
 def _add(messages: BitMap, numbers: np.ndarray) -> None:
-    """Add numbers that are all different."""
+    """Add numbers without duplicates."""
     if len(numbers):
         first, last = int(numbers.min()), int(numbers.max())
         if last - first == len(numbers) - 1:

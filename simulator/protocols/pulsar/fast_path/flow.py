@@ -1,9 +1,9 @@
 """One producer's steady-state flow: its participants, whether it is steady now, and for how long.
 
-Rules: a flow is a producer, the log that it publishes to, the consumers of the one subscription that is read
-there, if one is, and the replicators with the logs that they fill. It is steady when each of its messages
-takes the plain way: published one by one, stored, sent to every peer, read by no consumer there, dispatched
-in turn and acknowledged by the consumer that received it. In every doubtful case the event engine runs.
+Rules: a flow is a producer, the log that it publishes to, the consumers of the log's one active subscription,
+if any, and the replicators with their target logs. It is steady when each of its messages takes the ordinary
+path: published one by one, stored, sent to every peer, not read by any consumer there, dispatched in turn and
+acknowledged by the consumer that received it. In every doubtful case the event engine runs.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ With more, the next group may be one behind a hole.
 class Flow:
     """A steady flow.
 
-    `sessions` are those of its consumers, the one whose turn is next first. `plan` computes what follows:
-    instants of the next publishes, the consumers' work on them, and the groups of their acks.
+    `sessions` are those of its consumers in the order of dispatch. `plan` computes the instants of the next
+    publishes, the consumers' work on them, and the groups of their acks.
     """
 
     __slots__ = (
@@ -64,7 +64,7 @@ class Flow:
     ) -> None:
         self.producer = producer
         self.topic = topic
-        self.subscription: Subscription  # that of the consumers, if there are any
+        self.subscription: Subscription  # of the consumers, if any
         self.sessions: list[Session] = []
         if subscription is not None:
             self.subscription = subscription
@@ -75,17 +75,18 @@ class Flow:
             for peer, replicator in topic.replicators.items()
         ]
         self.published_us = np.empty(0, dtype=np.int64)
-        self.work: Work  # of the consumers, if there are any
+        self.work: Work  # of the consumers, if any
         self.groups: Groups  # of their acks
 
     @property
     def dispatcher(self) -> Dispatcher:
-        """The consumer whose turns the sessions follow."""
+        """The dispatcher whose order the sessions follow."""
         return self.subscription.dispatcher
 
     def plan(self, survey: Survey) -> int:
-        """From the publish that is due now on; returns the first instant, at most the survey's horizon, at
-        which something else happens.
+        """Compute the flow from the publish that is due now on.
+
+        Returns the first instant, at most the survey's horizon, of an event outside the flow.
         """
         producer, first_us, horizon_us = (
             self.producer,
@@ -108,7 +109,7 @@ class Flow:
             same_instant = (gaps_us == 0).nonzero()[0]
             # two publishes at one instant are left to the event engine
             count = int(same_instant[0]) if len(same_instant) else count
-        if producer.spec.stop_us is not None:  # the publish after the stretch is still one of the plan
+        if producer.spec.stop_us is not None:  # the publish after the stretch must be in the plan, too
             count = min(count, int(self.published_us.searchsorted(producer.spec.stop_us)) - 1)
         if count <= 0:
             return first_us
@@ -122,9 +123,9 @@ class Flow:
         return horizon_us
 
     def _update_us(self, survey: Survey) -> int:
-        """When the acks that wait now are sent, if an Update almost surely follows; else never.
+        """When the pending acks are sent, if an Update almost certainly follows; else never.
 
-        A longer survey would be wasted.
+        A survey beyond that instant would be wasted.
         """
         if len(self.sessions) != 1 or not self.subscription.snapshots.kept:
             return NEVER
@@ -134,11 +135,10 @@ class Flow:
         return consumer.acks.ends_us(self.producer.runtime.now_us) if timer_us is None else timer_us
 
     def _room(self, now_us: int, horizon_us: int, own: int) -> tuple[int, int]:
-        """Messages that fit everywhere, and the first instant, at most `horizon_us`, at which that may
-        change.
+        """Messages that fit in all logs, queues and limits, and the first instant at which that may change.
 
-        The last message of the plan is left to the event engine. Up to as many of the consumers' own events
-        may dispatch messages, too.
+        The instant is at most `horizon_us`. The last message of the plan is left to the event engine. Up to
+        `own` of the consumers' events may dispatch messages, too.
         """
         producer, size_bytes = self.producer, self.producer.spec.size_bytes
         messages, values = producer.runtime.messages, self.topic.log.records.values
@@ -152,7 +152,7 @@ class Flow:
             in_flight = [
                 record for index, _sent_us, _due_us in replicator.wire if (record := values[index]) >= 0
             ]
-            # by markers that arrive, and a tick
+            # appended by arriving markers and a tick
             more = ENTRIES_MAX * (len(replicator.wire) - len(in_flight) + 1)
             there, until_there_us = peer.rollover.room(
                 now_us,
@@ -200,7 +200,7 @@ def flow_of(producer: ProducerOfFastPath) -> Flow | None:
 
 
 def _consumer_of(session: Session) -> Consumer:
-    """Its consumer by its class: sessions know it by its role, and no others play that."""
+    """The session's consumer, cast to its class: no other class plays that role."""
     return cast("Consumer", session.consumer)
 
 
@@ -223,7 +223,7 @@ def _publishes_evenly(producer: ProducerOfFastPath) -> bool:
 
 
 def _stores_only(topic: Topic) -> bool:
-    """Whether a message that is appended is stored and read, and nothing else."""
+    """Whether appending a message has no effect other than storing and reading it."""
     hot = topic.hot
     served = (
         topic.loaded
@@ -246,7 +246,7 @@ def _stores_only(topic: Topic) -> bool:
 
 
 def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
-    """Whether it has read everything, and the peer stores what arrives with no consumer reading at once."""
+    """Whether it has read all entries, and no consumer at the peer reads arrivals at once."""
     if (
         remote is None
         or not _stores_only(remote)
@@ -254,7 +254,7 @@ def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
     ):
         return False
     if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.ledgers[-1].id != replicator.seen_in:
-        return False  # the first receipt of the open ledger is still an event to come
+        return False  # the first receipt of the open ledger is still a pending event
     caught_up = replicator.state == STARTED and not replicator.stalled and not replicator.schemas.waiting
     return (
         caught_up
@@ -264,7 +264,7 @@ def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
 
 
 def _dispatches_in_turn(subscription: Subscription) -> bool:
-    """Whether everything has been read, and no sync filter of peers' acknowledgements applies to arrivals."""
+    """Whether it has read all entries, and no acks synced from peers filter the new ones."""
     dispatcher = subscription.dispatcher
     return (
         not dispatcher.busy
@@ -274,9 +274,9 @@ def _dispatches_in_turn(subscription: Subscription) -> bool:
 
 
 def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
-    """Whether it takes what is dispatched at once and works on one message after the other.
+    """Whether it takes dispatched messages at once and processes one after the other.
 
-    It must acknowledge, hold or negatively ack each by its own draw when it has worked on it.
+    It must acknowledge, hold or negatively ack each by its own draw after processing.
     """
     spec, current = consumer.spec, consumer.current
     by_draw = consumer.selections.candidates is None or (

@@ -1,10 +1,10 @@
-"""The groups of acks that are sent in a batched stretch, and what each of them does to the cursor.
+"""The groups of acks that are sent in a batched stretch, and their effects on the cursor.
 
-Rules: each consumer's acks go in the order in which the application made them: those that waited when the
-stretch began, then those of the stretch. A group is part of a stretch while only rows and a cursor follow
-from it. Where a snapshot can be used, a ledger may be deleted, or the cursor is written for the first time,
-the stretch ends before it. It also ends where an ack is made at the very instant at which a group is sent,
-because only the calendar decides which is first.
+Rules: each consumer's acks are sent in the order in which the application made them: those pending at the
+beginning of the stretch, then those of the stretch. A group is part of a stretch while its only effects are
+rows and a cursor. The stretch ends before a group with which a snapshot can be used, a ledger may be deleted,
+or the cursor is written for the first time. It also ends where an ack is made at the instant at which a group
+is sent, because only the event queue determines their order.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ REASON = "acknowledgement"
 
 
 class Group(NamedTuple):
-    """The acks `acks` of a consumer are registered at `at_us`, by a timer that was in the calendar or not
-    (`timed`). `persisted`, if the cursor is written: its position and entries deleted one by one; `moved`,
-    if the mark-delete moves: its positions before and after.
+    """Acks of a consumer, `acks`, that are registered at `at_us`.
+
+    `timed`: whether their timer was in the event queue. `persisted`, if the cursor is written: its position
+    and number of individually deleted entries. `moved`, if the mark-delete moves: its positions before and
+    after.
     """
 
     at_us: int
@@ -47,13 +49,13 @@ class Group(NamedTuple):
 
 
 class Groups:
-    """Groups in order, `sent`.
+    """The groups in the order of sending, `sent`.
 
-    An ack is identified by its place: first those that waited (`counts`, by consumer; where a group is sent,
-    `waiting`), then (`outcomes_from`) those of `work.outcomes`, then (`arrivals_from`) those of arrivals.
-    `made` are a consumer's acks that did not wait, in order, `made_us` when they are made. `cursor` is the
-    cursor after the last group, `flush_us` when it is written at the latest, if that is requested in the
-    stretch.
+    An ack is identified by its place: first the pending ones (`counts`, by consumer; `waiting`, if a group is
+    sent), then from `outcomes_from` those of `work.outcomes`, then from `arrivals_from` those of arrivals.
+    `made` are a consumer's acks that were not pending, in order, `made_us` when they are made. `cursor` is
+    the cursor after the last group. `flush_us` is when it is written at the latest, if the stretch requests
+    that.
     """
 
     __slots__ = (
@@ -86,9 +88,9 @@ class Groups:
         self.arrivals_from = self.outcomes_from + len(work.outcomes)
 
     def plan(self, horizon_us: int) -> int:
-        """Find the groups that are sent before `horizon_us`.
+        """Compute the groups that are sent before `horizon_us`.
 
-        Returns the first instant, at most that, at which more follows from a group than rows and a cursor.
+        Returns the first instant, at most that, at which a group has other effects than rows and a cursor.
         """
         groups: list[Group] = []
         for turn in range(len(self.work.flow.sessions)):
@@ -115,15 +117,16 @@ class Groups:
         return horizon_us
 
     def _send_only(self, groups: list[Group]) -> None:
-        """These, from the beginning: what arrived after them has moved the cursor already."""
+        """Restrict the groups to these: later acks have moved the cursor already."""
         cursor = self.work.flow.subscription.cursor
         self.sent, self.flush_us, self.cursor = [], None, cursor.copy() if groups else cursor
         for group in groups:
             self._send(group)
 
     def _gather(self, turn: int, horizon_us: int, groups: list[Group]) -> int:
-        """Adds a consumer's groups that may be sent before `horizon_us`; returns the first instant, at
-        most that, where it is not as simple.
+        """Add a consumer's groups that may be sent before `horizon_us`.
+
+        Returns the first instant, at most that, at which the event engine must run.
         """
         work, consumer, timer_us = (
             self.work,
@@ -173,7 +176,7 @@ class Groups:
             )
         for begin, end in pairwise((0, *((ends_us[1:] != ends_us[:-1]).nonzero()[0] + 1).tolist(), count)):
             at_us = int(ends_us[begin])
-            if end - begin >= ACK_GROUP_SIZE_MAX:  # it does not wait for its time
+            if end - begin >= ACK_GROUP_SIZE_MAX:  # sent at once, without its timer
                 horizon_us = min(horizon_us, int(acks_us[begin + ACK_GROUP_SIZE_MAX - 1]))
             timed, place = at_us == timer_us, int(done_us.searchsorted(at_us))
             if (
@@ -190,9 +193,7 @@ class Groups:
         return horizon_us
 
     def _plain(self) -> bool:
-        """Whether the acks that wait are of single messages that the broker counts as sent, and the cursor
-        has a ledger to be written to.
-        """
+        """Whether all pending acks are of single, counted messages, and the cursor has a ledger."""
         flow = self.work.flow
         alike = all(consumer.acks.waiting.all_of(flow.topic.place) for consumer in flow.consumers)
         counted = flow.dispatcher.unacked >= self.arrivals_from
@@ -204,7 +205,7 @@ class Groups:
         )
 
     def _send(self, group: Group) -> bool:
-        """Register its acks, as `Subscription.acknowledge` does; False when more follows."""
+        """Register its acks, as `Subscription.acknowledge` does; False when it has other effects."""
         subscription, topic, cursor, at_us = (
             self.work.flow.subscription,
             self.work.flow.topic,
@@ -230,26 +231,25 @@ class Groups:
         return True
 
     def _position(self, index: int) -> tuple[int, int]:
-        """The position of a mark-delete, which may be on an entry that is yet to be appended."""
+        """The position of a mark-delete, which may be on an entry that is not appended yet."""
         log = self.work.flow.topic.log
         if index < log.length:
             return self.work.flow.subscription.border.position(index)
         return log.ledgers[-1].id, index - log.ledgers[-1].first_index
 
-    # --- what comes of them
+    # --- effects of the groups
 
     def left(self, turn: int, horizon_us: int) -> tuple[np.ndarray, np.ndarray]:
-        """A consumer's acks that are made before `horizon_us` and wait for their group then, those that
-        waited before aside; and when they are made.
+        """A consumer's acks made before `horizon_us` that are pending then, and when they are made.
+
+        Those pending before the stretch are excluded.
         """
         waited, sent = self.counts[turn], sum(len(group.acks) for group in self.sent if group.turn == turn)
         left = slice(max(sent - waited, 0), int(self.made_us[turn].searchsorted(horizon_us)))
         return self.made[turn][left], self.made_us[turn][left]
 
     def settle(self) -> list[tuple]:
-        """The groups have been sent: the broker's side of it; returns the timer of the cursor's write, if
-        it begins.
-        """
+        """Apply the groups at the broker; returns the timer of the cursor's write, if it starts."""
         subscription, flow = self.work.flow.subscription, self.work.flow
         events: list[tuple] = []
         if not self.sent:

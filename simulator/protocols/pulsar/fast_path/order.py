@@ -1,9 +1,9 @@
-"""The order of all events in a batched stretch, and with it every row's seq, as the event engine gives them.
+"""The order of all events in a batched stretch, and with it every row's seq, as in the event engine.
 
-Rules: at one instant a component's events of the calendar come first, in its order, then the end of a group,
-then the end of a work. An event writes its rows in a fixed order, so the seq of each is fixed before it is
-made, and can be named as another's cause. A message is dispatched by the event with which it arrives, or,
-where its consumer is at work then, by the end of that work.
+Rules: at one instant a component's events of the event queue are first, in its order, then the end of a
+group, then the end of processing. An event writes its rows in a fixed order, so the seq of each is known
+before it is made, and can be named as another's cause. A message is dispatched by the event of its arrival.
+Where its consumer is busy then, the end of that processing dispatches it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 class Seqs(NamedTuple):
-    """Seqs of rows: of what is published `published`, `stored`, `receipted` and by wire `replicated`; by
-    wire `arrived`; of the arrivals `begun` in their order `delivered`, of those `done` `settled`; of the
-    stretch's outcomes `outcome_seqs`; of its groups' first rows `registered`.
+    """Seqs of rows by kind.
+
+    The published messages have `published`, `stored`, `receipted` and by wire `replicated`, the arrivals by
+    wire `arrived`. The arrivals `begun` have in their order `delivered`, those `done` `settled`. The
+    stretch's outcomes have `outcome_seqs`, its groups' first rows `registered`.
     """
 
     published: np.ndarray
@@ -42,12 +44,14 @@ class Seqs(NamedTuple):
 
 
 class Order:
-    """A stretch's events, by kind as numbers of the agenda: `own`, `publishing`, by wire `arriving`,
-    `sending` of groups that no timer of the calendar sends, `ticking`, and `working`, the end of work on
-    the arrivals `done`. `dispatching` are those that dispatch the arrivals
-    `begun`, each with its last row.
+    """A stretch's events, by kind as numbers of the agenda.
 
-    Peers' events that pass have no rows before they are done (`passed`); `seqs` asks when all are."""
+    They are `own`, `publishing`, by wire `arriving`, `sending` of groups without a timer in the event queue,
+    `ticking`, and `working`, the end of processing the arrivals `done`. `dispatching` are those that dispatch
+    the arrivals `begun`, each with its last row.
+
+    Events of peers have no rows before they have run (`has_run`). `seqs` is computed when all have.
+    """
 
     __slots__ = (
         "stretch",
@@ -127,7 +131,7 @@ class Order:
             self._publishing,
             self._own[stretch.returned],
         )
-        ended = np.full(turns + len(stretch.flow.work), nothing)  # by arrival the end of the work before it
+        ended = np.full(turns + len(stretch.flow.work), nothing)  # by arrival the end of the previous work
         ended[stretch.done + turns] = self._working
         for outcome in stretch.outcomes:
             if stretch.own[outcome.event].method == PROCESSED:
@@ -135,10 +139,10 @@ class Order:
         coming, ended = coming[stretch.begun], ended[stretch.begun]
         return np.where((ended == nothing) | (place[ended] < place[coming]), coming, ended)
 
-    # --- what passes
+    # --- events of peers
 
     def bring(self, one: PeerEvent) -> None:
-        """The peer has what arrives before."""
+        """Store at the peer the arrivals before an event."""
         wire, arriving, place = self.stretch.wires[one.wire], self._arriving[one.wire], self._agenda.place
         upto = int(place[arriving].searchsorted(place[self._event_of(one)]))
         size_bytes = int(
@@ -159,7 +163,7 @@ class Order:
         return int(self._first_seqs[self._event_of(one)])
 
     def has_run(self, one: PeerEvent) -> None:
-        """It has run: what follows its rows is renumbered."""
+        """Renumber the rows after those of an event that has run."""
         place, count = self._agenda.place, len(one.rows)
         self._first_seqs[place > place[self._event_of(one)]] += count
         self.row_count += count

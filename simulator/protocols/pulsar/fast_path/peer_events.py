@@ -1,10 +1,10 @@
-"""What happens at a peer during a batched stretch: a marker arrives, or its snapshot controller ticks.
+"""Events at a peer during a batched stretch: a marker arrives, or its snapshot controller ticks.
 
 Rules: the marker is of the flow's log. Such an event changes nothing in the flow, so a stretch continues over
-it. It is left to the event engine, which runs it at its place, when the peer has all that arrived before. The
-rows that it writes are set aside until those of the stretch are made. What it schedules ends the stretch:
-where it is certain to request an answer, the stretch ends with that from the first. It is run only where it
-cannot schedule anything at its own instant, and no ledger can be opened or deleted by it.
+it. The event engine runs it in order, when the peer has stored all earlier arrivals. The rows that it writes
+are set aside until those of the stretch are made. An event that it schedules ends the stretch. Where it
+certainly requests a response, the stretch is planned to end with that. It is run only where it cannot
+schedule an event at its own instant, and cannot open or delete a ledger.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NEVER = 1 << 62
 
 
 class PeerEvent:
-    """An event of the calendar at the flow's peer `wire`.
+    """An event of the event queue at the flow's peer `wire`.
 
-    `answered_us`: what follows from it has arrived by then, if that is determined. `rows`: what it wrote,
-    with seqs from `seq` on, once it has run.
+    `answered_us`: when its effects have arrived, if that is determined. `rows`: the rows that it wrote, with
+    seqs from `seq` on, once it has run.
     """
 
     __slots__ = ("at_us", "rank", "target", "method", "argument", "wire", "answered_us", "seq", "rows")
@@ -45,7 +45,7 @@ class PeerEvent:
         self.rows: list[tuple[int, ...]] = []
 
     def run(self) -> None:
-        """Let it happen."""
+        """Run the event."""
         self.method(self.target, self.argument)
 
     @property
@@ -55,7 +55,7 @@ class PeerEvent:
 
 
 class PeerEvents:
-    """Finds out which events can run during a stretch."""
+    """Selects the events that can run during a stretch."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow = flow
@@ -72,7 +72,7 @@ class PeerEvents:
         }
 
     def take_marker(self, event: Event) -> bool:
-        """Whether a marker's arrival can run during the stretch; then it is taken."""
+        """Add a marker's arrival if it can run during the stretch; returns whether it can."""
         wire = self._wires.get(event[1])
         if wire is None:
             return False
@@ -84,8 +84,9 @@ class PeerEvents:
         return True
 
     def take_tick(self, event: Event) -> bool:
-        """Whether the tick of a peer's controller passes, before which nothing arrives that is yet to be
-        sent; then it is taken.
+        """Add the tick of a peer's controller if it can run during the stretch; returns whether it can.
+
+        No message that is yet to be sent may arrive before it.
         """
         wire = self._ticking.get(event[1])
         if wire is None:
@@ -111,9 +112,7 @@ class PeerEvents:
         )
 
     def before(self, horizon_us: int) -> tuple[list[PeerEvent], int]:
-        """Those before the horizon, in order, and the horizon, which is no later than the answer to one of
-        them.
-        """
+        """The events before the horizon, in order, and the horizon, reduced to the first response to them."""
         peer_events = []
         for at_us, _rank, _order, one in sorted(self.found, key=lambda found: found[:3]):
             if at_us >= horizon_us:
@@ -124,7 +123,7 @@ class PeerEvents:
 
 
 def _can_run_during_stretch(peer: Topic) -> bool:
-    """Whether nothing that arrives there can start its controller, answer at once, or delete a ledger."""
+    """Whether no arrival there can start its controller, cause a response at once, or delete a ledger."""
     controller = peer.controller
     ticks = controller is not None and controller.ticking
     return (

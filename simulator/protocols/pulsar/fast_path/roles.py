@@ -1,4 +1,4 @@
-"""What the batched fast path needs of a producer, as a protocol by role."""
+"""Protocols by role: what the batched fast path needs of a producer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AttemptsOfProducer(Protocol):
     misses: int
 
     def missed(self, message: int, until_us: int) -> None:
-        """There is none now, and none before that instant."""
+        """Record that no stretch is possible now, nor before that instant."""
 
 
 class ProducerOfFastPath(Protocol):

@@ -89,11 +89,11 @@ def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
 
 
 class Consumed:
-    """The messages dispatched in a stretch, and what became of them.
+    """The messages dispatched in a stretch, and the results of their processing.
 
-    By arrival: `causes`, the row that sent it; `about`, the columns that its rows share; `delivered`, the row
-    that delivered it; `settled`, the row that acknowledged, held or negatively acknowledged it.
-    `acknowledged` are the arrivals that were; `outcomes`, with their seqs, what else was done.
+    By arrival: `causes`, the row that sent it. `about`, the columns that its rows share. `delivered`, the row
+    that delivered it. `settled`, the row that acknowledged, held or negatively acknowledged it.
+    `acknowledged` are the acknowledged arrivals. `outcomes`, with their seqs, are the other results.
     """
 
     def __init__(self, stretch: Stretch, seqs: Seqs) -> None:
@@ -150,7 +150,7 @@ class Consumed:
         return about._replace(producer=producer, sequence_id=sequence_id, ledger=ledger, entry=entry)
 
     def _aside(self, place: int) -> tuple[int, Outcome]:
-        """What became of an arrival that was not acknowledged."""
+        """The outcome of an arrival that was not acknowledged."""
         at_us, kind, held_us, seq = (
             int(values[place])
             for values in (self.work.done_us, self.work.kinds, self.work.held_us, self.settled)
@@ -166,12 +166,15 @@ class Consumed:
         return [self._delivering(), *self._settling(), *(self._registering() if self.stretch.groups else ())]
 
     def _delivering(self) -> RowColumns:
-        """A message names the row that sent it, or the consumer's last one, if that is later."""
+        """The rows of deliveries: a cause is the row that sent the message, or the consumer's last one.
+
+        It is the later of both.
+        """
         begun, work, consumers = self.seqs.begun, self.work, self.work.flow.consumers
         before = np.concatenate(([consumer.last_seq for consumer in consumers], self.settled))[
             : len(self.causes)
         ]
-        # the last one may be of an event of the calendar, where a consumer was idle then
+        # the last one may be of an event in the event queue, where a consumer was idle then
         if self.stretch.outcomes:
             for place in (
                 *range(min(len(consumers), len(before))),
@@ -194,7 +197,7 @@ class Consumed:
         return RowColumns(DELIVERED, self.seqs.delivered, fields)
 
     def _settling(self) -> list[RowColumns]:
-        """Acknowledged, held or negatively acked: each names the row that delivered its message."""
+        """The rows acknowledged, held or negatively acked: their cause is the message's delivery."""
         work, done, individual = (
             self.work,
             self.acknowledged,
@@ -210,7 +213,7 @@ class Consumed:
         return [RowColumns(ACKNOWLEDGED, self.settled[done], fields), *rows_by_column(single)]
 
     def _registering(self) -> list[RowColumns]:
-        """What the broker makes of the groups."""
+        """The rows that the broker writes for the groups."""
         groups = self.stretch.groups
         acks = self.acks(np.concatenate([group.acks for group in groups]))
         counts = [len(group.acks) for group in groups]
@@ -235,7 +238,7 @@ class Consumed:
         ]
         return [RowColumns(REGISTERED, registered, (at_us, acks.seqs, *acks.about)), *rows_by_column(single)]
 
-    # --- as the engine keeps it
+    # --- objects of the event engine
 
     def received(self, place: int) -> ReceivedMessage:
         """An arrival in the receiver queue."""
@@ -256,7 +259,10 @@ class Consumed:
         return acks.chosen(slice(begin - first, end - first) if following else places - first)
 
     def _acks_in_order(self) -> tuple[int, AckColumns]:
-        """The acks, those that waited only where groups are sent, and the place of the first."""
+        """The pending acks and the index of the first one.
+
+        Those pending before the stretch are included only where groups are sent.
+        """
         stretch, work, groups, count = self.stretch, self.work, self.work.flow.groups, len(self.causes)
         several = [
             *groups.waiting,
@@ -281,7 +287,7 @@ class Consumed:
         return 0 if groups.waiting else groups.outcomes_from, AckColumns.joined(several)
 
     def delivery(self, place: int) -> Delivery:
-        """An arrival in the application's hands."""
+        """An arrival delivered to the application."""
         received = self.received(place)
         return Delivery(
             received,

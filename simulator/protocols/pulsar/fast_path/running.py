@@ -1,7 +1,7 @@
 """Runs batched stretches with the same rows, state and pending events as the event engine.
 
-Rules: a stretch takes whole instants, up to the first event of anything else. It computes exactly what the
-event engine would, so where one begins and ends changes no row. The tests run everything with and without.
+Rules: a stretch consists of whole instants, up to the first event outside it. It computes exactly what the
+event engine would, so its bounds change no row. The tests run everything with and without stretches.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
 
 MESSAGES_BETWEEN_LOOKS_MAX = 64
-"""Messages published one by one between two tries, where there never is a stretch."""
+"""Most messages published one by one between two attempts while no stretch is possible."""
 MESSAGES_MIN, MESSAGES_MIN_PER_CONSUMER = 8, 8
-"""A shorter stretch costs more in columns than event by event: this many, and this many for each consumer."""
+"""Least messages of a stretch, in total and per consumer: a shorter one is slower than single events."""
 ROWS_PER_EVENT = 16
 """Number of rows in columns that take about the time of one event of the queue."""
 
@@ -33,7 +33,7 @@ ROWS_PER_EVENT = 16
 class StretchAttempts:
     """When a producer next tries a batched stretch.
 
-    A try takes the time of a message or two, so a producer that finds none several times tries less often.
+    An attempt takes the time of a message or two, so a producer tries less often after several failed ones.
     """
 
     __slots__ = ("from_us", "from_message", "misses")
@@ -46,7 +46,7 @@ class StretchAttempts:
         return message >= self.from_message and now_us >= self.from_us
 
     def missed(self, message: int, until_us: int) -> None:
-        """There is none now, and none before that instant."""
+        """Record that no stretch is possible now, nor before that instant."""
         self.misses += 1
         self.from_message, self.from_us = (
             message + min(self.misses**2 // 16, MESSAGES_BETWEEN_LOOKS_MAX),
@@ -57,7 +57,7 @@ class StretchAttempts:
 def run_stretch(producer: ProducerOfFastPath) -> int | None:
     """Run from the publish that is due now to the next other event, if that is far enough away.
 
-    Returns how many queue events that replaces, None when nothing was done.
+    Returns how many queue events that replaces, None when no stretch was run.
     """
     runtime, flow = producer.runtime, flow_of(producer)
     if flow is None:
@@ -92,9 +92,9 @@ def run_stretch(producer: ProducerOfFastPath) -> int | None:
 
 
 def run_peer_events(order: Order) -> int:
-    """Run the events of peers that pass in a stretch.
+    """Run the events of peers that are due in a stretch.
 
-    Returns the first instant, at most the horizon of the stretch, at which something follows from them.
+    Returns the first instant, at most the horizon of the stretch, of an event that they scheduled.
     """
     stretch = order.stretch
     runtime, horizon_us = stretch.flow.producer.runtime, stretch.horizon_us
@@ -119,14 +119,14 @@ def run_peer_events(order: Order) -> int:
 
 
 def _take_effect(stretch: Stretch, order: Order) -> None:
-    """Apply the stretch: rows, state and calendar."""
+    """Apply the stretch: rows, state and pending events."""
     runtime, seqs, count = stretch.flow.producer.runtime, order.seqs(), order.row_count
     for wire, sent in zip(stretch.wires, seqs.replicated, strict=True):
         wire.sent_by(sent)
     consumed = Consumed(stretch, seqs) if stretch.flow.sessions else None
     _publish(stretch)
     _store(stretch, seqs, order.last_us)
-    # else they are there already
+    # else they are stored already
     runtime.emit_rows(count, rows_of(stretch, seqs, consumed) if runtime.writes(count) else ())
     events = [event for wire in stretch.wires for event in _carry(stretch, wire)]
     if consumed is not None:
@@ -140,7 +140,7 @@ def _take_effect(stretch: Stretch, order: Order) -> None:
 
 
 def _wires(flow: Flow, survey: Survey, horizon_us: int) -> list[Wire]:
-    """What the replicators carry, with what is sent before `horizon_us`."""
+    """The replicators' wires, with the messages sent before `horizon_us`."""
     wires = [
         Wire(replicator, peer, survey.sent[replicator.rank], horizon_us)
         for replicator, peer in flow.replicators
@@ -179,7 +179,7 @@ def _publish(stretch: Stretch) -> None:
 
 
 def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
-    """The entries in all logs."""
+    """Append the entries to all logs."""
     flow, count = stretch.flow, len(stretch.published_us)
     flow.topic.append_many(
         stretch.messages, seqs.stored, count * flow.producer.spec.size_bytes, int(stretch.published_us[-1])
@@ -191,7 +191,7 @@ def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
 
 
 def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
-    """The replicator's side of what was sent; returns the arrivals that are still to come."""
+    """Apply the sending to the replicator; returns the arrivals that are still to come."""
     replicator, count = wire.replicator, len(stretch.published_us)
     arrived = max(len(wire.arrivals_us) - wire.before, 0)
     indices, due_us = (

@@ -1,6 +1,6 @@
-"""A batched stretch: what happens in it.
+"""A batched stretch: all events before its horizon, and none after it.
 
-Rules: everything before the horizon is part of it, nothing after it. `order` determines the order.
+Rules: `order` determines their order.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 class Stretch:
-    """What a flow does before `horizon_us`.
+    """The events of a flow before `horizon_us`.
 
     It publishes at `published_us` `messages` with `sequence_ids` and `keys`, as `entries` of a `ledger`.
-    `own` are the survey's events, `peer_events` those of peers, `outcomes` what is done at those.
-    Places among the arrivals: `published_places` of what was published, `redelivered_places` of what is
-    redelivered (at the events `returned`), `begun` of what was dispatched, `done` of what was worked on.
+    `own` are the survey's events, `peer_events` those of peers, `outcomes` the results of the own ones.
+    Places among the arrivals: `published_places` of published messages, `redelivered_places` of redelivered
+    ones (at the events `returned`), `begun` of dispatched ones, `done` of processed ones.
     """
 
     def __init__(self, flow: Flow, survey: Survey, wires: list[Wire], horizon_us: int) -> None:
@@ -60,7 +60,7 @@ class Stretch:
         self.ledger, self.entries = topic.log.ledgers[-1].id, topic.log.ledgers[-1].entries + ordinals
 
     def until(self, horizon_us: int) -> Stretch:
-        """The same up to an earlier instant, after what has passed."""
+        """The same stretch with an earlier horizon, after the peers' events have run."""
         flow, count = self.flow, int(self.published_us.searchsorted(horizon_us))
         if flow.sessions:
             flow.groups = Groups(flow.work)

@@ -1,7 +1,7 @@
-"""The calendar's events for a flow: its own consumers' and replicators', and the next other event.
+"""The pending events of a flow: its own consumers' and replicators', and the next other event.
 
-Rules: an event of a consumer is the flow's own when `work` and `groups` handle it. One that the consumer
-ignores by now is skipped. Every other one ends a stretch.
+Rules: an event of a consumer is the flow's own when `work` and `groups` handle it. An obsolete one that the
+consumer ignores is skipped. Every other one ends a stretch.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 PROCESSED, ACKS_SENT = Consumer.processed, AckGroup.time_over
 HOLD_OVER, REDELIVERY_REQUESTED = HeldMessages.hold_over, RedeliveryRequests.delay_over
 _OWN = (PROCESSED, ACKS_SENT, HOLD_OVER, REDELIVERY_REQUESTED)  # a consumer's rank is its own
-_STANDING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # what the flow must include, however late it is due
+_STANDING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # the flow must include them, however late
 
 
 class Own(NamedTuple):
-    """An event of a consumer of the flow, as it is in the calendar; `turn` is the consumer's place in the
-    flow.
-    """
+    """A pending event of a consumer of the flow; `turn` is the consumer's place in the flow."""
 
     at_us: int
     rank: int
@@ -42,19 +40,17 @@ class Own(NamedTuple):
 
 
 class Survey:
-    """`horizon_us`: the first instant with an event of anything else.
+    """The pending events of a flow before `horizon_us`, the first instant of any other event.
 
-    Before it, in order, `own`: events of the flow's consumers, and `peer_events`: of its peers. By consumer:
-    until when it is busy (`busy_us`, None: idle), and when its acks that wait are sent (`timer_us`, None:
-    none wait). `sent`: by replicator's rank and index the rows that sent what is on the wires.
+    In order, `own` are the events of the flow's consumers, and `peer_events` those of its peers. By consumer,
+    `busy_us` is until when it is busy (None: idle), and `timer_us` when its pending acks are sent (None:
+    there are none). `sent` has, by replicator's rank and index, the rows that sent the entries on the wires.
     """
 
     __slots__ = ("horizon_us", "own", "peer_events", "busy_us", "timer_us", "sent")
 
     def __init__(self, flow: Flow, near_us: int, far_us: int) -> None:
-        """Looks for what happens before `far_us`, and no further once something else is found to happen by
-        `near_us`.
-        """
+        """Collect the events before `far_us`, or only until an event of another kind due by `near_us`."""
         runtime, records = flow.producer.runtime, flow.topic.log.records.values
         turns = {consumer.rank: turn for turn, consumer in enumerate(flow.consumers)}
         replicators = {replicator.rank: replicator for replicator, _peer in flow.replicators}
@@ -97,7 +93,7 @@ class Survey:
             elif event.method == ACKS_SENT:
                 self.timer_us[event.turn] = event.at_us
         own = sorted(event for event in own if event.at_us < self.horizon_us)
-        back: dict[int, int] = {}  # an entry is redelivered once: the dispatcher ignores the second request
+        back: dict[int, int] = {}  # redelivered once: a second request is ignored
         for event in own:
             if (
                 event.method == REDELIVERY_REQUESTED
@@ -111,7 +107,7 @@ class Survey:
 def _owned(flow: Flow, turn: int, method: Callable[..., int | None], argument: Any) -> bool | None:
     """Whether a consumer's event is the flow's own: True, or False when the consumer ignores it.
 
-    None when more follows from it than a flow handles.
+    None when the event has effects that a flow does not handle.
     """
     consumer = flow.consumers[turn]
     if method == PROCESSED:
@@ -129,12 +125,12 @@ def _owned(flow: Flow, turn: int, method: Callable[..., int | None], argument: A
 
 
 def _held_only(consumer: Consumer, key: MessageKey) -> bool:
-    """Whether the application has the message, and does not work on it once more."""
+    """Whether the application has the message, and is not processing it again."""
     return key in consumer.unacked and (consumer.current is None or consumer.current.key != key)
 
 
 def _redeliverable(flow: Flow, turn: int, key: MessageKey) -> bool:
-    """Whether the dispatcher awaits it from this consumer, and no other has it as well."""
+    """Whether the dispatcher awaits it from this consumer only."""
     dispatcher, index = flow.dispatcher, key.index
     awaited = (
         isinstance(dispatcher, SharedDispatcher) and dispatcher.pending.get(index) is flow.sessions[turn]

@@ -1,7 +1,7 @@
-"""What one replicator carries in a batched stretch: what was in flight, and messages sent in it.
+"""The wire of one replicator in a batched stretch: messages in flight before, and sent in it.
 
-Rules: a connection is first in, first out, so what arrives before the horizon is at the front. Markers among
-it are run by the event engine (`peer_events`), each when everything before it has been stored at the peer
+Rules: a connection is first in, first out, so arrivals before the horizon are at the front. Markers among
+them are run by the event engine (`peer_events`), each when all earlier ones have been stored at the peer
 (`store`).
 """
 
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 
 class Wire:
-    """Columns of what was on the wire before the horizon, then of what is sent: index, record, seq of the
-    sending row, due instant.
+    """Columns of the entries on the wire before the horizon, then of the messages sent.
 
-    The first `arrivals_us` of them are stored at the peer within the stretch, as `entries` of its log and
-    with so many `rows` each; the first `before` were on the wire when it began. The peer has the first
-    `stored` of them by now."""
+    The columns are index, record, seq of the sending row, due instant. The first entries, with instants
+    `arrivals_us`, are stored at the peer within the stretch, as `entries` of its log and with `rows` rows
+    each. The first `before` were on the wire when it began. The peer has stored the first `stored` of them so
+    far.
+    """
 
     __slots__ = (
         "replicator",
@@ -40,7 +41,7 @@ class Wire:
     )
 
     def __init__(self, replicator: Replicator, peer: Topic, seqs: dict[int, int], horizon_us: int) -> None:
-        """`seqs` are the rows that sent what is on the wire, by index."""
+        """`seqs` are the rows that sent the entries on the wire, by index."""
         values = replicator.topic.log.records.values
         front = list(takewhile(lambda sent: sent[2] < horizon_us, replicator.wire))
         self.replicator = replicator
@@ -53,7 +54,7 @@ class Wire:
         self.due_us = np.array([due_us for _index, _sent_us, due_us in front], dtype=np.int64)
 
     def send(self, indices: np.ndarray, records: np.ndarray, sent_us: np.ndarray, horizon_us: int) -> None:
-        """Messages are sent at these instants."""
+        """Add messages sent at these instants."""
         replicator = self.replicator
         due_us = sent_us + replicator.link.latencies_us(replicator.draw_base + indices)
         due_us = np.maximum.accumulate(np.maximum(due_us, replicator.last_arrival_us))
@@ -65,14 +66,14 @@ class Wire:
         self._arrive_before(horizon_us)
 
     def sent_by(self, seqs: np.ndarray) -> None:
-        """The rows with which they are sent."""
+        """Set the rows with which they are sent."""
         self.seqs = np.concatenate((self.seqs, seqs))
 
     def _arrive_before(self, horizon_us: int) -> None:
         self.arrivals_us = self.due_us[: int(self.due_us.searchsorted(horizon_us))]
 
     def cut(self, horizon_us: int, sent: int) -> None:
-        """The stretch ends earlier: only the first of its messages are sent in it."""
+        """End the stretch earlier: only the first `sent` of its messages are sent."""
         before = int(self.due_us[: self.before].searchsorted(horizon_us))
         kept = np.concatenate((np.arange(before), np.arange(self.before, self.before + sent)))
         for name in ("indices", "records", "due_us", "entries", "rows"):
@@ -82,7 +83,7 @@ class Wire:
 
     @property
     def messages(self) -> np.ndarray | slice:
-        """Which of the arrivals are messages."""
+        """Selects the messages among the arrivals."""
         records = self.records[: len(self.arrivals_us)]
         return (
             slice(0, len(records))
@@ -91,8 +92,9 @@ class Wire:
         )
 
     def store(self, upto: int, seqs: np.ndarray, size_bytes: int, now_us: int) -> None:
-        """The peer has the arrivals up to this one, all messages, by now, stored with these rows and of
-        `size_bytes` together; their receipts are on the way back.
+        """Store at the peer the arrivals up to this one, all messages, and send their receipts back.
+
+        `seqs` are their rows, `size_bytes` is their total size.
         """
         replicator, stored, log = self.replicator, slice(self.stored, upto), self.peer.log
         for _ in range(min(upto, self.before) - min(self.stored, self.before)):

@@ -1,9 +1,9 @@
-"""What the consumers of a flow do with the messages that they receive, in columns over the arrivals.
+"""The processing of messages by a flow's consumers, in columns over the arrivals.
 
-Rules: an arrival is a message that is published, or one to redeliver (negatively acknowledged a while ago).
-The dispatcher assigns them in turn, so that with n consumers every n-th is one consumer's. It works on them
-one after another, and then acknowledges, holds or negatively acks each. What follows from a hold or a
-negative ack is later: the first of it ends the stretch.
+Rules: an arrival is a message that is published, or one to redeliver (negatively acknowledged earlier). The
+dispatcher assigns them in turn, so that with n consumers each gets every n-th. It processes them one after
+another, and then acknowledges, holds or negatively acks each. The effects of a hold or a negative ack are
+later: the first of them ends the stretch.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 class Outcome(NamedTuple):
-    """What a consumer does at a calendar event with a message that it has processed.
+    """A consumer's result for a message whose processing ends at a pending event.
 
     `event` is the event's place in the survey. It holds the row's type, and for how long the message is held
     (NULL: until an operator releases it, or not at all).
@@ -47,13 +47,13 @@ class Outcome(NamedTuple):
 
 
 class Work:
-    """Columns over arrivals in order: instants, message numbers, indices and what is done with each.
+    """Columns over arrivals in order: instants, message numbers, indices and the result for each.
 
     `arrived_us`, `begun_us`, `done_us`, message numbers, indices, redelivery counts, and `kinds`, the type of
     row that ends its processing (empty where no choice is made). `published_places` are the places of
-    messages that are published, `redelivered_places` those of redelivered messages. `aside` are the places
-    of those that are not acknowledged at once, `held_us` for how long, as in an outcome. `outcomes` are those
-    of events in the calendar.
+    messages that are published, `redelivered_places` those of redelivered messages. `aside` are the places of
+    those that are not acknowledged at once, `held_us` for how long, as in an outcome. `outcomes` are those of
+    pending events.
     """
 
     __slots__ = (
@@ -84,11 +84,11 @@ class Work:
 
     @property
     def plain(self) -> bool:
-        """Whether every arrival is acknowledged when it is worked on."""
+        """Whether every arrival is acknowledged after processing."""
         return not self.aside
 
     def places(self, turn: int) -> slice:
-        """Where the arrivals of a consumer are."""
+        """The places of a consumer's arrivals."""
         return slice(turn, None, len(self.flow.sessions))
 
     def _assign(self, published_us: np.ndarray) -> None:
@@ -103,7 +103,7 @@ class Work:
         returned = [event for event in self.survey.own if event.method == REDELIVERY_REQUESTED]
         if returned:
             back = [event.argument[1] for event in returned]
-            # consumers go before producers
+            # at one instant, consumers precede producers
             at = published_us.searchsorted([event.at_us for event in returned])
             self.redelivered_places, self.published_places = (
                 at + np.arange(len(back)),
@@ -119,8 +119,9 @@ class Work:
             )
 
     def plan(self, horizon_us: int) -> int:
-        """When the work on each arrival begins and ends; returns the first instant, at most `horizon_us`,
-        at which something else follows.
+        """Compute when the processing of each arrival begins and ends.
+
+        Returns the first instant, at most `horizon_us`, of an effect outside the stretch.
         """
         draws = self.messages + (self.redeliveries << 40) if len(self.redelivered_places) else self.messages
         self.begun_us, self.done_us = np.empty((2, len(self)), dtype=np.int64)
@@ -128,7 +129,7 @@ class Work:
             mine, busy_us = self.places(turn), self.survey.busy_us[turn]
             spans_us, arrived_us = consumer.processing.several(draws[mine]), self.arrived_us[mine]
             if not spans_us.all():
-                return int(self.arrived_us[0])  # without processing time all happens at once
+                return int(self.arrived_us[0])  # without processing time the results are at the same instant
             worked_us = spans_us.cumsum()
             before_us = worked_us - spans_us
             self.begun_us[mine] = before_us + np.maximum.accumulate(
@@ -139,7 +140,7 @@ class Work:
         return min([horizon_us, *self._later_us()])
 
     def _permitted_us(self, turn: int) -> int:
-        """Up to when a consumer has permits, which are granted again as it takes messages."""
+        """Until when a consumer has permits, which are granted again as it takes messages."""
         session, mine = self.flow.sessions[turn], self.places(turn)
         arrived_us = self.arrived_us[mine]
         if len(arrived_us) < session.permits:
@@ -151,7 +152,7 @@ class Work:
         return int(arrived_us[short[0]]) if len(short) else NEVER
 
     def _choose(self) -> None:
-        """What becomes of each message that the application has worked on."""
+        """Choose the result for each processed message."""
         consumers = self.flow.consumers
         chosen = [
             (turn, consumer, consumer.selections.candidates)
@@ -196,7 +197,7 @@ class Work:
         return later_us
 
     def until_us(self, turn: int, at_us: int, kind: int, held_us: int) -> int:
-        """Until when a message waits that a consumer holds or negatively acks at an instant.
+        """Until when a message is pending that a consumer holds or negatively acks at an instant.
 
         NEVER when that is not determined.
         """
