@@ -1,8 +1,8 @@
-"""What is kept of a lab: its inputs, the commands given to it, and where it stands. Never engine state.
+"""The database rows of a lab: its inputs, the commands given to it, and its position.
 
-Rules: a lab is rebuilt by replaying these rows, so a command is stored before it takes effect; only the
-process that holds the lab's present `run_number` writes to it (a conditional update, so an outdated process
-finds out); the owner's token is kept as a hash.
+Engine state is never stored. Rules: a lab is rebuilt by replaying these rows, so a command is stored before
+it takes effect. Only the process that holds the lab's current `run_number` writes to it (a conditional
+update, so an outdated process detects that it is outdated). The owner's token is stored as a hash.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from django.utils import timezone
 from visualizer.labs.clients import KEY_LENGTH
 
 ID_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Without l, o, 0, 1: a link may be read out."""
+"""Characters of a lab's id, without l, o, 0 and 1, since a link may be read aloud."""
 
 ID_LENGTH = 12
-"""32^12 labs: a viewing link cannot be guessed."""
+"""Characters of a lab's id. There are 32^12 ids, so a viewing link cannot be guessed."""
 
 TOKEN_BYTES = 32
 
@@ -29,17 +29,17 @@ def fresh_lab_id() -> str:
 
 
 def fresh_token() -> str:
-    """The owner's token: shown once, kept by the page."""
+    """A new owner's token. It is shown once and kept by the page."""
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
 def hash_of(token: str) -> str:
-    """A plain hash is enough: the token is random, there is nothing to guess from a dictionary."""
+    """The stored hash of a token. A plain hash is enough, since the token is random."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
 class Lab(models.Model):
-    """One saved run: scenario, seed, engine version, and the instant at which it stands."""
+    """One saved run: scenario, seed, engine version, and the instant that the lab shows."""
 
     class State(models.TextChoices):
         READY = "ready"
@@ -89,9 +89,9 @@ class Lab(models.Model):
 
 
 class LabCommand(models.Model):
-    """A command as it was given: on which branch, at which instant, and how far that branch had run by then.
+    """A command as it was given: its branch and instant, and how far that branch had run by then.
 
-    Replaying them in order of `number` makes the same branches.
+    Replaying the commands in order of `number` makes the same branches.
     """
 
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="commands")
@@ -112,8 +112,9 @@ class LabCommand(models.Model):
 
 
 class ScenarioPicture(models.Model):
-    """The gallery's picture of a scenario, or its outcome: computed from a real run once per scenario text
-    and engine version.
+    """The gallery's picture of a scenario, or its outcome, from a real run.
+
+    It is computed once per scenario text and engine version.
     """
 
     key = models.CharField(

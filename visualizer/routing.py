@@ -1,5 +1,6 @@
-"""The socket addresses: a lab, and a question about a set-up; any other is refused before the handshake
-ends.
+"""The socket addresses: a lab, and a question about a set-up.
+
+Any other address is refused before the handshake ends.
 """
 
 from channels.security.websocket import WebsocketDenier

@@ -1,4 +1,4 @@
-"""Addresses of the lab, grouped by what they are about."""
+"""URLs of the labs and their pages, grouped by topic."""
 
 from django.urls import path, register_converter
 
@@ -11,8 +11,9 @@ from visualizer.setups import views as setups
 
 
 class Whole:
-    """A whole number in a path, of a length that is read at all; its range is checked with the other
-    arguments (`visualizer.questions.arguments`).
+    """Path converter of whole numbers, with at most `DIGITS` digits.
+
+    The range is checked with the other arguments (`visualizer.questions.arguments`).
     """
 
     regex = f"[0-9]{{1,{DIGITS}}}"

@@ -1,7 +1,7 @@
 """This process's comparisons: one run per strategy, in the pump's slices.
 
 Rules: a comparison is identified by its inputs, so repeated or concurrent requests share one study. The
-newest few are kept. The page receives the complete, final result: the browser plays it without the server.
+newest `KEPT` are kept. The page receives the complete, final result and plays it without the server.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from visualizer.labs.reruns import Study
 from visualizer.live.wire import Refused
 
 KEPT = 20
-"""Comparisons kept, running or done: up to a few megabytes each."""
+"""Comparisons kept, running or done. Each takes up to a few megabytes."""
 
 RUNNING = 4
-"""Comparisons that run at once; each takes turns with the labs."""
+"""Comparisons that run at once. Each takes turns with the labs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is compared: a scenario, its seed, the commands given by hand, and where it ends."""
+    """The inputs of a comparison: scenario, seed, commands given by hand, and end instant."""
 
     title: str
     scenario: Any
@@ -48,7 +48,7 @@ class Source:
 
 class Comparisons:
     def __init__(self, pump: Pump, admit: Callable[[], None] = lambda: None) -> None:
-        """`admit` raises Refused when there is no memory for another."""
+        """Use this pump; `admit` raises Refused when there is no memory for another comparison."""
         self._pump, self._admit = pump, admit
         self._studies: OrderedDict[str, Study] = OrderedDict()
         self._askers: dict[str, str] = {}  # the client that requested each comparison
@@ -59,7 +59,10 @@ class Comparisons:
         return [study.world for study in self._studies.values()]
 
     def of(self, source: Source) -> Study:
-        """The study of these inputs, begun when it is new. Raises Refused when too many run."""
+        """The study of these inputs, started if it is new.
+
+        Raises Refused when too many run.
+        """
         study = self._studies.get(source.key)
         if study is None:
             study = self._begin(source)

@@ -1,6 +1,6 @@
-"""The page of a comparison, of a built-in scenario or of a lab as it ran, and what it draws.
+"""The page of a comparison, of a built-in scenario or of a lab's run, and the data that it draws.
 
-Rules: GET only; the page's address is the comparison: nothing is stored.
+Rules: GET only. The page's address identifies the comparison, so nothing is stored.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ from visualizer.questions.questions import answers, json_answer, refusal, whole_
 
 @require_safe
 def comparison_page(request: HttpRequest, name: str) -> HttpResponse:
-    """`?seed=` another seed than the scenario's."""
+    """The comparison page of a built-in scenario.
+
+    `?seed=` is a seed other than the scenario's.
+    """
     try:
         scenario = _builtin(name, whole_number(request, "seed", None, SEED_LIMIT))
     except Refused as refused:
@@ -37,7 +40,7 @@ def comparison_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def lab_comparison_page(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """A lab as it has run, every command given by hand included."""
+    """The comparison page of a lab's run, with every command given by hand."""
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         return render(request, "visualizer/no_such_lab.html", status=404)
@@ -67,7 +70,10 @@ def _page(request: HttpRequest, title: str, scenario: Any, data: str, lab: str) 
 
 @answers
 async def comparison(request: HttpRequest, name: str) -> HttpResponse:
-    """The first request starts the runs; each returns their progress; the last returns the columns."""
+    """Start the runs at the first request and return their progress.
+
+    When all runs are done, the answer contains the columns.
+    """
     scenario = await sync_to_async(_builtin, thread_sensitive=False)(
         name, whole_number(request, "seed", None, SEED_LIMIT)
     )

@@ -1,1 +1,1 @@
-"""Labs at work in this process: opening, running, saving and placing them."""
+"""Labs open in this process: opening, running, saving and placing them."""

@@ -22,7 +22,7 @@ DAYS_UNUSED = 90
 """Days without being opened or moved after which a lab is old: exercises last until the end of a term."""
 
 LABS_AT_ONCE = 50
-"""Labs deleted in one transaction, some 50 ms: shorter than any writer waits for another."""
+"""Labs deleted in one transaction, which takes about 50 ms: shorter than any writer's lock timeout."""
 
 FRESH_FILE = timedelta(hours=1)
 """A report's folder younger than this may belong to a row that is being written."""
@@ -30,7 +30,7 @@ FRESH_FILE = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What was removed, or would be: numbers, and bytes of orphaned files."""
+    """What was removed, or would be with `dry_run`: numbers of rows, and bytes of orphaned files."""
 
     labs: int
     reports: int
@@ -39,8 +39,9 @@ class Cleaned:
 
 
 def clean(days: int, dry_run: bool) -> Cleaned:
-    """Remove labs not used for `days` days and files that belong to no report; only count them with
-    `dry_run`.
+    """Remove old labs, and files that belong to no report.
+
+    A lab is old when it was not used for `days` days. With `dry_run` they are only counted.
     """
     old = Lab.objects.filter(used_at__lt=timezone.now() - timedelta(days=days)).order_by("used_at")
     labs, reports = old.count(), Report.objects.filter(lab__in=old.order_by()).count()
@@ -56,7 +57,7 @@ def clean(days: int, dry_run: bool) -> Cleaned:
 
 
 def _orphans() -> list[Path]:
-    """Folders of reports whose row is gone."""
+    """Folders of reports that have no row any more."""
     place = Path(settings.DATA_DIR) / "reports"
     before_s = (timezone.now() - FRESH_FILE).timestamp()
     folders = (

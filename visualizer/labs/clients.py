@@ -1,8 +1,8 @@
 """The client address that quotas count for, and the quotas per address.
 
-Rules: it is the socket's peer. When that is one of TRUSTED_PROXIES, it is the last address in X-Forwarded-For
-that is not. Without the setting the header is ignored, since any client can set it. An IPv6 visitor has a /64
-network, so the network is counted.
+Rules: it is the address of the socket's peer. When that is one of TRUSTED_PROXIES, it is the last address in
+X-Forwarded-For that is not one of them. Without the setting the header is ignored, since any client can set
+it. A visitor with IPv6 usually has a /64 network, so the network is counted.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ SOCKETS_PER_CLIENT = 600
 """Open sockets of one address: a lab's 500 viewers in one building, and some more."""
 
 OPEN_LABS_PER_CLIENT = 60
-"""Labs that one address has open in one process, of the 200 that it holds: two classes of 30 in one
-building.
+"""Labs that one address has open in one process, which holds 200.
+
+It is enough for two classes of 30 in one building.
 """
 
 FAIR_LABS = 10
 """Labs that one address keeps open in a full process.
 
-Beyond them one of its labs is closed for an address with fewer. So 20 addresses are needed to shut others
-out, not four.
+Beyond them one of its labs is closed for an address with fewer. So it takes 20 addresses, not four, to shut
+others out.
 """
 
 LABS_PER_HOUR = 600
@@ -43,13 +44,15 @@ REPORTS_PER_CLIENT = 30
 """Reports of one address that are queued or made at once; the queue takes turns among addresses."""
 
 STUDIES_PER_CLIENT, COMPARISONS_PER_CLIENT = 3, 2
-"""Set-ups of one address that are asked about at once, of some twenty in line; comparisons that run for
-it, of four.
+"""Set-ups of one address that are studied at once, and comparisons that run for it.
+
+The process queues about twenty set-ups and runs four comparisons.
 """
 
 RERUNS_PER_CLIENT = 2
-"""Runs of "what would have helped" of one address that are under way at once, of the process's eight
-(`visualizer.labs.reruns.RUNNING`).
+"""Runs of "what would have helped" in progress at once for one address.
+
+The process has eight (`visualizer.labs.reruns.RUNNING`).
 """
 
 IPV6_NETWORK_BITS = 64
@@ -69,7 +72,7 @@ sockets: Counter[str] = Counter()
 
 
 def client_key() -> str:
-    """The keyed hash stored of the current address: enough to count by, not the address itself."""
+    """The keyed hash stored for the current address: enough to count by, not the address itself."""
     name = client.get()
     return salted_hmac("failover-lab.client", name).hexdigest()[:KEY_LENGTH] if name else ""
 

@@ -1,4 +1,4 @@
-"""Makes a lab from a scenario or a text, and gives the scenario of a stored lab.
+"""Creates labs from a scenario or a text, and returns the scenario of a stored lab.
 
 Rules: clients send a built-in name or a text, never a path. A scenario is read once per text and seed and
 shared, since it is frozen. Reading a text takes tens of milliseconds, so it happens in a thread.
@@ -26,18 +26,18 @@ YAML_LIMIT = 262_144
 """Characters of a scenario's text: the largest built-in one has a few thousand."""
 
 SEED_LIMIT = 1 << 53
-"""Exact in JavaScript."""
+"""The largest seed that JavaScript represents exactly, 2^53."""
 
 OVERRIDES_LIMIT = 2_001
-"""Changes given with a lab: as many as a scenario may have commands, and its end."""
+"""Changes given with a lab: one for each command that a scenario may have, and one for its end."""
 
 LABS_KEPT = 100_000
-"""Rows of labs; beyond that the site asks its operator to delete old ones."""
+"""Most rows of labs. Beyond that the site asks its operator to delete old ones."""
 
 
 @lru_cache(maxsize=256)
 def read_scenario(text: str, seed: int | None) -> Any:
-    """The scenario of a text, with another seed when one is given.
+    """Read the scenario of a text, with another seed when one is given.
 
     Raises ScenarioError with every problem.
     """
@@ -45,7 +45,7 @@ def read_scenario(text: str, seed: int | None) -> Any:
 
 
 scenario_of = sync_to_async(read_scenario, thread_sensitive=False)
-"""The same, off the event loop."""
+"""`read_scenario` in a thread, off the event loop."""
 
 
 @lru_cache(maxsize=256)
@@ -65,8 +65,10 @@ class NewLab:
 
 
 def new_lab(given: dict[str, Any]) -> NewLab:
-    """Store a lab as asked for: {"scenario": name} or {"yaml": text}; "seed"; "set", as the command line's
-    `--set`; "at_us", where it stands at first. Raises Refused or ScenarioError.
+    """Store a new lab as requested.
+
+    `given` holds {"scenario": name} or {"yaml": text}. Optional fields are "seed", "set" (as `--set` of the
+    command line) and "at_us", the instant that the lab shows first. Raises Refused or ScenarioError.
     """
     for name in given:
         if name not in ("scenario", "yaml", "seed", "set", "at_us"):
@@ -88,7 +90,7 @@ def new_lab(given: dict[str, Any]) -> NewLab:
 
 
 def _instant(at_us: Any, scenario: Any) -> int:
-    """Where a new lab stands at first: within its scenario."""
+    """The instant that a new lab shows first, within its scenario."""
     if at_us is None:
         return 0
     if type(at_us) is not int or not 0 <= at_us <= scenario.until_us:
@@ -101,7 +103,7 @@ def _instant(at_us: Any, scenario: Any) -> int:
 
 
 def _overrides(given: Any) -> tuple[tuple[str, str], ...]:
-    """[[path, value], …] of a request. What they mean is the loader's business."""
+    """The [[path, value], …] of a request as pairs, which the scenario loader interprets."""
     pairs = [] if given is None else given
     if (
         not isinstance(pairs, list)
@@ -150,11 +152,10 @@ def _room_for_this_client() -> None:
 
 
 def copy_of(lab: Lab, at_us: int = 0) -> NewLab:
-    """A new lab with the same scenario, seed and commands, on the branch that the lab shows, at an instant
-    of it.
+    """Make a copy of a lab: the same scenario, seed and commands, on the branch that the lab shows.
 
-    What a lab's replay link makes (at the beginning) and "take a copy" (where one stands). Raises Refused
-    when the site is full.
+    The copy shows the instant `at_us`. A lab's replay link makes a copy at the beginning, "take a copy" one
+    at the instant shown. Raises Refused when the site is full.
     """
     _room_for_one_more()
     copy = _store(read_scenario(lab.scenario_text, lab.seed), at_us)
@@ -172,7 +173,10 @@ def copy_of(lab: Lab, at_us: int = 0) -> NewLab:
 
 
 def variant_of(lab: Lab, commands: list[dict[str, Any]], key: str, at_us: int) -> NewLab:
-    """A new lab with one thing changed (`simulator.what_if`), at an instant. Raises Refused."""
+    """Make a lab with one change (`simulator.what_if`), at an instant.
+
+    Raises Refused.
+    """
     listed = variants(read_scenario(lab.scenario_text, lab.seed), commands)
     chosen = next((variant for variant in listed if variant.key == key), None)
     if chosen is None:
@@ -187,9 +191,10 @@ def variant_of(lab: Lab, commands: list[dict[str, Any]], key: str, at_us: int) -
 def run_again(
     title: str, scenario: Any, commands: list[dict[str, Any]], until_us: int, at_us: int = 0
 ) -> NewLab:
-    """A new lab whose only branch is the run of a command log up to `until_us`, and which stands at `at_us`.
+    """Make a lab whose only branch is the run of a command log up to `until_us`.
 
-    A report's replay link and a variant are opened so. Raises Refused when the site is full.
+    It shows the instant `at_us`. A report's replay link and a variant use it. Raises Refused when the site is
+    full.
     """
     _room_for_one_more()
     made = _store(scenario)

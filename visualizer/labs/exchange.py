@@ -1,16 +1,14 @@
 """Messages between server processes that show the same labs, through the channel layer.
 
-Rules: one message per frame, to the lab's group; requests and answers go to one process's channel. A message
-that no longer fits the receiver's part is out of date, since the lease has moved, and is dropped. Every
-message is a dict with `type`, `lab` and `from` (the sender's channel):
+Rules: one message per frame is sent to the lab's group. Requests and answers are sent to the channel of one
+process. A message that does not match the receiver's part is outdated, because the lease has moved, and is
+dropped. Every message is a dict with `type`, `lab` and `from` (the sender's channel):
 
-    lab.frame     at [epoch, number, is snapshot], text, snapshot (text, when requested)         runner ->
-    group
-    lab.notice    message, failure                                                               runner ->
-    group
-    lab.gone      (deleted)                                                                      any -> group
-    lab.watch     viewers, snapshot (a viewer here waits for one)                                relay ->
-    runner
+    lab.frame     at [epoch, number, is snapshot], text,          runner -> group
+                  snapshot (text, when requested)
+    lab.notice    message, failure                                runner -> group
+    lab.gone      (deleted)                                       any -> group
+    lab.watch     viewers, snapshot (a viewer here needs one)     relay -> runner
     lab.ask       number, message (checked, from an owner)        -> lab.reply    number, message
     lab.question  number, what, arguments                         -> lab.answer   number, text, refused
 """
@@ -36,16 +34,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
-"""How long nothing is sent after Redis could not be reached."""
+"""Pause before sending again after Redis could not be reached."""
 
 OUTBOX = 2_000
-"""Messages that wait for Redis; beyond it they are dropped, and relays that miss a frame ask for a
-snapshot.
+"""Messages queued for Redis.
+
+More are dropped, and relays that miss a frame request a snapshot.
 """
 
 
 class Exchange:
-    """This process's end. `channel` is its address."""
+    """This process's connection to the channel layer; `channel` is its address."""
 
     def __init__(self, hub: Hub, layer: Any, channel: str) -> None:
         self.hub, self.channel = hub, channel
@@ -67,11 +66,11 @@ class Exchange:
     # --- out, in order
 
     def post(self, channel: str, lab_id: str, message: dict[str, Any]) -> None:
-        """To one process, soon."""
+        """Queue a message to one process."""
         self._put(False, channel, lab_id, message)
 
     def send_frame(self, lab_id: str, frame: Frame, snapshot: Frame | None) -> None:
-        """To every process that shows the lab: one message."""
+        """Queue one message with the frame to every process that shows the lab."""
         other = snapshot.text if snapshot is not None and snapshot is not frame else None
         self._put(
             True,
@@ -91,7 +90,7 @@ class Exchange:
         )
 
     def send_gone(self, lab_id: str) -> None:
-        """Its rows are deleted: to every process that shows it."""
+        """Notify every process that shows the lab that its rows are deleted."""
         self._put(True, _group(lab_id), lab_id, {"type": "lab.gone"})
 
     def _put(self, to_group: bool, name: str, lab_id: str, message: dict[str, Any]) -> None:
@@ -101,7 +100,7 @@ class Exchange:
             logger.warning("Redis is too slow: a message to other server processes was dropped")
 
     async def send(self) -> None:
-        """Runs until the process ends; the hub supervises this task."""
+        """Send queued messages until the process ends. The hub supervises this task."""
         while True:
             to_group, name, message = await self._outbox.get()
             try:
@@ -117,7 +116,7 @@ class Exchange:
     # --- in
 
     async def receive(self) -> None:
-        """Runs until the process ends; the hub supervises this task."""
+        """Receive messages until the process ends. The hub supervises this task."""
         while True:
             message = await self._layer.receive(self.channel)
             room = self.hub.rooms.get(message["lab"])
@@ -125,7 +124,7 @@ class Exchange:
                 self._take_or_log(room, message)
 
     def _take_or_log(self, room: Room, message: dict[str, Any]) -> None:
-        """An internal error over one message must not end the receiving of all others."""
+        """Handle a message and log an internal error in it, so that later messages are received."""
         try:
             self._take(room, message)
         except Exception:
@@ -193,7 +192,10 @@ def _take_as_relay(room: Room, relay: Relay, message: dict[str, Any]) -> None:
 
 
 def _take_notice(room: Room, notice: dict[str, Any], failure: bool) -> None:
-    """A lasting state is kept for pages that connect later; a single notice is only passed on."""
+    """Show a notice of the process that runs the lab.
+
+    A lasting state is kept for pages that connect later. A single notice is only forwarded.
+    """
     if failure:
         room.fail(notice)
     elif notice["type"] == "notice":

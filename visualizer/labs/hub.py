@@ -34,13 +34,13 @@ from visualizer.setups.studies import Studies
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-"""Positions are stored, leases renewed and watchers counted this often."""
+"""Seconds between two checks: positions are stored, leases renewed and watchers counted."""
 
 IDLE_TICKS = 60
-"""Seconds without a viewer or a request after which a lab is closed; it is reopened paused."""
+"""Seconds without a viewer or a request after which a lab is closed. It reopens paused."""
 
 ROOMS = 200
-"""Labs that this process runs or shows at once; each may hold five million rows."""
+"""Labs that this process runs or shows at once. Each may hold five million rows."""
 
 GAVE_WAY = (
     "All places of this server process are taken, and your address has the most labs open. "
@@ -80,7 +80,7 @@ class Hub:
     # --- tasks
 
     def soon(self, work: Coroutine[Any, Any, Any] | Awaitable[Any], what: str) -> asyncio.Future[Any]:
-        """Run in the background; an exception is logged, never lost."""
+        """Run in the background; an exception is logged."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
 
@@ -93,7 +93,10 @@ class Hub:
         return task
 
     def _for_ever(self, work: Coroutine[Any, Any, Any], what: str) -> None:
-        """As `soon`, for a task that must not end: if it does, every page must reconnect to a new hub."""
+        """Run a task that must not end, as `soon` does.
+
+        If it ends, every page must reconnect to a new hub.
+        """
         task = self.soon(work, what)
 
         def ended(done: asyncio.Future[Any]) -> None:
@@ -120,11 +123,11 @@ class Hub:
 
     @property
     def exchange(self) -> Exchange | None:
-        """How other processes are reached; None when this is the only one."""
+        """The connection to other processes; None when this is the only one."""
         return self._casting.exchange
 
     def stop(self, reason: str) -> None:
-        """End everything here; the next page or question gets a new hub."""
+        """Stop this hub: close rooms, tasks and writes. The next page or question gets a new hub."""
         loop = asyncio.get_running_loop()
         if _hubs.get(loop) is self:
             del _hubs[loop]
@@ -157,7 +160,10 @@ class Hub:
         )
 
     async def room(self, lab_id: str) -> Room:
-        """The room of a lab, opened when it is not. Raises `Refused` when there is no such lab."""
+        """The room of a lab, opened if necessary.
+
+        Raises Refused when there is no such lab.
+        """
         await self.start()
         async with self._opening.setdefault(lab_id, asyncio.Lock()):
             room = self.rooms.get(lab_id)
@@ -166,7 +172,10 @@ class Hub:
             return room
 
     async def _open(self, lab_id: str) -> Room:
-        """Reserves one of this process's `ROOMS` before the first await: others may be opened meanwhile."""
+        """Open a lab's room; one of this process's `ROOMS` is reserved before the first await.
+
+        Other rooms may be opened during the awaits.
+        """
         name = client.get()
         held = [room.client for room in self.rooms.values()] + list(self._reserved.values())
         check_open_labs(held.count(name))
@@ -186,9 +195,10 @@ class Hub:
                 self._leaving.discard(leaving)
 
     def _gives_way(self, held: list[str], name: str) -> Room:
-        """The lab to close in a full process, for a client with few labs.
+        """Choose the room to close in a full process, for a client with few labs.
 
-        It is one of the client with the most labs, unwatched ones first. Raises Refused.
+        It is one of the client with the most labs, unwatched ones first. Raises Refused when the new client
+        has `FAIR_LABS` already or no other client has more.
         """
         staying = [room for room in self.rooms.values() if room.client and room not in self._leaving]
         counts = Counter(room.client for room in staying)
@@ -213,19 +223,20 @@ class Hub:
         return room
 
     def lost(self, room: Room) -> None:
-        """Another process runs this lab now: relay its frames."""
+        """Relay this lab's frames from now on, since another process runs it."""
         if isinstance(room.part, Runner):
             self.soon(self.recast(room), "handing a lab over")
 
     async def recast(self, room: Room) -> None:
-        """Let the room relay the process that runs the lab now, or run the lab if that is this one."""
+        """Relay the lab from the process that runs it now, or run it if its lease is free."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is not room:
                 return
             try:
                 there = await store.exists(room.lab.pk)
             except Refused:
-                # the database is away: the lab keeps running, its writes are refused, and this is retried
+                # the database cannot be reached: the lab keeps running, its writes are refused, and this is
+                # retried
                 return
             if not there:
                 await self._close(room, DELETED)
@@ -257,7 +268,7 @@ class Hub:
             await self._survived(self._casting.tick(self.rooms.values()))
 
     async def _survived(self, work: Coroutine[Any, Any, Any]) -> None:
-        """An error with one lab is logged; the others are still updated."""
+        """Await `work` and log an error in it, so that the other labs are still updated."""
         try:
             await work
         except Exception:
@@ -270,9 +281,9 @@ class Hub:
             await self._put_away(room)
 
     async def put_away(self, room: Room, reason: str, keep_position: bool = True) -> None:
-        """Close a room of this process; its pages get the reason and connect again by themselves.
+        """Close a room of this process; its pages get the reason and reconnect automatically.
 
-        Without `keep_position` its world is not to be asked.
+        Without `keep_position` the position of its world is not stored.
         """
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room:
@@ -289,21 +300,21 @@ class Hub:
         self._opening.pop(lab_id, None)
 
     async def _close(self, room: Room, reason: str) -> None:
-        """Take a room out of this process and send its pages the reason. Called with the lab's lock held."""
+        """Remove a room from this process and send its pages the reason. The caller holds the lab's lock."""
         room.part.close()
         self._leave(room, reason)
         await self._casting.dismiss(room)
 
     def _leave(self, room: Room, reason: str) -> None:
-        """Send the reason to every page still connected; pages reconnect by themselves."""
+        """Remove a room and send the reason to every page still connected. Pages reconnect automatically."""
         self.rooms.pop(room.lab.pk, None)
         for viewer in list(room.viewers.values()):
             viewer.close(reason)
 
     async def delete(self, lab: Lab) -> None:
-        """Delete a lab's rows. Its pages are notified at once, here and in other processes."""
+        """Delete a lab's rows and notify its pages at once, here and in other processes."""
         async with self._opening.setdefault(lab.pk, asyncio.Lock()):
-            lab_id = lab.pk  # deleting takes it from the object
+            lab_id = lab.pk  # adelete() clears it
             await lab.adelete()
             room = self.rooms.get(lab_id)
             if room is not None:
@@ -313,7 +324,7 @@ class Hub:
         self._opening.pop(lab_id, None)
 
     async def gone(self, room: Room) -> None:
-        """Another process reports that this lab was deleted: check, and if so, close it here."""
+        """Close a room when another process reports its lab deleted, if the database confirms it."""
         async with self._opening.setdefault(room.lab.pk, asyncio.Lock()):
             if self.rooms.get(room.lab.pk) is room and not await store.exists(room.lab.pk):
                 await self._close(room, DELETED)

@@ -17,25 +17,23 @@ from visualizer.labs.work import Wait, Work, in_thread
 from visualizer.live.wire import Refused
 
 FARTHEST_FACTOR, FARTHEST_US = 10, 3_600_000_000
-"""How far beyond its scenario's end a lab may seek: ten times, or an hour if that is more."""
+"""How far beyond its scenario's end a lab may seek: ten times its length, or an hour if longer."""
 
 SEARCH_US = 60_000_000
-"""How far ahead of all that has been run a step looks for its row."""
+"""How far beyond the furthest instant run so far a step searches for its row."""
 
 INSTANT_EVENTS = 200
-"""Queue events of one instant that a step runs in one slice: a millisecond or two."""
+"""Queue events of one instant that a step runs in one slice, which takes a millisecond or two."""
 
 SEARCH_INSTANTS = 40
-"""Instants that a step runs in one slice: about a millisecond."""
+"""Instants that a step runs in one slice, which takes about a millisecond."""
 
 SEARCH_ROWS = 16_384
-"""Rows that a step looks through in one slice: a millisecond or two."""
+"""Rows that a step searches in one slice, which takes a millisecond or two."""
 
 
 def rebuild(session: Session, stored: StoredLab, scenario_of: Callable[[], Awaitable[Any]]) -> Work:
-    """Make the world and bring it where it stood: every command again, in the order given, then the
-    position.
-    """
+    """Rebuild the world of a stored lab: run every command again in order, then seek to the position."""
     scenario = yield Wait(scenario_of())
     world = yield in_thread(lambda: World.from_scenario(scenario, begun=False))
     while not world.whole:
@@ -67,7 +65,7 @@ def _outcome(ok: bool) -> str:
 
 
 def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
-    """Go to the end of an instant, or of a row's instant; one of the two is given."""
+    """Seek to the end of an instant, or of a row's instant. Exactly one of the two is given."""
     world = session.world
     farthest_us = max(FARTHEST_FACTOR * session.until_us, FARTHEST_US)
     if seq is not None:
@@ -92,7 +90,7 @@ def seek(session: Session, at_us: int | None, seq: int | None) -> Work:
 
 
 def _go_to(session: Session, at_us: int) -> Work:
-    """To an instant that has been run before."""
+    """Seek to an instant that has already been run."""
     if session.world.now_us != at_us:
         seeking = session.world.begin_seek(at_us=at_us)
         yield None
@@ -101,9 +99,9 @@ def _go_to(session: Session, at_us: int) -> Work:
 
 
 def _run_to(session: Session, at_us: int, stopped: Callable[[], bool] = lambda: False) -> Work:
-    """Run forward to an instant that may lie beyond all that has been run.
+    """Run forward to an instant that may lie beyond what has been run.
 
-    What a lab has run before fits again: a rebuilt one is not stopped.
+    A rebuilt lab is not stopped by the memory limit, since what it has run before fits again.
     """
     world = session.world
     if at_us <= world.furthest_us:
@@ -114,8 +112,9 @@ def _run_to(session: Session, at_us: int, stopped: Callable[[], bool] = lambda: 
 
 
 def step(session: Session, back: bool, which: Any) -> Work:
-    """To the end of the instant of the next (or previous) row that passes the filter: `World.step`, in
-    slices.
+    """Step to the end of the instant of the next (or previous) row that passes the filter.
+
+    It does what `World.step` does, in slices.
     """
     world = session.world
     session.playback.pause()
@@ -136,7 +135,7 @@ def step(session: Session, back: bool, which: Any) -> Work:
 
 
 def _passing_before(world: Any, which: Any) -> Work:
-    """The instant of the last row that passes and is earlier than the present instant."""
+    """The instant of the last row that passes the filter and is earlier than the current instant."""
     end = world.seq
     while end > 0:
         first = max(0, end - SEARCH_ROWS)
@@ -150,10 +149,10 @@ def _passing_before(world: Any, which: Any) -> Work:
 
 
 def _passing_after(session: Session, which: Any) -> Work:
-    """The instant of the next row that passes, running forward when needed; None when none comes for a while.
+    """The instant of the next row that passes the filter, running forward when needed.
 
-    Forward one instant at a time: a branch that ran further than the row would make the next command one in
-    the past.
+    Returns None when no row passes within `SEARCH_US`. The run goes forward one instant at a time: if a
+    branch ran further than the row, the next command would be one in the past.
     """
     world = session.world
     seen, end_us = world.seq, world.furthest_us + SEARCH_US
@@ -179,7 +178,7 @@ def _passing_after(session: Session, which: Any) -> Work:
 
 
 def _passing(world: Any, first: int, last: int, which: Any) -> list[int]:
-    """Seqs from `first` up to `last` that pass a filter."""
+    """Seqs of the rows first <= seq < last that pass a filter."""
     if isinstance(which, str):
         return world.trace.seqs(first, last, control_only=which == "control", limit=None)
     if "message" in which:
@@ -198,7 +197,7 @@ def _passing(world: Any, first: int, last: int, which: Any) -> list[int]:
 
 
 def switch_branch(session: Session, number: int) -> Work:
-    """Show another branch, at the same instant as far as it has run."""
+    """Show another branch, at the same instant or as far as it has run."""
     world = session.world
     numbers = [branch["number"] for branch in world.branches]
     if number not in numbers:
@@ -211,7 +210,7 @@ def switch_branch(session: Session, number: int) -> Work:
 
 
 def _stand_in(session: Session, number: int) -> Work:
-    """In that branch, at the same instant as far as it has run."""
+    """Switch to a branch, at the same instant or as far as it has run."""
     if session.world.branch == number:
         return
     seeking = session.world.begin_switch(number)
@@ -221,7 +220,7 @@ def _stand_in(session: Session, number: int) -> Work:
 
 
 def _apply(session: Session, command: dict[str, Any]) -> Work:
-    """Let a command take effect, in slices of its instant; gives the result."""
+    """Apply a command in slices of its instant, and return its result."""
     applying = session.world.begin_apply(dict(command))
     while applying.step(session.slice_events()):
         yield None
@@ -237,12 +236,10 @@ def carry_out(
 ) -> Work:
     """Store the command, apply it, then queue the result to be stored.
 
-    The world does not move in between.
-
-    `keep` gives the command's number once it is stored, or why it could not be stored in time. In that case
-    it is not applied. `apart`: the command starts a branch even at the front of the run, so that returning to
-    the branch before undoes it. The engine branches where the past continues without the command, so the past
-    is run for one more instant.
+    The world does not move in between. `keep` returns the command's number once it is stored, or why it could
+    not be stored in time. In that case it is not applied. With `apart` the command starts a branch even at
+    the front of the run, so that switching back to the earlier branch undoes it. The engine creates a branch
+    only where the run continues past the command's instant, so the run goes on for one more instant first.
     """
     world = session.world
     if apart and world.now_us == world.furthest_us:

@@ -1,10 +1,11 @@
-"""Which server process runs a lab: a lease in Redis, or this process when there is no Redis.
+"""Decides which server process runs a lab: a lease in Redis, or this process when there is no Redis.
 
 Rules: a lease that is not renewed for `LEASE_MS` is free, so a lab outlives its process. Only its holder
 renews and releases it (compared in Redis, in one step). The holder takes it again when Redis restarts without
 its data, so a relaying process leaves a free lease to its holder for `HEAD_START_TICKS`. The value is the
-holder's channel, so others know where to send requests. What stops an outdated holder from writing is the
-lab's `run_number` in the database, not the lease: so while Redis is away no process closes its labs.
+holder's channel, so other processes can send requests to it. An outdated holder is stopped from writing by
+the lab's `run_number` in the database, not by the lease. So no process closes its labs while Redis is
+unreachable.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 LEASE_MS = 5_000
-"""How long the lab of a process that has died keeps its lease, at most."""
+"""Longest time that the lab of a process that has died keeps its lease."""
 
 HEAD_START_TICKS = 3
-"""Checks, a second apart, in which a relaying process must find a lease free before it takes it."""
+"""Consecutive checks, a second apart, that must find a lease free before a relaying process takes it."""
 
 ANSWER_S = 2
-"""How long Redis may take to answer before it counts as away."""
+"""How long Redis may take to answer before it counts as unreachable."""
 
 _RENEW = """
 local holder = redis.call('get', KEYS[1])
@@ -35,9 +36,9 @@ _RELEASE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del
 
 
 class Leases(Protocol):
-    """`take` returns the holder's channel: ours when we got it or have it.
+    """Leases of labs; `take` returns the channel of the holder, which is this process or another.
 
-    All but `reachable` raise RedisError or OSError.
+    All methods but `reachable` raise RedisError or OSError.
     """
 
     async def reachable(self) -> bool: ...
@@ -54,7 +55,7 @@ class Leases(Protocol):
 
 
 class OnlyProcess:
-    """Without Redis this process runs every lab it is asked for."""
+    """Leases without Redis: this process runs every lab that is requested."""
 
     async def reachable(self) -> bool:
         return True
@@ -106,7 +107,7 @@ class RedisLeases:
             if await self._redis.set(key, self.channel, nx=True, px=LEASE_MS):
                 return self.channel
             holder = _text(await self._redis.get(key))
-            if holder is not None:  # else it ran out between the two questions: try again
+            if holder is not None:  # else it expired between the two requests: try again
                 return holder
 
     async def renew(self, lab_id: str) -> bool:

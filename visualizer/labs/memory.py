@@ -1,8 +1,8 @@
-"""How much memory the labs of this process may use, and what is closed when that is exceeded.
+"""Limits the memory of this process's labs, and closes labs when it is exceeded.
 
-Rules: estimated once a second. Unwatched labs are closed first, the least recently used first, then watched
-ones that are paused. A closed lab is run again from its inputs when it is opened. When that is not enough,
-nothing runs forward, and no lab, comparison or set-up study starts until memory is free again.
+Rules: memory is estimated once a second. Unwatched labs are closed first, the least recently used first, then
+watched ones that are paused. A closed lab is run again from its inputs when it is opened. When that is not
+enough, nothing runs forward, and no lab, comparison or set-up study starts until memory is free again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ EVICTED = (
 
 
 class Memory:
-    """`full` is a sentence while nothing may run forward, else None."""
+    """The memory of this process's labs; `full` says why nothing may run forward, else it is None."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -44,7 +44,7 @@ class Memory:
         self.full: str | None = None
 
     def used_bytes(self) -> int:
-        """Estimated memory of all worlds of this process: labs, and what runs beside them."""
+        """Estimated memory of all worlds of this process: labs, their reruns, comparisons and studies."""
         return sum(world.memory_bytes for world in self._worlds())
 
     def _worlds(self) -> Iterable[Any]:
@@ -80,7 +80,7 @@ class Memory:
         self.admit()
 
     async def look_each_second(self) -> None:
-        """Called by the hub once a second."""
+        """Check the memory; the hub calls this once a second."""
         await self.look()
 
     async def look(self) -> None:
@@ -101,7 +101,7 @@ class Memory:
                 room.part.session.out_of_memory = self.full
 
     async def _free(self, watched: bool) -> None:
-        """Close labs, `watched` ones too, until so much is free that another may begin."""
+        """Close labs, also watched ones with `watched`, until another lab may be opened."""
         for room, runner in self._in_order():
             if self.used_bytes() * 100 <= self.limit_bytes * FREED_TO_PERCENT:
                 return

@@ -1,9 +1,9 @@
-"""Which server process runs which lab, also when Redis goes away and comes back.
+"""Decides which server process runs which lab, also when Redis becomes unreachable and returns.
 
 Rules: with Redis the holder of a lab's lease runs it and the others relay it. Without Redis this process is
-the only one. While Redis is away no process closes or takes a lab. A lab keeps running where it is, its pages
-in other processes get a notice that it cannot be shown, and requests that cannot be carried out are refused
-with a reason. The database decides what a process may write.
+the only one. While Redis cannot be reached no process closes or takes a lab. A lab keeps running where it is,
+its pages in other processes get a notice that it cannot be shown, and requests that cannot be carried out are
+refused with a reason. `run_number` in the database decides what a process may write.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ NOT_NOW = Refused(
 
 
 class Casting:
-    """Gives rooms their parts. `exchange` is None when this is the only process."""
+    """Gives each room its part, `Runner` or `Relay`. `exchange` is None when this is the only process."""
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
@@ -58,7 +58,7 @@ class Casting:
         self.leases: Leases = OnlyProcess()
 
     async def start(self) -> list[tuple[Coroutine[Any, Any, Any], str]]:
-        """The tasks that run until the process ends, with their names for the log."""
+        """Connect to Redis and return the tasks that run until the process ends, with names for the log."""
         if not settings.REDIS_URL:
             return []
         try:
@@ -75,7 +75,7 @@ class Casting:
     # --- one room
 
     async def cast(self, room: Room) -> None:
-        """Run the lab when its lease is free, else relay it. Raises `Refused` while Redis is away."""
+        """Run the lab when its lease is free, else relay it. Raises Refused while Redis is unreachable."""
         try:
             if self.exchange is not None:
                 await self.exchange.join(room.lab.pk)
@@ -89,9 +89,9 @@ class Casting:
             room.part = Runner(self.hub, room, await self._taken(room.lab.pk))
 
     async def _taken(self, lab_id: str) -> store.StoredLab:
-        """The lab's rows, read after pending writes of an earlier run of it here.
+        """Read the lab's rows, after pending writes of an earlier run of it in this process.
 
-        Raises Refused while the database is away.
+        Raises Refused while the database cannot be reached.
         """
         try:
             return await self.hub.saver.wait(
@@ -102,7 +102,7 @@ class Casting:
             raise no_database() from error
 
     async def dismiss(self, room: Room) -> None:
-        """Release the lease of a room closed here; it expires if Redis cannot be reached."""
+        """Release the lease of a room closed here. It expires if Redis cannot be reached."""
         try:
             if self.exchange is not None:
                 await self.exchange.leave(room.lab.pk)
@@ -114,7 +114,7 @@ class Casting:
     # --- once a second
 
     async def tick(self, rooms: Iterable[Room]) -> None:
-        """Renew this process's leases, follow those of others, detect whether Redis is reachable."""
+        """Renew this process's leases, check those of other processes, detect whether Redis is reachable."""
         if self.exchange is None:
             return
         away = not await self.leases.reachable()
@@ -141,11 +141,11 @@ class Casting:
                     self.hub.lost(room)
             elif isinstance(room.part, Relay) and await self._gone_elsewhere(room.part, room.lab.pk):
                 await self.hub.recast(room)
-        except (OSError, RedisError) as error:  # the next tick finds out whether it is away
+        except (OSError, RedisError) as error:  # the next tick detects whether it is unreachable
             logger.warning("Redis cannot be reached to renew a lease: %s", error)
 
     async def _gone_elsewhere(self, relay: Relay, lab_id: str) -> bool:
-        """Another process holds the lease, or the former holder did not take it back in time."""
+        """Whether another process holds the lease, or the former holder did not take it back in time."""
         holder = await self.leases.holder(lab_id)
         if holder is not None:
             relay.free_ticks = 0

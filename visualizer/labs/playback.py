@@ -1,8 +1,8 @@
-"""Playback: which instant a playing lab shows by the wall clock, and the speed it really reaches.
+"""Playback: which instant a playing lab shows by the wall clock, and the speed it reaches.
 
 Rules: wall seconds are passed in as numbers. Playback decides when a slice runs, never what it writes. A
-delayed process makes playback late; it never skips. An engine that is too slow slows playback down to its own
-speed.
+delayed process makes playback late and skips nothing. An engine that is too slow slows playback down to its
+own speed.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from __future__ import annotations
 from collections import deque
 
 FRAME_S = 0.050
-"""20 frames a second at most."""
+"""Shortest time between two frames: 20 frames a second."""
 
 LONGEST_JUMP_S = 0.5
-"""What one frame makes up for at most when the process was held up.
+"""Most wall time that one frame makes up for when the process was delayed.
 
-Many labs at once have few frames but keep their speed.
+With many labs at once frames are few, but each lab keeps its speed.
 """
 
 PATIENCE_S = 0.1
-"""How long a frame waits for the engine; then it shows where the engine is, and playback slows down to it."""
+"""How long a frame waits for the engine.
+
+After that it shows where the engine is, and playback slows down to the engine's speed.
+"""
 
 REACHED_OVER_S = 1.0
-"""Over how much of the past the speed that is reached is measured."""
+"""Wall time over which the reached speed is measured."""
 
 
 class Playback:
-    """`target_us` is the instant that the next frame shows, None between frames."""
+    """The playback of one lab. `target_us` is the instant that the next frame shows, None between frames."""
 
     def __init__(self) -> None:
         self.playing = False
@@ -35,7 +38,7 @@ class Playback:
         self._target_since_s = 0.0
         self._last_due_s = 0.0
         self._anchor: tuple[float, int] | None = None  # (wall second, simulated µs) that playback counts from
-        self._shown: deque[tuple[float, int]] = deque()  # the same of the frames of the last second
+        self._shown: deque[tuple[float, int]] = deque()  # the same pair for each frame of the last second
 
     def play(self, speed: float | None) -> None:
         self.speed = speed or self.speed
@@ -53,14 +56,14 @@ class Playback:
         self._shown.clear()
 
     def restart(self) -> None:
-        """The world stands elsewhere: count from here."""
+        """Count from here: the world has moved to another instant."""
         self._anchor = self.target_us = None
         self._shown.clear()
 
     def aim(self, now_s: float, world_us: int, until_us: int) -> int:
-        """The instant that the next frame shows; kept until `arrived`.
+        """The instant that the next frame shows, unchanged until `arrived`.
 
-        Stops once at the scenario's end; going on is a new play.
+        Playback stops once at the scenario's end. Playing on is a new request.
         """
         if self.target_us is None:
             self.target_us, self._target_since_s = self._due_us(now_s, world_us, until_us), now_s
@@ -83,7 +86,7 @@ class Playback:
         return now_s - self._target_since_s < PATIENCE_S
 
     def arrived(self, now_s: float, world_us: int) -> None:
-        """The engine is at the target, or the frame waits no longer: show where it is."""
+        """Show the instant of the engine, which is at the target or was too slow."""
         assert self.target_us is not None
         if world_us < self.target_us:
             self._anchor = (now_s, world_us)
@@ -94,8 +97,9 @@ class Playback:
 
     @property
     def reached(self) -> float | None:
-        """Simulated seconds per second over the last second; None while that is not known, or nothing
-        plays.
+        """Simulated seconds per wall second over the last second.
+
+        None while nothing plays, or when fewer than `REACHED_OVER_S / 4` seconds have been measured.
         """
         if len(self._shown) < 2:
             return None

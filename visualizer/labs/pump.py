@@ -1,8 +1,8 @@
 """The pump: gives engine time to the labs of this process. Only this module reads the wall clock.
 
-Rules: a turn is one slice of at most 5 ms (the session sizes it); labs take turns in order. After each turn
-everything else in this process, sockets above all, may use as long as the turn took. The labs get the time
-that it does not need. A lab whose turn raises is stopped and shows the error; the others continue.
+Rules: a turn is one slice of at most 5 ms (the session sizes it), and labs take turns in order. After each
+turn everything else in this process, mainly the sockets, may use as long as the turn took. The labs use the
+time that the rest does not need. A lab whose turn raises is stopped and shows the error. The others continue.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 LONGEST_IDLE_S = 1.0
-"""Even when nothing is due the pump looks again after this."""
+"""Longest pause of the pump when nothing is due."""
 
 SHORTEST_REST_S = 0.0002
-"""After a turn of almost nothing the sockets still get this long, if they need it."""
+"""Shortest time that the sockets get after a turn, if they need it."""
 
 QUIET_S = 0.0001
-"""A round of the event loop in which nothing was ready takes some 20 us; a longer one did other work."""
+"""Longest round of the event loop that counts as idle.
+
+A round in which nothing was ready takes about 20 µs. A longer one did other work.
+"""
 
 QUIET_ROUNDS = 3
-"""So many in a row end the rest: what a socket brings is read in one round, handled in the next and
-answered in the third.
+"""Consecutive idle rounds that end the rest.
+
+A socket's message is read in one round, handled in the next and answered in the third.
 """
 
 
@@ -45,8 +49,9 @@ class Turns(Protocol):
 
 
 class Pump:
-    """`failed(session, error)` is called on an internal error; `clock` and `sleep` are parameters for
-    tests.
+    """The pump of one process.
+
+    `failed(session, error)` is called on an internal error. Tests pass their own `clock` and `sleep`.
     """
 
     def __init__(
@@ -67,7 +72,7 @@ class Pump:
         self._wake.set()
 
     def remove(self, session: Turns) -> None:
-        """Take the lab out; what it waits for in the database is cancelled."""
+        """Remove a lab, and cancel the database work that it awaits."""
         if self._sessions.get(session.lab_id) is session:
             del self._sessions[session.lab_id]
             waiting = self._waiting.pop(session.lab_id, None)
@@ -79,14 +84,14 @@ class Pump:
         self._wake.set()
 
     async def run(self) -> None:
-        """Runs until the process ends; the hub supervises this task."""
+        """Give turns until the process ends. The hub supervises this task."""
         while True:
             self._wake.clear()
             if not await self.round():
                 await self._idle()
 
     async def round(self) -> bool:
-        """One turn for every lab that has something due; False when none had."""
+        """One turn for every lab that has work due; False when none had."""
         worked = False
         for lab_id in list(self._sessions):
             session = self._sessions.get(lab_id)
@@ -98,7 +103,7 @@ class Pump:
         began_s = self._clock()
         try:
             worked = session.turn(began_s)
-        except Exception as error:  # an internal error in this lab: it stops, loudly, and the others go on
+        except Exception as error:  # an internal error in this lab: it stops, and the others continue
             self.remove(session)
             self._failed(session, error)
             return True
@@ -113,7 +118,7 @@ class Pump:
         return worked
 
     async def _rest(self, longest_s: float) -> None:
-        """Let everything else in this process run until it has nothing more to do, at most so long."""
+        """Let everything else in this process run until it is idle, for at most `longest_s`."""
         began_s = round_s = self._clock()
         quiet = 0
         while quiet < QUIET_ROUNDS and round_s - began_s < longest_s:
@@ -123,8 +128,9 @@ class Pump:
             round_s = now_s
 
     async def _wait_for(self, session: Turns, until: Awaitable[Any]) -> None:
-        """What a job waits for outside the engine; an error in it is raised where the job waits, in its
-        next turn.
+        """Await what a job needs from outside the engine, and pass the result or the error to its session.
+
+        An error is raised in the job's next turn, at the point where it waits.
         """
         try:
             answer = await until
@@ -137,7 +143,7 @@ class Pump:
         self._wake.set()
 
     async def _idle(self) -> None:
-        """Until something is due or asked for."""
+        """Wait until a lab has work due or a request arrives."""
         now_s = self._clock()
         due = [at_s for session in self._sessions.values() if (at_s := session.due_s(now_s)) is not None]
         pause_s = min([LONGEST_IDLE_S, *(at_s - now_s for at_s in due)])

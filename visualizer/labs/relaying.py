@@ -1,7 +1,7 @@
 """The part of a room whose lab runs in another process: relays its frames, forwards requests to it.
 
 Rules: one message per frame between processes, through the channel layer. A gap in the numbers means that
-Redis dropped one, and every viewer here starts from a snapshot. The process that runs the lab is sent the
+Redis dropped one, and every viewer here starts from a snapshot. The process that runs the lab receives the
 number of viewers here every second.
 """
 
@@ -22,7 +22,7 @@ ANSWER_S = 15
 
 
 class Relay:
-    """`runner` is the channel of the process that runs the lab.
+    """Relays a lab from the process at the channel `runner`.
 
     `free_ticks` counts consecutive checks that found its lease free.
     """
@@ -54,13 +54,13 @@ class Relay:
 
     def replied(self, number: int, message: dict[str, Any]) -> None:
         _asked, reply = self._waiting.get(number, (None, None))
-        if message["type"] != "notice":  # which comes before the answer
+        if message["type"] != "notice":  # a notice precedes the answer
             self._waiting.pop(number, None)
         if reply is not None:
             reply(message)
 
     def cut_off(self) -> None:
-        """Redis is away: answer pending commands that their outcome is unknown."""
+        """Reply to pending commands that their outcome is unknown, since Redis cannot be reached."""
         waiting, self._waiting = self._waiting, {}
         why = Refused(
             "no-answer",
@@ -127,7 +127,7 @@ class Relay:
         )
 
     def take(self, frame: Frame, snapshot: Frame | None) -> None:
-        """A frame from the process that runs the lab."""
+        """Deliver a frame from the process that runs the lab."""
         follows = self._last is not None and (frame.epoch, frame.number) == (self._last[0], self._last[1] + 1)
         self._last = (frame.epoch, frame.number)
         if not follows and not frame.snapshot:
@@ -137,7 +137,7 @@ class Relay:
             self._watch()
 
     async def keep_position(self) -> None:
-        """The process that runs the lab does this within a second."""
+        """Nothing to do: the process that runs the lab stores its position within a second."""
 
     async def tick(self) -> None:
         self.room.idle_ticks = 0 if self.room.viewers or self._questions else self.room.idle_ticks + 1

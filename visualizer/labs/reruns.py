@@ -1,8 +1,9 @@
-"""Runs beside a lab: the variants of "what would have helped", one after the other, in the pump's slices.
+"""Runs the variants of "what would have helped" beside a lab, in the pump's slices.
 
-Rules: a study takes turns in the pump like a lab, so it never delays the real one. It touches only worlds of
-its own. It is identified by its inputs (branch, commands, end), so later requests with the same inputs share
-it. An internal error in it is logged and reported in the answer; the lab continues.
+Rules: variants run one after the other. A study takes turns in the pump like a lab, so it never delays the
+real one. It uses only worlds of its own. It is identified by its inputs (branch, commands, end), so later
+requests with the same inputs share it. An internal error in it is logged and reported in the answer. The lab
+continues.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from visualizer.live.wire import Refused
 logger = logging.getLogger(__name__)
 
 ROWS_MOST = 1_000_000
-"""Rows of a run that is run again: about twenty seconds a variant in half of a process's time.
+"""Most rows of a run that is run again.
 
-The report has the same bound.
+They take about twenty seconds a variant in half of a process's time. The report has the same limit.
 """
 
 RUNNING = 8
-"""Labs of a process whose runs are made at once: each takes as many turns as a lab and holds a world.
+"""Labs of a process whose variants run at once.
 
-A further question is refused.
+Each takes as many turns as a lab and holds a world. A further request is refused.
 """
 
 STUDIES_KEPT = 4
-"""Per lab: the newest inputs that were asked about. An outcome is a few kilobytes."""
+"""Studies kept per lab, the newest ones. An outcome has a few kilobytes."""
 
 
 class Study:
-    """The variants of one run. The pump drives it (`visualizer.labs.pump.Turns`)."""
+    """The runs of one study, variants or strategies. The pump drives it (`visualizer.labs.pump.Turns`)."""
 
     def __init__(
         self,
@@ -51,7 +52,10 @@ class Study:
         outcome_of: Callable[[Rerun], dict[str, Any]] = Rerun.outcome,
         compared: str = "cases",
     ) -> None:
-        """`outcome_of` computes a run's outcome, whose entry `compared` is what the runs are compared by."""
+        """Prepare the runs of `listed`.
+
+        `outcome_of` computes a run's outcome. The runs are compared by its entry `compared`.
+        """
         self.lab_id = lab_id
         self._ended = ended
         self._outcome_of = outcome_of
@@ -62,7 +66,7 @@ class Study:
         self.words = ""
         self.blocked_on: Awaitable[Any] | None = None
         self.listener = self
-        self.asker = ""  # the address whose quota it counts for
+        self.asker = ""  # the client address that it counts for
         self._left = listed
         self._rerun: Rerun | None = None
         self._error: Exception | None = None
@@ -70,7 +74,7 @@ class Study:
 
     @property
     def state(self) -> str:
-        """running, done, or failed with `words`."""
+        """The state: running, done, or failed (then `words` says why)."""
         return "failed" if self.words else "done" if not self._left else "running"
 
     @property
@@ -79,7 +83,7 @@ class Study:
         return self._left[0].name if self.state == "running" else ""
 
     def turn(self, now_s: float) -> bool:
-        """One slice: a stretch of a run; a world is made, and counted, in a thread."""
+        """One slice of a run. A world is created, and its outcome computed, in a thread."""
         if self.blocked_on is not None or not self._left:
             return False
         if self._error is not None:
@@ -99,24 +103,24 @@ class Study:
         self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
-        """A variant's world has been made, or its run counted."""
+        """Continue with the result of the thread: a variant's world, or the outcome of its run."""
         self.blocked_on = None
         if isinstance(answer, Rerun):
             self._rerun = answer
             return
         self._rerun = None
         self.outcomes.append(answer)
-        # without cases (no failover, say) there is nothing to compare
+        # without cases, such as failovers, there is nothing to compare
         self._left = self._left[1:] if self.outcomes[0][self._compared] else []
         if not self._left:
             self._ended(self)
 
     def interrupted(self, error: Exception) -> None:
-        """Making or counting a variant's world failed: the next turn raises the error."""
+        """Keep the error of the thread, which the next turn raises."""
         self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
-        """An internal error in it; the pump has let it go."""
+        """Record an internal error. The pump has already removed the study."""
         logger.error("What would have helped stopped in %s on an internal error", self.lab_id, exc_info=error)
         self.blocked_on = None
         self.words = f"Internal error while running {self._left[0].name!r}: {type(error).__name__}: {error}"[
@@ -125,11 +129,11 @@ class Study:
 
     @property
     def world(self) -> Any:
-        """The world of the variant that is being run, None between two."""
+        """The world of the variant that is being run, None between two variants."""
         return None if self._rerun is None else self._rerun.world
 
     def refuse(self, words: str) -> None:
-        """It is not run, and why."""
+        """Mark the study as not run, with the reason."""
         self.words, self._left = words, []
 
 
@@ -137,15 +141,16 @@ class Reruns:
     """A lab's studies, newest last."""
 
     def __init__(self, lab_id: str, pump: Pump, admit: Callable[[str], None] = lambda asker: None) -> None:
-        """`admit` raises Refused when this address, or the process, has no room for another study."""
+        """Studies of one lab; `admit` raises Refused when the address or process may not start another."""
         self._lab_id, self._pump, self._admit = lab_id, pump, admit
         self.asker = ""  # the address of the latest request
         self._studies: dict[str, Study] = {}
         self._numbers = count(1)
 
     def of(self, world: Any) -> Study:
-        """The study of the lab's present branch, to the scenario's end or as far as it has run; begun when
-        it is new.
+        """The study of the lab's current branch, started if it is new.
+
+        It runs to the scenario's end, or as far as the branch has run if that is later.
         """
         until_us = max(world.scenario.until_us, world.furthest_us)
         key = repr((world.branch, world.command_log, until_us))
@@ -173,11 +178,11 @@ class Reruns:
             self._pump.add(study)
 
     def askers(self) -> list[str]:
-        """The address of each study that runs now."""
+        """The client address of each study that is running."""
         return [study.asker for study in self._studies.values() if study.state == "running"]
 
     def worlds(self) -> list[Any]:
-        """The worlds that run now."""
+        """The worlds of the kept studies; None for one without a world."""
         return [study.world for study in self._studies.values()]
 
     def close(self) -> None:
@@ -188,7 +193,10 @@ class Reruns:
 
 
 def check_room(askers: list[str], asker: str) -> None:
-    """Raise Refused when one more study, for this address, is too many beside those of `askers`."""
+    """Raise Refused when one more study of `asker` would exceed a limit.
+
+    `askers` holds the address of each study that is running in the process.
+    """
     if len(askers) >= RUNNING:
         raise Refused(
             "too-many",

@@ -1,10 +1,9 @@
 """A lab as this process shows it: its viewers, and the recent frames they may still need.
 
-The room's `part` is what runs it.
-
-Rules: viewers never learn which process runs their lab. A frame is handed to each viewer here as one text;
-viewers that wait for a snapshot get the snapshot of the same number instead. A part is a `Runner` (the world
-is here) or a `Relay` (it is in another process); the hub exchanges one for the other when a lease moves.
+The room's `part` runs the lab. Rules: viewers cannot see which process runs their lab. A frame is sent to
+each viewer here as one text. Viewers that wait for a snapshot get the snapshot of the same number instead. A
+part is a `Runner` (the world is here) or a `Relay` (it is in another process). The hub exchanges one for the
+other when a lease moves.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from visualizer.live.wire import CONTROLS, Refused, encode
 from visualizer.models import Lab
 
 RECENT_FRAMES = 60
-"""Frames kept for pages that come back after a short loss: three seconds."""
+"""Frames kept for pages that reconnect after a short loss: three seconds."""
 
 VIEWERS_PER_ROOM = 500
-"""Open pages of one lab in one process; a further page is refused with a reason."""
+"""Open pages of one lab in one process. A further page is refused with a reason."""
 
 Reply = Callable[[dict[str, Any]], None]
 
 
 class Part(Protocol):
-    """What runs the lab, here or elsewhere."""
+    """The part of a room that runs the lab, here or in another process."""
 
     def handle(self, message: dict[str, Any], reply: Reply) -> None: ...
 
@@ -54,10 +53,10 @@ class Room:
 
     def __init__(self, lab: Lab, client: str = "") -> None:
         self.lab = lab
-        self.client = client  # the client that opened it: a quota counts it for this address
+        self.client = client  # the client that opened it, whose quota counts it
         self.viewers: dict[int, Viewer] = {}
         self.recent: deque[Frame] = deque(maxlen=RECENT_FRAMES)
-        # Another engine version may do better: a failure of an older one is forgotten.
+        # A failure of another engine version is dropped, since this version may have fixed it.
         self.failure: dict[str, Any] | None = (
             lab.failure if lab.failure and lab.failure["engine_version"] == ENGINE_VERSION else None
         )
@@ -69,8 +68,9 @@ class Room:
     # --- viewers
 
     def enter(self, viewer: Viewer, hello: dict[str, Any]) -> None:
-        """A page has sent hello: welcome it, and let it go on from the last frame it has seen when that is
-        possible.
+        """Add a page that has sent hello: send it welcome, then frames.
+
+        It continues from the last frame it has seen when the later ones are still kept, else from a snapshot.
         """
         if len(self.viewers) >= VIEWERS_PER_ROOM:
             viewer.close(f"{VIEWERS_PER_ROOM} pages show this lab already. Try again later.")
@@ -102,7 +102,10 @@ class Room:
             self.part.viewers_changed()
 
     def handle_message(self, viewer: Viewer, message: dict[str, Any]) -> None:
-        """A checked message of a page. Returns at once; answers come by `viewer.say`."""
+        """Handle a checked message of a page.
+
+        It returns at once. Answers are sent with `viewer.say`.
+        """
         if message["type"] == "seen":
             viewer.saw(message["epoch"], message["number"])
             if viewer.wants_snapshot:
@@ -120,7 +123,7 @@ class Room:
         self.part.handle(message, viewer.say)
 
     def _frames_after(self, epoch: int, number: int) -> list[Frame] | None:
-        """The frames after the one a returning page has seen; None when they are not all here."""
+        """The frames after the one a returning page has seen; None when not all of them are kept."""
         if not self.recent or self.recent[-1].epoch != epoch or number > self.recent[-1].number:
             return None
         newer = [frame for frame in self.recent if frame.epoch == epoch and frame.number > number]
@@ -132,10 +135,10 @@ class Room:
         for viewer in list(self.viewers.values()):
             viewer.second_passed()
 
-    # --- what the part brings
+    # --- called by the part
 
     def deliver(self, frame: Frame, snapshot: Frame | None) -> None:
-        """Hand the next frame to every viewer here, or its snapshot to those that start from one."""
+        """Send the next frame to every viewer here, or its snapshot to those that start from one."""
         self.recent.append(frame)
         for viewer in list(self.viewers.values()):
             viewer.offer(snapshot if snapshot is not None and viewer.wants_snapshot else frame)
@@ -146,7 +149,7 @@ class Room:
             viewer.say_text(text)
 
     def tell(self, code: str, words: str | None, replay: str | None = None) -> None:
-        """A lasting state in words, to every page here now and later; None: it is over.
+        """Show a lasting notice on every page, now and later; `words` None ends it.
 
         `replay` is a link beside the words.
         """
@@ -160,13 +163,13 @@ class Room:
         self.say_to_all(notice)
 
     def start_over(self) -> None:
-        """Frames come from another process now: every viewer waits for a snapshot."""
+        """Make every viewer wait for a snapshot, since frames now come from another process."""
         self.recent.clear()
         for viewer in self.viewers.values():
             viewer.needs_snapshot = True
 
     def fail(self, failure: dict[str, Any]) -> None:
-        """An internal error: the lab stops, and every page shows it."""
+        """Show an internal error on every page. The lab stops."""
         self.failure = failure
         self.say_to_all(failure)
 

@@ -1,4 +1,4 @@
-"""What a runner needs of its process: the pump, the saver, other processes and the hub's services."""
+"""The interfaces of a runner's process: pump, saver, other processes and services of the hub."""
 
 from __future__ import annotations
 

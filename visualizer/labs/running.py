@@ -1,7 +1,7 @@
 """The part of a room that runs the lab here: turns messages into jobs, sends frames, stores positions.
 
-Rules: everything returns at once; the session does the work when the pump gives it a turn. Other processes
-that show the lab are `watchers`: they get each frame as one message, as long as they report viewers every
+Rules: every method returns at once. The session does the work when the pump gives it a turn. Other processes
+that show the lab are `watchers`. They get each frame as one message, as long as they report viewers every
 second.
 """
 
@@ -32,7 +32,10 @@ from visualizer.questions.queries import COUNTED, answer
 logger = logging.getLogger(__name__)
 
 EPOCHS_PER_RUN = 1_000_000
-"""Epochs grow from run to run, so a frame of an earlier process is never taken for a new one."""
+"""Epoch numbers per run of a lab.
+
+Epochs grow from run to run, so a frame of an earlier process is never taken for a new one.
+"""
 
 FORWARD = frozenset({"play", "seek", "step", "command"})
 """Requests that may need more memory."""
@@ -48,7 +51,7 @@ POSITION_S = 1.0
 
 
 class Runner:
-    """Listens to its session (`visualizer.labs.session.Listener`) and is its room's part."""
+    """Runs a lab for its room, and listens to its session (`visualizer.labs.session.Listener`)."""
 
     def __init__(self, hub: RunnerHost, room: Room, stored: store.StoredLab) -> None:
         self.hub, self.room, self.stored = hub, room, stored
@@ -58,10 +61,10 @@ class Runner:
         self._position_due = False
         self._kept: dict[str, Any] | None = None
         self._next_number = 1 + max((given["number"] for given in stored.commands), default=0)
-        self._taken = False  # another process runs the lab: found out when writing
+        self._taken = False  # another process runs the lab, as a write has detected
         self._notice: str | None = None
         self._frame_notice: dict[str, Any] | None = None  # that the last frame could not be made
-        self._notice_ticks = 0  # for as long the end of the notice is repeated to other processes
+        self._notice_ticks = 0  # ticks for which the end of the notice is repeated to other processes
         self._viewers_sent = 0
         if room.failure is None:
             work = jobs.rebuild(self.session, stored, lambda: scenario_of(stored.scenario_text, stored.seed))
@@ -70,7 +73,7 @@ class Runner:
 
     def _rebuilt(self, _: Any) -> None:
         self.session.looking.want(snapshot=True)
-        # what came of it was not stored before the process ended
+        # the outcome of a command was not stored before the process ended
         if any(given["ok"] is None for given in self.stored.commands):
             self._put(
                 partial(
@@ -82,7 +85,7 @@ class Runner:
         self.position_changed()
 
     def _not_rebuilt(self, refused: Refused) -> None:
-        """The room was closed before the lab was rebuilt: there is no page to notify."""
+        """Nothing to do: the room was closed before the lab was rebuilt, so no page is connected."""
 
     # --- listening to the session
 
@@ -104,9 +107,9 @@ class Runner:
         self.hub.soon(self.keep_position(), "keeping a position")
 
     def frame_failed(self, error: Exception | None) -> None:
-        """A frame could not be made, or one was made again after that.
+        """Show that a frame could not be made (`error`), or that one was made again (None).
 
-        The run goes on from its inputs: nothing is marked as failed.
+        The run goes on from its inputs and is not marked as failed.
         """
         words = None
         if error is not None:
@@ -133,7 +136,7 @@ class Runner:
         self.room.tell(FRAME_FAILED, words, self._frame_notice["replay"])
         self._notify(self._frame_notice)
 
-    # --- asked by viewers, here or there
+    # --- requests of viewers, here or in another process
 
     def handle(self, message: dict[str, Any], reply: Reply) -> None:
         session = self.session
@@ -179,7 +182,7 @@ class Runner:
 
     def _command_job(self, message: dict[str, Any], reply: Reply) -> Job:
         identifier = message.get("id")
-        writes: list[saving.Write] = []  # the one that stores the command, once it has begun
+        writes: list[saving.Write] = []  # the write that stores the command, once it has begun
 
         def answer(result: Any, ok: bool = False) -> None:
             reply(
@@ -199,7 +202,7 @@ class Runner:
         def refused(why: Refused) -> None:
             if not writes:
                 answer(why)
-            elif writes[0].stored:  # the process that runs the lab next carries it out
+            elif writes[0].stored:  # the next process that runs the lab applies it
                 answer(saving.no_answer() if why.code == "moved" else why)
             elif (undone := self.hub.saver.take_back(self.stored.lab_id, writes[0])) is None:
                 answer(why)
@@ -246,12 +249,12 @@ class Runner:
     async def ask(self, what: str, arguments: dict[str, Any]) -> str:
         """Answer a question about the lab (`visualizer.questions.queries`), in its turn.
 
-        Raises `Refused`, also for an internal error in the answer.
+        Raises Refused, also for an internal error in the answer.
         """
         if self.room.failure is not None:
             raise Refused("engine-bug", self.room.failure["error"], self.room.failure["hint"])
         self.room.idle_ticks = 0
-        # requested through another process: count it for the client that opened the lab here
+        # a request through another process counts for the client that opened the lab here
         self.reruns.asker = client.get() or self.room.client
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
@@ -325,12 +328,12 @@ class Runner:
             self.say({"type": "viewers", "count": count})
 
     def say(self, message: dict[str, Any]) -> None:
-        """To every page, here and in other processes."""
+        """Send a message to every page, here and in other processes."""
         self.room.say_to_all(message)
         self._notify(message)
 
     def _notify(self, message: dict[str, Any], failure: bool = False) -> None:
-        """Pages in other processes."""
+        """Send a message to pages in other processes."""
         if self._watchers and self.hub.exchange is not None:
             self.hub.exchange.send_notice(self.stored.lab_id, message, failure)
 
@@ -348,11 +351,11 @@ class Runner:
         self._position_due |= self.session.playback.playing
         self._put_position()
         self._show_trouble()
-        if self._taken:  # again, should the database have been away when it was looked up
+        if self._taken:  # repeated, in case the database could not be reached at the first attempt
             self.hub.lost(self.room)
 
     def _show_trouble(self) -> None:
-        """Show on every page, here and elsewhere, that the lab cannot be saved, and when it can again."""
+        """Show on every page, here and in other processes, whether the lab cannot be saved."""
         words = saving.NOTICE if self.hub.saver.in_trouble(self.stored.lab_id) else None
         if words != self._notice:
             self._notice, self._notice_ticks = words, WATCHER_TICKS
@@ -362,19 +365,19 @@ class Runner:
             self._notify({"type": "notice", "code": saving.NOT_SAVED, "words": words})
 
     async def keep_position(self) -> None:
-        """Store the lab's position; returns when stored, or soon when it cannot be stored now."""
+        """Store the lab's position. Returns when it is stored, or soon when that is not possible now."""
         self._put_position()
         await self.hub.saver.flushed(self.stored.lab_id, POSITION_S)
 
     def _put_position(self) -> None:
-        """Queue the lab's position to be stored, when it differs from the one stored last."""
+        """Queue the lab's position to be stored, when it differs from the last stored one."""
         if not self._position_due or not self.session.settled:
             return
         self._position_due = False
         position = self.session.position()
         if position == self._kept:
             return
-        # While it plays the picture would be old in a moment; it is drawn when the lab stands still.
+        # During playback the picture would be outdated at once, so it is drawn when the lab is paused.
         picture = {} if self.session.playback.playing else self._picture()
         self._kept = position
         # A report is about the branch shown, so its commands are stored with its number.
@@ -384,7 +387,7 @@ class Runner:
     def _picture(self) -> dict[str, Any]:
         """The picture for the list of labs, as a field to store.
 
-        An internal error in it costs the picture, not the position.
+        An internal error in it loses only the picture, not the position.
         """
         try:
             return {"picture": picture_at(self.session.world)}
@@ -452,4 +455,4 @@ class Runner:
 
 
 def _nothing(_: Any) -> None:
-    """A job whose effect the next frame shows."""
+    """Do nothing: the next frame shows the effect of the job."""

@@ -1,12 +1,12 @@
-"""Database writes of running labs: in order, one at a time, retried while the database is away.
+"""Database writes of running labs: in order, one at a time, retried while the database is unreachable.
 
-Rules: every lab has a queue of writes (a line). A line whose write failed waits longer each time, up to
+Rules: every lab has a queue of writes (a `Line`). A line whose write failed waits longer each time, up to
 `LONGEST_PAUSE_S`, and the other lines continue, so that one failing write does not delay other labs. A
 command waits for its write and is refused when it takes too long. Before its commit has begun the write can
-be cancelled for certain. After that it may have happened. Then it is undone in the same place of the line,
-and the refusal is sent only when that is done, since the process may end before. A line is short: of
-positions only the newest waits, and a lab accepts its next command after the one before. The writes have a
-thread of their own, since SQLite waits in it for other writers.
+be cancelled. After that it may have been committed. Then it is undone in the same place of the line, and the
+refusal is sent only when that is done, since the process may end before. A line is short: only the newest
+position waits, and a lab accepts its next command after the previous one is stored. The writes have a thread
+of their own, since SQLite blocks it while other writers hold the lock.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from visualizer.live.wire import Refused
 logger = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
-"""How long a command waits to be stored, counted from the beginning of the trouble; then it is refused, so
-that the lab goes on.
+"""How long a command waits to be stored, from the first failed or slow write on.
+
+Then it is refused, so that the lab goes on.
 """
 
 SLOW_S = 2.0
-"""A write that waits for longer is trouble, although nothing has failed yet."""
+"""A write that waits longer counts as trouble, although nothing has failed yet."""
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 5.0
-"""Before a write that failed is tried again; doubled each time."""
+"""Pauses before a failed write is retried. Each is twice the previous one."""
 
 NOT_SAVED = "not-saved"
-"""Code of the notice and of the refusal."""
+"""Code of the notice, and of the refusal of a command that was not saved."""
 
 UNDECIDED = "undecided"
 """Code of the notice to the sender of a command that was taken back and may still be stored."""
@@ -68,7 +69,7 @@ def not_saved() -> Refused:
 
 
 def no_answer() -> Refused:
-    """The answer to a command when this process cannot find out whether it was stored."""
+    """The answer to a command when this process cannot determine whether it was stored."""
     return Refused(
         "no-answer",
         "The lab moved to another server process before the result arrived.",
@@ -78,31 +79,31 @@ def no_answer() -> Refused:
 
 @dataclass(eq=False, slots=True)
 class Write:
-    """`work` runs in the saving thread as often as it takes, so doing it twice must be as doing it once.
+    """One write of a lab; `work` runs in the saving thread until it succeeds, so it must be idempotent.
 
-    One that can be undone calls `may_commit` as the last thing before its commit, and does not commit when
-    that says no.
+    A write that can be undone calls `may_commit` as the last step before its commit, and does not commit when
+    that returns False.
     """
 
     work: Callable[[], Any]
     done: asyncio.Future[Any]
     since_s: float
-    replaceable: bool = False  # only the newest of these is worth doing
-    once: bool = False  # a caller waits for it: not retried
+    replaceable: bool = False  # only the newest of these needs to be done
+    once: bool = False  # not retried, since a caller waits for it
     undo: Callable[[], Any] | None = None
-    undoing: Write | None = None  # takes its place once it is taken back, when it may have happened
+    undoing: Write | None = None  # replaces a taken-back write that may have been committed
     _taken_back: bool = False
     _commit_begun: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def may_commit(self) -> bool:
-        """Whether the write is still wanted; once this is true, it may happen."""
+        """Whether the write is still wanted. Once this has returned True, it may be committed."""
         with self._lock:
             self._commit_begun |= not self._taken_back
             return not self._taken_back
 
     def take_back(self) -> bool:
-        """Mark it as not wanted; true when it may have happened all the same."""
+        """Mark the write as not wanted. Returns True when it may have been committed nevertheless."""
         with self._lock:
             self._taken_back = True
             return self._commit_begun
@@ -119,7 +120,7 @@ class Write:
 
 @dataclass(eq=False, slots=True)
 class Line:
-    """One lab's writes, the oldest first."""
+    """The queued writes of one lab, the oldest first."""
 
     writes: deque[Write] = field(default_factory=deque)
     failures: int = 0  # in a row
@@ -129,7 +130,7 @@ class Line:
 
 
 class Saver:
-    """One for each process. `run` is supervised by the hub."""
+    """Runs the queued writes of one process. The hub supervises `run`."""
 
     def __init__(self) -> None:
         self._lines: OrderedDict[str, Line] = OrderedDict()
@@ -139,25 +140,28 @@ class Saver:
             with_fresh_connection(lambda work: work()), thread_sensitive=False, executor=self._thread
         )
 
-    # --- asked by labs
+    # --- called by labs
 
     def put(self, lab_id: str, work: Callable[[], Any], replaceable: bool = False) -> asyncio.Future[Any]:
-        """Write this after the lab's earlier writes.
+        """Queue a write after the lab's earlier writes.
 
-        The future is optional to await; its error belongs to the caller.
+        Awaiting the returned future is optional. The caller handles its error.
         """
         return self._add(lab_id, work, replaceable=replaceable).done
 
     def begin(self, lab_id: str, work: Callable[[Write], Any], undo: Callable[[], Any] | None) -> Write:
         """Queue a write whose caller then awaits `wait`.
 
-        Without `undo` it is only tried once.
+        Without `undo` it is tried only once.
         """
         write = self._add(lab_id, lambda: work(write), undo=undo, once=undo is None)
         return write
 
     async def wait(self, lab_id: str, write: Write) -> Any:
-        """The write's result. Raises Refused when that takes too long; the write is taken back then."""
+        """Wait for the result of a write.
+
+        Raises Refused when that takes too long. The write is then taken back.
+        """
         late = not_saved() if write.undo else no_database()
         patience_s = PATIENCE_S - self._troubled_for_s(lab_id)
         try:
@@ -175,7 +179,8 @@ class Saver:
     def take_back(self, lab_id: str, write: Write) -> asyncio.Future[Any] | None:
         """Cancel a write that its caller no longer waits for.
 
-        None when it is certain that it does not happen, else a future that completes when it is undone.
+        Returns None when it is certain that it is not committed, else a future that completes when it is
+        undone.
         """
         if write.undoing is not None:
             return write.undoing.done
@@ -204,13 +209,13 @@ class Saver:
         return lab_id in self._lines
 
     async def flushed(self, lab_id: str, limit_s: float) -> None:
-        """Returns when all that this lab has put is saved, or after the limit, or at once in trouble."""
+        """Wait until the lab's queued writes are saved, or until the limit; return at once in trouble."""
         line = self._lines.get(lab_id)
         if line is not None and line.writes and not self.in_trouble(lab_id):
             await asyncio.wait([line.writes[-1].done], timeout=limit_s)
 
     def stop(self) -> None:
-        """The process ends or restarts: cancel what waits."""
+        """Cancel queued writes: the process ends or the hub restarts."""
         self._lines.clear()
         self._thread.submit(connections.close_all)
         self._thread.shutdown(wait=False)
@@ -238,7 +243,7 @@ class Saver:
         return write
 
     def _replace(self, line: Line, newer: Write) -> None:
-        """Take out the older one that this one makes pointless; its caller waits for the newer."""
+        """Remove an older write that the newer one replaces. Its caller waits for the newer one."""
         for place, older in enumerate(line.writes):
             if older.replaceable and not (place == 0 and line.busy):
                 del line.writes[place]
@@ -257,7 +262,7 @@ class Saver:
     # --- the thread's work
 
     async def run(self) -> None:
-        """Runs until the process ends; the hub supervises this task."""
+        """Run the queued writes until the process ends. The hub supervises this task."""
         while True:
             self._wake.clear()
             due = self._due()
@@ -325,14 +330,14 @@ class Saver:
         line.next_try_s = now_s + pause_s
 
     def _recovered(self, line: Line) -> None:
-        """The database works: what waits for its next try is tried now."""
+        """Retry all waiting writes now, since the database works again."""
         line.failures = 0
         for other in self._lines.values():
             other.next_try_s = 0.0
 
 
 def _looked_at(done: asyncio.Future[Any]) -> None:
-    """Its caller may not wait for it: then its error is not an unhandled one."""
+    """Retrieve the error of a future that no caller may await, so that it is not reported as unhandled."""
     if not done.cancelled():
         done.exception()
 

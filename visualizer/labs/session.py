@@ -1,8 +1,8 @@
-"""One lab at work in this process: its world, its playback, its frames, and the jobs that wait for the world.
+"""One open lab: its world, its playback, its frames, and the queue of its jobs.
 
 Rules: everything that touches the world happens in `turn`, one short slice at a time, in the order of the
 requests. A job is a generator that yields between slices, or yields a `Wait` when it needs the database.
-Instants of the wall clock are passed in as numbers: only the pump reads it.
+Instants of the wall clock are passed in as numbers, since only the pump reads it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from visualizer.questions.printouts import Printouts
 from visualizer.questions.tile_cache import TileCache
 
 BUSY_AFTER_S = 0.2
-"""A job that takes longer says so on the page."""
+"""Seconds after which the page shows that a job is running."""
 
 
 class Session:
-    """`world` is None until the rebuilding job has made it."""
+    """One open lab. `world` is None until the rebuilding job has created it."""
 
     def __init__(self, lab_id: str, first_epoch: int, listener: Listener) -> None:
         self.lab_id = lab_id
@@ -35,7 +35,7 @@ class Session:
         self.curves: RiskCurves | None = None
         self.tiles = TileCache()
         self.printouts = Printouts()
-        # where the rows around the instant were read, and the answer
+        # the key under which the rows around the instant were read, and the answer
         self.events_kept: tuple[Any, Any] = (None, None)
         self.reruns: Reruns | None = None  # set by the owner of a pump for runs beside the lab
         self.playback = Playback()
@@ -45,12 +45,12 @@ class Session:
         self._size = SliceSize()
         self._jobs = Waiting()
         self._within_since_s: float | None = None
-        self.out_of_memory: str | None = None  # why no lab of this process runs on, if so
+        self.out_of_memory: str | None = None  # why no lab of this process may run forward
 
-    # --- asked from outside, returns at once
+    # --- called from outside, returns at once
 
     def submit(self, job: Job) -> None:
-        """Queue a job. Raises Refused when too many wait."""
+        """Queue a job. Raises Refused when the queue is full."""
         self._jobs.add(job)
 
     def play(self, speed: float | None) -> None:
@@ -68,7 +68,7 @@ class Session:
 
     @property
     def risk_curves(self) -> RiskCurves:
-        """The curves of the lab's branches; there are some once the lab is built."""
+        """The risk curves of the lab's branches, which exist once the world does."""
         assert self.curves is not None
         return self.curves
 
@@ -78,31 +78,31 @@ class Session:
         self._jobs.give_up(why)
 
     def start_with(self, world: Any, scenario: Any) -> None:
-        """The rebuilding job has made the world; it may still have to run to its position."""
+        """Use the world that the rebuilding job has created. It may still have to run to its position."""
         self.world, self.until_us = world, scenario.until_us
         self.curves = RiskCurves(world, scenario)
         self.looking.begin(world, self.curves)
         self.new_epoch()
 
     def new_epoch(self) -> None:
-        """The world is at another instant than the last frame: pages start from a snapshot."""
+        """Begin an epoch after a jump to another instant: pages start from a snapshot."""
         self.looking.new_epoch()
         self.playback.restart()
 
     def resumed(self, answer: Any) -> None:
-        """What the first job waited for has come."""
+        """Pass the first job the result that it waits for."""
         self.blocked_on = None
         self._jobs.resumed(answer)
 
     def interrupted(self, error: Exception) -> None:
-        """What the first job waited for has failed: its next turn raises the error where the job waits."""
+        """Pass the first job an error, which its next turn raises where the job waits."""
         self.blocked_on = None
         self._jobs.interrupted(error)
 
     # --- turns, called by the pump
 
     def turn(self, now_s: float) -> bool:
-        """Do one slice of what is due; False when nothing is."""
+        """Run one slice of the work that is due; False when nothing is due."""
         if self.blocked_on is not None:
             return False
         if not self._jobs.under_way and self._finish_instant(now_s):
@@ -111,7 +111,7 @@ class Session:
             self.curves.take_one()
             return True
         if self._jobs:
-            self.looking.drop()  # a job may move the world: the frame is made anew
+            self.looking.drop()  # a job may move the world, so the frame is built again
             self._job_slice(now_s)
             return True
         if self.world is None:
@@ -119,14 +119,14 @@ class Session:
         try:
             if self.looking.slice(now_s):
                 return True
-        except Exception as error:  # the run itself is unharmed: only what would be shown of it is missing
+        except Exception as error:  # the run is not affected, only the frame is missing
             self.looking.frame_failed(error)
             self.playback.pause()
             return True
         return self.playback.playing and self._play_slice(now_s)
 
     def due_s(self, now_s: float) -> float | None:
-        """When the next turn has something to do; None when only a request can change that."""
+        """When the next turn has work to do; None when only a request can change that."""
         if self.blocked_on is not None:
             return None
         points_due = self.curves is not None and bool(self.curves.due)
@@ -143,16 +143,17 @@ class Session:
         return None
 
     def took(self, seconds: float) -> None:
-        """What the last turn took; teaches the size of the next."""
+        """Record the duration of the last turn, which determines the size of the next slice."""
         self._size.took(seconds)
 
     def slice_events(self) -> int:
-        """How many queue events the present slice may take."""
+        """How many queue events the current slice may run."""
         return self._size.take()
 
     def advance(self, until_us: int) -> bool:
-        """One slice of the run towards an instant, or of the checks' reading behind it; True while more is
-        left.
+        """Run one slice towards an instant, or let the checks read the rows behind it.
+
+        Returns True while more is left.
         """
         world = self.world
         if world.unchecked_rows >= CHECK_ROWS:
@@ -162,14 +163,13 @@ class Session:
 
     @property
     def _within_instant(self) -> bool:
-        """Whether the world stands within an instant: there is nothing to look at, and pages keep the last
-        complete one.
-        """
+        """Whether the world is in the middle of an instant, so that pages keep the last complete one."""
         return self.world is not None and not self.world.whole
 
     def _finish_instant(self, now_s: float) -> bool:
-        """A slice of the instant under way, before anything else may look at the world; False when it is
-        complete.
+        """Run one slice of an incomplete instant; False when it is complete.
+
+        An instant is completed before anything else reads the world.
         """
         if not self._within_instant:
             self._within_since_s = None
@@ -216,20 +216,23 @@ class Session:
         return True
 
     def remind(self) -> None:
-        """Once a second: a job that waits for something outside the engine says so too."""
+        """Show the running job on the page, also while it waits for something outside the engine.
+
+        The runner calls this once a second.
+        """
         if self.blocked_on is not None and self._jobs and self._jobs.first.doing:
             self.looking.say_busy(self._jobs.first)
 
-    # --- what is kept
+    # --- state to store
 
     @property
     def settled(self) -> bool:
-        """Whether the world is where a person or the playback left it, not half-way through a job."""
+        """Whether the world is where a request or the playback left it, not in the middle of a job."""
         return self.world is not None and not self._jobs and self.world.whole
 
     @property
     def has_work(self) -> bool:
-        """Whether a job is under way or queued."""
+        """Whether a job is running or queued."""
         return bool(self._jobs)
 
     @property
@@ -241,6 +244,6 @@ class Session:
         return world.limit_reached if world is not None and world.seq == len(world.trace) else None
 
     def position(self) -> dict[str, Any]:
-        """The lab's position, as the database keeps it."""
+        """The lab's position, as the database stores it."""
         world = self.world
         return {"branch": world.branch, "position_us": world.now_us, "furthest_us": world.furthest_us}

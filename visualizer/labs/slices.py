@@ -1,20 +1,19 @@
-"""How much work fits one turn: a slice of at most 5 ms, measured in queue events of the engine, learnt
-from slice to slice.
+"""How much work fits one turn: a slice of at most 5 ms, measured in queue events of the engine.
 
-Rules: seconds come in as numbers, the pump is the only one that reads a clock; how a run is cut never changes
-what it writes.
+Rules: the duration of each slice adjusts the size of the next. Seconds are passed in as numbers, since only
+the pump reads a clock. How a run is cut into slices never changes what it writes.
 """
 
 from __future__ import annotations
 
 SLICE_S = 0.005
-"""Engine work in one turn: what a neighbour's frame waits for at most, per lab.
+"""Longest engine work in one turn: the delay of another lab's frame by each lab.
 
 A slice may end within an instant.
 """
 
 AIM_S = 0.8 * SLICE_S
-"""What the number of events per slice aims at, so that a slow one still fits."""
+"""Duration that the number of events per slice aims at, so that a slow slice still fits."""
 
 MOST_EVENTS, FIRST_EVENTS = 50_000, 200
 
@@ -27,12 +26,12 @@ class SliceSize:
         self._taken = False
 
     def take(self) -> int:
-        """For the slice that runs now: its duration will teach."""
+        """The size of the slice that runs now. Its duration adjusts the next size."""
         self._taken = True
         return self._events
 
     def took(self, seconds: float) -> None:
-        """What the turn took; one that ran no engine teaches nothing."""
+        """Adjust the size to the duration of the turn, if the turn ran the engine."""
         if self._taken:
             self._taken = False
             factor = min(2.0, max(0.25, AIM_S / max(seconds, 1e-6)))

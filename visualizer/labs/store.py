@@ -1,10 +1,10 @@
-"""What a running lab reads from and writes to the database, off the event loop.
+"""Reads and writes of a running lab in the database, off the event loop.
 
-Rules: a process takes a lab by raising its `run_number`. Every write carries the number it was taken with, so
-a process that lost the lab without noticing gets `LabTaken` instead of overwriting. A command's row is
-written before it takes effect. Writes are functions for the thread of `visualizer.labs.saving`, each one
-transaction that may be done twice: a connection that breaks in a commit leaves open whether it happened.
-Reads have threads of their own, since those of requests end with them, and raise Refused while the database
+Rules: a process takes a lab by raising its `run_number`. Every write carries that number, so a process that
+lost the lab without noticing gets `LabTaken` and overwrites nothing. A command's row is written before it
+takes effect. Writes are functions for the thread of `visualizer.labs.saving`. Each is one idempotent
+transaction, since a connection that breaks in a commit leaves open whether it was committed. Reads have
+threads of their own, because a request's thread ends with the request. They raise Refused while the database
 cannot be reached.
 """
 
@@ -26,7 +26,7 @@ from visualizer.labs.trouble import is_trouble, no_database, with_fresh_connecti
 from visualizer.models import Lab, LabCommand
 
 READERS = 4
-"""Threads, and so connections, that read for this process's labs: opening one is a millisecond."""
+"""Threads, and so connections, that read for this process's labs. Opening one takes a millisecond."""
 
 _readers = ThreadPoolExecutor(READERS, thread_name_prefix="reading")
 
@@ -36,7 +36,7 @@ class LabTaken(Exception):
 
 
 class TakenBack(Exception):
-    """This command was taken back: it is not stored."""
+    """This command was taken back and is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ def _reads(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
 
 @_reads
 def find(lab_id: str) -> Lab | None:
-    """The lab's row, None when there is none."""
+    """The lab's row, or None."""
     return Lab.objects.filter(pk=lab_id).first()
 
 
 @_reads
 def exists(lab_id: str) -> bool:
-    """Whether the lab has not been deleted."""
+    """Whether the lab exists, so was not deleted."""
     return Lab.objects.filter(pk=lab_id).exists()
 
 
@@ -87,7 +87,7 @@ def exists(lab_id: str) -> bool:
 
 
 def take(lab_id: str) -> StoredLab:
-    """Become the process that runs this lab. The caller holds its lease."""
+    """Take the lab for this process. The caller holds its lease."""
     with transaction.atomic():
         Lab.objects.filter(pk=lab_id).update(run_number=F("run_number") + 1)
         lab = Lab.objects.get(pk=lab_id)
@@ -126,9 +126,8 @@ def keep_failure(stored: StoredLab, failure: dict[str, Any]) -> None:
 def keep_command(stored: StoredLab, number: int, may_commit: Callable[[], bool], **given: Any) -> None:
     """Store a command that is about to take effect, unless it was taken back.
 
-    If it is stored already, nothing is written.
-
-    `may_commit` is called last: once it returns true, an error leaves open whether the command is stored.
+    If it is stored already, nothing is written. `may_commit` is called last. Once it returns true, an error
+    leaves open whether the command is stored.
     """
     with transaction.atomic():
         _write(stored, branch=given["branch"], position_us=given["at_us"], furthest_us=given["furthest_us"])
@@ -140,10 +139,10 @@ def keep_command(stored: StoredLab, number: int, may_commit: Callable[[], bool],
 
 
 def forget_command(stored: StoredLab, number: int) -> None:
-    """Remove a command that was taken back; it may or may not be there.
+    """Remove a command that was taken back; it may or may not be stored.
 
-    The lab's row is locked first: PostgreSQL may still be at a commit whose connection broke. Where the
-    command is not there nothing is written, so that a full disk does not keep its owner waiting.
+    The lab's row is locked first, because PostgreSQL may still be executing a commit whose connection broke.
+    If the command is not stored nothing is written, so a full disk does not delay the refusal.
     """
     with transaction.atomic():
         if not list(

@@ -1,10 +1,9 @@
-"""What an error of the database means: it cannot be reached or written now, or one value cannot be stored.
+"""Classifies database errors: the database cannot be used now, or a value cannot be stored.
 
-Rules: Django gives every driver's errors its own classes (PEP 249). A DataError is about a value and an
-IntegrityError about a
-rule between rows: trying again changes nothing. All others (locked, full, shut down, connection lost,
-read-only, damaged) are
-about the database itself: trying again later is right, and no visitor sees the driver's words.
+Rules: Django maps every driver's errors to its own classes (PEP 249). A DataError is about a value and an
+IntegrityError about a rule between rows, so a retry does not help. All others (locked, full, shut down,
+connection lost, read-only, damaged) are about the database itself. A later retry may succeed, and visitors do
+not see the driver's message.
 """
 
 from __future__ import annotations
@@ -17,23 +16,24 @@ from django import db
 from visualizer.live.wire import Refused
 
 AWAY = "The database cannot be reached; try again in a few seconds."
-"""All that a visitor sees; the log has the driver's words."""
+"""The message for visitors. The log has the driver's message."""
 
 
 def is_trouble(error: BaseException) -> bool:
-    """Whether the database itself could not do it now."""
+    """Whether the error is about the database itself, so that a later retry may succeed."""
     return isinstance(error, db.Error) and not isinstance(error, db.DataError | db.IntegrityError)
 
 
 def is_bad_value(error: BaseException) -> bool:
-    """Whether a value cannot be stored: NUL in PostgreSQL's text, half a surrogate pair, an integer beyond
-    64 bits.
+    """Whether the error is about a value that cannot be stored.
+
+    Examples are NUL in PostgreSQL's text, half a surrogate pair, and an integer beyond 64 bits.
     """
     return isinstance(error, db.DataError | UnicodeEncodeError | OverflowError)
 
 
 def no_database() -> Refused:
-    """The refusal of whatever needs the database now."""
+    """The refusal of a request that needs the database now."""
     return Refused(
         "no-database", AWAY, "Nothing that was acknowledged is lost. A lab's page tries again by itself."
     )
@@ -49,8 +49,9 @@ def bad_value() -> Refused:
 
 
 def with_fresh_connection(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, in a thread that no request ends: without this a connection that broke once would stay
-    broken.
+    """Wrap a function for a thread in which no request ends.
+
+    Old connections are closed before each call. Without that, a connection that broke once would stay broken.
     """
 
     def called(*arguments: Any, **named: Any) -> Any:

@@ -1,8 +1,8 @@
-"""The queue of one lab's jobs, the first of them under way.
+"""The queue of one lab's jobs, the first of which may be running.
 
-Rules: bounded. Of several consecutive seeks only the newest is done: those between are dropped at once. The
-one under way may finish for `GRACE_S`, so that dragging shows one instant after another instead of none, and
-is then cancelled for the newest.
+Rules: it is bounded. Of several consecutive seeks only the newest is done, and those between are dropped at
+once. The running one may finish within `GRACE_S`, so that dragging shows one instant after another, and is
+then cancelled for the newest.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from visualizer.labs.work import Job, Wait
 from visualizer.live.wire import Refused
 
 JOBS_WAITING = 100
-"""Requests that wait for one lab; more are refused."""
+"""Longest queue of one lab. More requests are refused."""
 
 GRACE_S = 0.25
-"""How long a seek that is under way is finished although a newer one waits."""
+"""How long a running seek may go on although a newer one waits."""
 
 
 class Waiting:
@@ -31,7 +31,7 @@ class Waiting:
         return bool(self._jobs)
 
     def add(self, job: Job) -> None:
-        """Queue a job. Raises Refused when too many wait."""
+        """Queue a job. Raises Refused when the queue is full."""
         if job.replaceable:
             while len(self._jobs) > 1 and self._jobs[-1].replaceable:
                 self._jobs.pop().work.close()
@@ -53,7 +53,7 @@ class Waiting:
             job.refused(why)
 
     def busy_for_s(self, now_s: float) -> float:
-        """How long the job under way has been."""
+        """How long the first job has been running."""
         return 0.0 if self._began_s is None else now_s - self._began_s
 
     @property
@@ -61,28 +61,26 @@ class Waiting:
         return self._jobs[0]
 
     def resumed(self, answer: Any) -> None:
-        """What the first job waited for has come."""
+        """Pass the first job the result that it waits for."""
         self._answer = answer
 
     def interrupted(self, error: Exception) -> None:
-        """What the first job waited for has failed: the error is raised where the job waits."""
+        """Pass the first job an error, which is raised where the job waits."""
         self._error = error
 
     @property
     def under_way(self) -> bool:
-        """Whether the first job has begun: it takes the world where it wants it, slice by slice."""
+        """Whether the first job has begun. It then moves the world slice by slice."""
         return self._began_s is not None
 
     def slice(self, now_s: float, whole: bool = True) -> Wait | None:
-        """One slice of the first job; returns what it waits for outside the engine, if anything.
+        """Run one slice of the first job; return what it waits for outside the engine, or None.
 
-        Within an instant (not `whole`) it is not cancelled.
-
-        An internal error ends only the job when it only reads. Any other job may have left the world
-        inconsistent, so the error is raised.
+        Within an instant (not `whole`) the job is not cancelled. An internal error ends only the job when it
+        only reads. Any other job may have left the world inconsistent, so the error is raised.
         """
         if whole and self._overtaken(now_s):
-            self._finish(self._jobs[0])  # the world is whole, only elsewhere
+            self._finish(self._jobs[0])  # the world is consistent, at another instant
         job = self._jobs[0]
         if self._began_s is None:
             self._began_s = now_s

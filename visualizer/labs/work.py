@@ -1,6 +1,4 @@
-"""What a lab's jobs are made of: generators that yield between slices, and the requests that wait in a
-queue.
-"""
+"""Jobs of a lab: generators that yield between slices, and the requests that run them."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from visualizer.live.wire import Refused
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """What a job yields to wait for something outside the engine; its result is sent back in."""
+    """Yielded by a job to wait for something outside the engine. Its result is sent back in."""
 
     until: Awaitable[Any]
 
@@ -24,15 +22,16 @@ _called = sync_to_async(lambda function: function(), thread_sensitive=False)
 
 
 def in_thread(function: Callable[[], Any]) -> Wait:
-    """Something long that cannot be cut and only reads: the lab stands still meanwhile, the event loop and
-    other labs do not.
+    """Run a long function in a thread, so that only this lab waits for it.
 
-    What it raises is raised in the job that waits for it."""
+    The function must only read, since it cannot be cut into slices. Its error is raised in the job that
+    waits.
+    """
     return Wait(_called(function))
 
 
 Work = Generator[Wait | None, Any, Any]
-"""A job's body; it returns its result, or raises `Refused`."""
+"""A job's generator. It returns the job's result, or raises Refused."""
 
 
 @dataclass(slots=True)
@@ -42,9 +41,9 @@ class Job:
     refused: Callable[[Refused], None]
     doing: str = ""  # "rebuild", "seek", "step", "count" are shown on the page
     to_us: int | None = None
-    replaceable: bool = False  # a newer one of the kind right behind it makes it pointless
+    replaceable: bool = False  # a newer replaceable job right behind it supersedes it
     broken: Callable[[Exception], None] | None = None
     """Set for a job that only reads: an internal error in it is reported here, and the lab goes on.
 
-    Of any other job it stops the lab.
+    An internal error in any other job stops the lab.
     """

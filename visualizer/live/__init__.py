@@ -1,1 +1,1 @@
-"""The live stream of a lab: frames, the socket's vocabulary, and sending to viewers."""
+"""The live stream of a lab: frames, the messages of its socket, and sending to viewers."""

@@ -1,9 +1,9 @@
-"""What changed from one view to the next, so that a frame need not repeat what stands still.
+"""What changed from one view to the next, so that a frame need not repeat the rest.
 
 Rules: an object with the same names in the same order, or with more of them at its end, is compared name by
-name; one whose names changed otherwise is given whole, with its path, so that order stays the view's; all
-else is replaced. `static/js/model/changes.js` puts changes into a view; frames of an epoch have no holes, so
-this adds up.
+name. An object whose names changed otherwise is sent whole, with its path, so that the view's order is kept.
+Any other value is replaced. `static/js/model/changes.js` applies changes to a view. Frames of an epoch are
+consecutive, so the changes add up.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ View = dict[str, Any]
 
 
 def changes(before: View, after: View) -> tuple[View, list[list[str]]]:
-    """(what is other, nested as in the view; paths of the objects in it that are whole) leading from
-    `before` to `after`.
+    """The changes that lead from the view `before` to `after`.
+
+    Returns (what differs, nested as in the view; paths of the objects in it that are whole).
     """
     whole: list[list[str]] = []
     return _changed(before, after, (), whole), whole

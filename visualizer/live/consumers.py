@@ -1,8 +1,8 @@
 """The socket of one open page: checks messages, passes them to the lab's room, sends the queued ones.
 
 Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included.
-The sending task is supervised: when it fails the page is notified and the socket closed. No slow work and no
-clock here.
+The sending task is supervised. When it fails the page is notified and the socket closed. This module does no
+slow work and reads no clock.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from visualizer.live.wire import Refused, decode
 logger = logging.getLogger(__name__)
 
 EARLY_MESSAGES = 20
-"""Messages taken while the lab is being opened; more are refused."""
+"""Messages accepted while the lab is being opened. More are refused."""
 
 _numbers = itertools.count(1)
 
@@ -68,7 +68,7 @@ class LabConsumer(PageConsumer):
         self.early.append(message)
 
     async def _enter(self, hello: dict[str, Any]) -> None:
-        """Open the lab's room, which may take a moment, and handle the messages that came meanwhile."""
+        """Open the lab's room, which may take a moment, and handle the messages received meanwhile."""
         try:
             room = await current_hub().room(self.scope["url_route"]["kwargs"]["lab_id"])
         except Refused as refused:

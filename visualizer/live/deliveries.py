@@ -1,9 +1,8 @@
-"""Sends what waits for pages: all pages of one frame in a few turns of the event loop, without a task for
-each.
+"""Sends queued texts to pages: all pages of one frame in a few turns of the event loop.
 
-Rules: a send that the server takes at once ends within its first step, so no task is made for it. One that
-has to wait, because the socket's buffer is full, goes on in a task of its own, and only this page waits.
-Texts of a page keep their order.
+Rules: a send that the server accepts at once ends within its first step, so no task is created for it. A send
+that has to wait, because the socket's buffer is full, goes on in a task of its own, and only this page waits.
+The texts of a page keep their order.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from typing import Any
 from visualizer.live.viewers import Viewer
 
 PAGES_PER_TURN = 25
-"""Pages served in one turn of the event loop: about a millisecond, after which the engine and other
-sockets have theirs.
+"""Pages served in one turn of the event loop.
+
+A turn takes about a millisecond. After it the engine and other sockets have theirs.
 """
 
 Send = Callable[[dict[str, Any]], Coroutine[Any, Any, None]]
@@ -29,7 +29,7 @@ _queues: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, deque[Delivery]] =
 
 
 class Delivery:
-    """Takes a viewer's texts to its socket with `send`, the server's ASGI callable.
+    """Sends a viewer's texts to its socket with `send`, the server's ASGI callable.
 
     `ended()` is called when the last text of a closing viewer is sent, `broken(error)` when sending raised.
     """
@@ -52,7 +52,7 @@ class Delivery:
             self._waiting.cancel()
 
     def _queue(self) -> None:
-        """Something waits: send it in one of the next turns."""
+        """Schedule the queued texts for one of the next turns."""
         if self._queued or self._waiting is not None or self._stopped:
             return
         self._queued = True
@@ -63,7 +63,7 @@ class Delivery:
             loop.call_soon(_turn, loop, queue)
 
     def flush(self) -> None:
-        """Send all that waits, as far as the server takes it at once."""
+        """Send all queued texts, as long as the server accepts them at once."""
         self._queued = False
         try:
             while not self._stopped and (text := self._viewer.take_text()) is not None:
@@ -91,7 +91,7 @@ class Delivery:
 
     def _failed(self, error: BaseException) -> None:
         self.stop()
-        if not isinstance(error, OSError):  # it means that the page has gone: its disconnect arrives too
+        if not isinstance(error, OSError):  # the page has disconnected, which is reported separately
             self._broken(error)
 
 
@@ -104,7 +104,10 @@ def _turn(loop: asyncio.AbstractEventLoop, queue: deque[Delivery]) -> None:
 
 
 def _begun(work: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None] | None:
-    """Takes the first step of `work` at once; returns what is left of it, None when it has ended."""
+    """Run the first step of `work` at once.
+
+    Returns what is left of it, or None when it has ended.
+    """
     try:
         waits_for = work.send(None)
     except StopIteration:
@@ -118,7 +121,7 @@ async def _rest(work: Coroutine[Any, Any, None], waits_for: Any) -> None:
 
 @types.coroutine
 def _steps(work: Coroutine[Any, Any, None], waits_for: Any) -> Generator[Any, Any, None]:
-    """Goes on with a coroutine whose first step has been taken, from the future that it waits for."""
+    """Continue a coroutine after its first step, from the future that it waits for."""
     while True:
         try:
             yield waits_for

@@ -1,9 +1,9 @@
-"""When a lab's frames are made, and in which slices.
+"""Schedules a lab's frames, and builds them in slices.
 
-Rules: making a frame never moves the world, and the world does not move meanwhile. It is cut into slices, so
-that other labs need not wait, and restarted when a job comes first. An internal error in a frame loses only
-that frame: the next one requested is built from scratch, in a new epoch. Instants of the wall clock are
-passed in as numbers.
+Rules: building a frame never moves the world, and the world does not move meanwhile. It is cut into slices,
+so that other labs need not wait, and restarted when a job takes precedence. An internal error in a frame
+loses only that frame. The next one requested is built from scratch, in a new epoch. Instants of the wall
+clock are passed in as numbers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from visualizer.live.frames import Frame, FrameMaker, Playing
 from visualizer.questions.curve import RiskCurves
 
 CHECK_ROWS = 2_000
-"""Rows that the checks read in a slice of their own: the next view would read all that are left at once."""
+"""Rows that the checks read in one slice.
+
+Otherwise the next view would read all remaining rows at once.
+"""
 
 
 class Listener(Protocol):
@@ -36,32 +39,32 @@ class Listener(Protocol):
 
 
 class Looking:
-    """`frames` is None until there is a world to look at."""
+    """The frame schedule of one lab. `frames` is None until the world exists."""
 
     def __init__(self, first_epoch: int, listener: Listener, playback: Playback) -> None:
         self.frames: FrameMaker | None = None
         self.next_frame_s = 0.0
-        self.wanted = False  # a frame
+        self.wanted = False  # a frame is requested
         self._listener = listener
         self._playback = playback
         self._epoch = first_epoch
         self._snapshot_wanted = False
-        self._making: Work | None = None  # a frame
-        self._failed = False  # to make the last frame
+        self._making: Work | None = None  # the frame being built
+        self._failed = False  # the last frame could not be built
 
     def begin(self, world: Any, curves: RiskCurves) -> None:
-        """There is a world to look at."""
+        """Start making frames of this world."""
         self.frames = FrameMaker(world, curves)
 
     def new_epoch(self) -> None:
-        """The world is at another instant than the last frame: pages start from a snapshot."""
+        """Begin an epoch after a jump to another instant: pages start from a snapshot."""
         assert self.frames is not None
         self._epoch += 1
         self.frames.begin_epoch(self._epoch)
         self.wanted = True
 
     def want(self, snapshot: bool = False) -> None:
-        """A frame at the next beat, and a snapshot with it."""
+        """Request a frame at the next frame time, and optionally a snapshot with it."""
         self.wanted = True
         self._snapshot_wanted |= snapshot
 
@@ -69,21 +72,21 @@ class Looking:
 
     @property
     def under_way(self) -> bool:
-        """Whether something is half made: the world must not move."""
+        """Whether a frame is being built, so that the world must not move."""
         return self._making is not None
 
     def drop(self) -> None:
-        """What is half made is worth nothing: the world may move."""
+        """Drop the frame that is being built, so that the world may move."""
         self._making = None
 
     def frame_failed(self, error: Exception) -> None:
-        """An internal error in the frame under way: nothing is shown until the next one is requested."""
+        """Handle an internal error in the current frame. Nothing is shown until the next one is requested."""
         self.drop()
         self.wanted, self._failed = False, True
         self._listener.frame_failed(error)
 
     def slice(self, now_s: float) -> bool:
-        """One slice of what is half made or due; False when nothing is."""
+        """Run one slice of the frame that is being built or due; False when there is none."""
         if self._making is None and self.wanted and now_s >= self.next_frame_s:
             self._making = self._frame(now_s)
         if self._making is None:
@@ -93,18 +96,22 @@ class Looking:
         return True
 
     def _frame(self, now_s: float) -> Work:
-        """The next frame. The world keeps a forecast while it stands, so the view finds them made."""
+        """Build and publish the next frame, in slices.
+
+        The forecasts are computed here one by one. The world keeps them at its instant, so the view reuses
+        them.
+        """
         self.wanted = False
         on_beat_s = self.next_frame_s + FRAME_S
         self.next_frame_s = on_beat_s if on_beat_s > now_s else now_s + FRAME_S
         if not self._listener.watched():
             return
         assert self.frames is not None
-        if self._failed:  # what the frames before left behind may be wrong
+        if self._failed:  # the state left by earlier frames may be wrong
             self.begin(self.frames.world, self.frames.curves)
             self.new_epoch()
         world = self.frames.world
-        self.wanted = True  # until it is out: a job may come first
+        self.wanted = True  # until it is published, since a job may take precedence
         while world.unchecked_rows >= CHECK_ROWS:
             world.check_on(CHECK_ROWS)
             yield None
@@ -123,11 +130,11 @@ class Looking:
     # --- long jobs
 
     def say_within_instant(self) -> None:
-        """Notify pages that a long instant is being run; they keep the last complete one."""
+        """Notify pages that a long instant is being run. They keep the last complete one."""
         self._say_busy("instant", None)
 
     def say_busy(self, job: Job) -> None:
-        """Show what the lab is at, and how far."""
+        """Show which job is running, and how far the world is."""
         self._say_busy(job.doing, job.to_us)
 
     def _say_busy(self, doing: str, to_us: int | None) -> None:
@@ -135,11 +142,11 @@ class Looking:
             return
         busy = {"doing": doing, "at_us": self.frames.world.now_us, "to_us": to_us}
         frame = self.frames.busy(self._playing(busy))
-        if frame is None:  # a page that waits for its first picture
+        if frame is None:  # a page waits for its first frame
             self._listener.say({"type": "busy", **busy})
         else:
             self._listener.publish(frame, None)
-        self.wanted = True  # says when it is over
+        self.wanted = True  # the next frame shows when the job is over
 
     def _playing(self, busy: dict[str, Any] | None = None) -> Playing:
         return Playing(self._playback.playing, self._playback.speed, busy, self._playback.reached)

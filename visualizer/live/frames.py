@@ -3,9 +3,9 @@
 Rules: a frame holds only what does not depend on a viewer. An ordinary frame holds the changes and fits
 `FRAME_BYTES`: it is thinned until it does, and is marked `sampled`. A page can start from a snapshot frame,
 which shows the same view as the ordinary frame of the same number. Building one reads the world and never
-changes the run. Numbers count from 1 in each epoch; the lab's session sets the epoch. Frames of a lab that
-plays fast leave out rows, cells and points. Once it is paused every page gets a snapshot frame, so that no
-page lacks what another one holds.
+changes the run. Numbers count from 1 in each epoch. The lab's session sets the epoch. Frames of a lab that
+plays fast leave out rows, cells and points. Once it is paused every page gets a snapshot frame, so that all
+pages hold the same.
 """
 
 from __future__ import annotations
@@ -22,29 +22,31 @@ from visualizer.live.wire import encode
 from visualizer.questions.curve import RiskCurves, packed_points
 
 MOVING_THINGS = 500
-"""Messages and markers in flight in one frame: what a screen can show."""
+"""Messages and markers in flight in one frame, which is as many as a screen can show."""
 
 FRAME_BYTES = 32 * 1024
-"""An ordinary frame: 50 viewers at 20 frames a second are 33 MB/s at most."""
+"""Largest ordinary frame. 50 viewers at 20 frames a second receive 33 MB/s at most."""
 
 SNAPSHOT_CELLS, SNAPSHOT_ROWS = 400, 300
-"""What a page starts from, per topic and in all; older ones it fetches as tiles and rows."""
+"""Cells per topic, and rows in all, of a snapshot frame. A page fetches older ones as tiles and rows."""
 
 FRAME_CELLS, FRAME_ROWS = 400, 200
-"""What one ordinary frame may bring; beyond that the newest, and `sampled`."""
+"""Cells and rows of one ordinary frame. Beyond that it has the newest, and `sampled` is set."""
 
 CELL_COLUMNS = ("kind", "producer", "number", "size", "snapshot")
 """Columns of `World.cells`."""
 
 FORECASTS_SENT = 800
-"""Points of the risk curve in a snapshot frame, and that a page holds; older ones are an answer of their
-own (`visualizer/questions/curve_window.py`).
+"""Points of the risk curve in a snapshot frame, which is as many as a page holds.
+
+A page requests older points separately (`visualizer/questions/curve_window.py`).
 """
 
 
 JUDGED_EVERY_US = 1_000_000
-"""While a lab plays, its claims are judged up to the last multiple of this: for the few rows of each frame
-they cost more than all the rest of it.
+"""While a lab plays, its claims are evaluated up to the last multiple of this.
+
+For the few rows of each frame that would cost more than the rest of the frame.
 """
 
 
@@ -58,7 +60,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Playing:
-    """What the frame says of the playback itself."""
+    """The state of the playback in a frame."""
 
     playing: bool
     speed: float
@@ -67,7 +69,7 @@ class Playing:
 
 
 class FrameMaker:
-    """The frames of one lab, in order. Remembers what the last one held."""
+    """Builds the frames of one lab, in order, and remembers what the last one held."""
 
     def __init__(self, world: Any, curves: RiskCurves) -> None:
         self.world = world
@@ -76,7 +78,7 @@ class FrameMaker:
         self.number = 0
         self._lengths: dict[str, int] = {}
         self._seq = 0
-        self._kept: KeptRows | None = None  # None: to be looked for where the world stands
+        self._kept: KeptRows | None = None  # None: to be found at the world's instant
         self._shown_us = 0  # the instant of the last frame
         self._level = 0
         self._repeats = 0  # frames since the world moved
@@ -85,13 +87,14 @@ class FrameMaker:
         self._view: dict[str, Any] = {}  # as the last frame showed it
 
     def begin_epoch(self, epoch: int) -> None:
-        """After a seek or a new branch: the next frame is number 1 and a snapshot."""
+        """Begin an epoch after a seek or a new branch: the next frame is number 1 and a snapshot."""
         self.epoch, self.number = epoch, 0
         self._kept = None
 
     def prepare(self) -> Work:
-        """What the next frame needs of the rows before it, in slices; nothing while frames follow each
-        other.
+        """Find the kept rows that the next frame needs, in slices.
+
+        There is nothing to do while frames follow one another.
         """
         if self._kept is None:
             kept = KeptRows(self.world.protocol.live.all_kept())
@@ -99,8 +102,9 @@ class FrameMaker:
             self._kept, self._seq = kept, self.world.seq
 
     def next(self, playing: Playing, with_snapshot: bool) -> tuple[Frame, Frame | None]:
-        """The next frame for everyone and, when asked for or when the epoch is new, the snapshot of the
-        same instant.
+        """The next frame for every viewer, and a snapshot of the same instant where one is needed.
+
+        A snapshot is built when it is requested or when the epoch is new.
         """
         for _ in self.prepare():
             pass
@@ -128,20 +132,23 @@ class FrameMaker:
 
     @property
     def kept_rows(self) -> KeptRows:
-        """Rows that every page holds; found by `prepare`."""
+        """The kept rows that every page holds, found by `prepare`."""
         assert self._kept is not None
         return self._kept
 
     @property
     def behind(self) -> bool:
-        """Whether frames without anything new would bring what the last ones left out: a snapshot frame,
-        or of a view a turn for each cluster.
+        """Whether further frames are needed to show what the last ones left out.
+
+        That is a snapshot frame, or one turn of the thinned view for each cluster.
         """
         return self._left_out or (self._level > 0 and self._repeats < 1 << thinning.DEEPEST)
 
     def busy(self, playing: Playing) -> Frame | None:
-        """A frame that changes nothing but says what the lab is doing; it belongs to the epoch that pages
-        see, also when the next one (a seek's) is begun already. None before the very first frame.
+        """A frame that changes nothing but shows what the lab is doing.
+
+        It belongs to the epoch that pages see, also when the next epoch (after a seek) has already begun.
+        None before the first frame.
         """
         if not self._head:
             return None
@@ -225,8 +232,9 @@ class FrameMaker:
         totals: dict[str, int],
         kept: list[dict[str, Any]],
     ) -> tuple[str, dict[str, Any]]:
-        """(The frame's text, the view as it shows it); thinned as far as needed, beginning one level below
-        the last frame's.
+        """An ordinary frame, thinned as far as needed, beginning one level below the last frame's.
+
+        Returns (the frame's text, the view as it shows it).
         """
         cells, sampled = {}, False
         for where, topic in _topics(view):
@@ -239,7 +247,7 @@ class FrameMaker:
         if len(rows) > FRAME_ROWS:
             rows, sampled = rows[1:], True
             rows_from = rows[0]["seq"]
-        # that of the last frame once more: a command may have changed it
+        # includes the point of the last frame, which a command may have changed
         points = self.curves.between(self._shown_us, head["at_us"])
         level = max(0, self._level - 1)
         while True:
@@ -290,7 +298,7 @@ class FrameMaker:
         return self.world.cells(cluster, topic, first, length - first)
 
     def _newest_control_rows(self, first: int, most: int) -> list[dict[str, Any]]:
-        """The newest `most` control rows from seq `first` on, found in stretches that grow backwards."""
+        """The newest `most` control rows from seq `first` on, found in blocks that grow backwards."""
         found: list[dict[str, Any]] = []
         end, span = self.world.seq, 1024
         start = end
@@ -315,7 +323,10 @@ def _packed_cells(block: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flying(flights: list[dict[str, Any]], totals: dict[str, int]) -> dict[str, Any]:
-    """What is on the wire; how long a thing travels is the same for many, when it arrives is not."""
+    """The messages and markers in flight.
+
+    Each has its travel time instead of its arrival, since many share the same travel time.
+    """
     things = [
         {
             **{name: value for name, value in flight.items() if name != "due_us"},

@@ -1,9 +1,9 @@
-"""JSON from outside, read within bounds: the one reader of request bodies and socket messages.
+"""Reads JSON from outside within bounds: the only reader of request bodies and socket messages.
 
-Rules: whatever the text, reading it gives plain values or raises `ValueError` in words. What the standard
-reader accepts and
-later code cannot handle is refused here: deep nesting, numbers of thousands of digits, infinities, NUL and
-lone surrogates (neither can be stored in PostgreSQL, and a lone surrogate cannot be encoded at all).
+Rules: any text gives plain values or raises `ValueError` with a reason. Input that the standard reader
+accepts and later code cannot handle is refused here: deep nesting, numbers of thousands of digits,
+infinities, NUL and lone surrogates (neither can be stored in PostgreSQL, and a lone surrogate cannot be
+encoded at all).
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ import re
 from typing import Any
 
 DEEPEST_JSON = 32
-"""Levels of objects and lists; a lab's own messages have five."""
+"""Most nested levels of objects and lists. A lab's own messages have five."""
 
 LONGEST_NUMBER = 32
-"""Characters of a number: 2^53 has 16 digits, a decimal as precise as a double 24."""
+"""Most characters of a number. 2^53 has 16 digits, a decimal as precise as a double 24."""
 
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 
 
 def is_text(value: str) -> bool:
-    """Whether this can be stored and sent: no NUL, no lone surrogate."""
+    """Whether the text can be stored and sent: no NUL, no lone surrogate."""
     return _NOT_TEXT.search(value) is None
 
 
 def read_json(text: str | bytes) -> Any:
     """The values of a JSON text.
 
-    Raises ValueError with what is wrong, in at most a hundred characters or so.
+    Raises ValueError with the reason, in about a hundred characters at most.
     """
     try:
         found = json.loads(text, parse_int=_whole, parse_float=_decimal, parse_constant=_constant)
@@ -43,7 +43,7 @@ def read_json(text: str | bytes) -> Any:
 
 
 def _check(found: Any) -> None:
-    """Depth and texts, level by level."""
+    """Check depth and texts, level by level."""
     level, depth = [found], 0
     while level:
         below: list[Any] = []

@@ -1,9 +1,9 @@
-"""Rows that every page of a lab holds, whatever it has watched: the newest of each class, as a function of
-branch and instant alone.
+"""Rows that every page of a lab holds, whatever it has watched: the newest of each class.
 
-Rules: a class is a set of event types and a number of rows, declared by the lab's protocol. `welcome` gives
-the page the same table, and it cuts its lists to the same length, so a page that followed from the first
-frame holds what a snapshot frame brings (a test compares them).
+They depend on branch and instant alone. Rules: a class is a set of event types and a number of rows, declared
+by the lab's protocol. `welcome` sends the page the same table, and the page cuts its lists to the same
+length. So a page that received every frame since the first holds what a snapshot frame contains (a test
+compares them).
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from visualizer.labs.work import Work
 from visualizer.questions.reading import SEARCHED_ROWS, rows_at
 
 LOOKED_BACK_ROWS = 1_000_000
-"""Rows before the instant in which the newest of a class are looked for: some 10 ms of column reading in
-all.
+"""Rows before the instant in which the newest of a class are searched.
+
+Reading their columns takes about 10 ms in all.
 """
 
 
@@ -36,8 +37,9 @@ class KeptRows:
         return sorted((row for rows in self._lists.values() for row in rows), key=lambda row: row["seq"])
 
     def add(self, trace: Any, first: int, last: int) -> list[dict[str, Any]]:
-        """Take in rows `first` <= seq < `last`, which follow those known; returns what is new of each
-        class, in order.
+        """Add the rows `first` <= seq < `last`, which follow those already added.
+
+        Returns the new rows that are kept, in order.
         """
         found: dict[str, list[dict[str, Any]]] = {}
         for seq in trace.seqs(first, last, types=self._class_of):

@@ -1,8 +1,7 @@
 """The latest rows about one client of a group and one of its streams (docs/websocket.md).
 
-They are the moves of each state machine, and the messages between the layers.
-
-Rules: a page that asks again sends the rows it has, so that a long run is searched once.
+They are the transitions of each state machine, and the messages between the layers. Rules: a page that asks
+again sends the first row to search from, so that a long run is searched once.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from visualizer.questions.passages import PIECE_ROWS
 from visualizer.questions.reading import rows_at
 
 KEPT = 4
-"""Of each type and reason, so the last four moves of a machine are among them."""
+"""Rows kept of each type and reason, so the last four transitions of a machine are among them."""
 
 UNSAID = NULL - 1
 """A number that no row has, for a name that is not in the trace."""
@@ -27,10 +26,10 @@ _COLUMNS = ("type", "subscription", "client", "topic", "reason")
 
 
 def latest(session: Session, group: str, client: str, stream: str, after: int) -> Work:
-    """`{group, client, stream, branch, seq, rows}`: rows from `after` on, ascending.
+    """Find the latest rows from `after` on.
 
-    `seq` is where to continue. A client's leases and reports about streams are separated into this stream's
-    and any other's.
+    Returns `{group, client, stream, branch, seq, rows}`, with `rows` ascending. `seq` is where to continue. A
+    client's leases and reports about streams are separated into this stream's and any other's.
     """
     world = session.world
     numbers = [

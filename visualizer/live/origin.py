@@ -1,10 +1,9 @@
-"""Which origins may open a socket or post: pages of this site.
+"""Checks which origins may open a socket or post: pages of this site.
 
-The scheme is left to the proxy; host and port are compared.
-
-Rules: an Origin must be there on a socket and name the host and port that the request was sent to, or one of
-TRUSTED_ORIGINS; the host must be one of ALLOWED_HOSTS. A POST without an Origin comes from a script, not from
-a page elsewhere, and carries no cookie that the site uses: it is accepted.
+Host and port are compared, the scheme is left to the proxy. Rules: a socket needs an Origin, which must name
+the host and port that the request was sent to, or be one of TRUSTED_ORIGINS. The host must be one of
+ALLOWED_HOSTS. A POST without an Origin comes from a script, not from a page of another site, and carries no
+cookie that the site uses, so it is accepted.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def may_post(request: HttpRequest) -> bool:
 
 
 class SameOriginSockets:
-    """ASGI: lets a socket through when its Origin is this site's, else answers 403."""
+    """ASGI application that accepts a socket when its Origin is this site's, else answers 403."""
 
     def __init__(self, application: Application) -> None:
         self.application = application

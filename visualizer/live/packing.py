@@ -1,8 +1,7 @@
-"""How a frame writes what is repeated: columns of whole numbers as differences, equal ones folded, and
-tables of such columns.
+"""Packs what a frame repeats: columns of whole numbers as differences, and tables of such columns.
 
-Rules: `static/js/wire/packing.js` reads exactly this, and a test holds the two together; integers and names
-only. What a frame holds is described in `docs/websocket.md`, "Packed columns".
+Equal differences are folded. Rules: `static/js/wire/packing.js` reads exactly this format, and a test
+compares the two. Values are integers and names only. `docs/websocket.md`, "Packed columns", describes it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Packed = list[int | None | list[int | None]]
-"""Differences from the last number before (from 0 at first); `[d, n]` is d n times; None is "no value" and
-moves nothing.
+"""A packed column: differences from the previous number (from 0 at first).
+
+`[d, n]` is d n times. None is "no value" and leaves the previous number unchanged.
 """
 
 
 def packed(values: Iterable[int | None]) -> Packed:
-    """A column, packed: 7, 8, 9, 10 is `[7, [1, 3]]`."""
+    """Pack a column: 7, 8, 9, 10 is `[7, [1, 3]]`."""
     result: Packed = []
     last, difference, times = 0, None, 0
     for value in values:
@@ -42,8 +42,10 @@ def _close(result: Packed, difference: int | None, times: int) -> None:
 
 
 def table(rows: Sequence[Mapping[str, int | str | None]]) -> dict[str, Any]:
-    """`{count, names, texts, columns: {name: packed}}` of rows that may lack columns; a text is its place
-    in `names`.
+    """A table of rows that may lack columns, with packed columns.
+
+    Returns `{count, names, texts, columns: {name: packed}}`. A text is written as its index in `names`, and
+    `texts` lists the columns of texts.
     """
     columns: dict[str, list[int | None]] = {}
     texts: list[str] = []

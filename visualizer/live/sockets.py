@@ -1,8 +1,8 @@
-"""What all sockets of the site share: sending the queued messages, and closing when done or broken.
+"""The base of the site's sockets: sends queued messages, and closes when done or after an error.
 
 Rules: a handler returns at once, since a consumer handles one message at a time, its own disconnect included.
 An error in a handler or in sending is logged and closes the socket. There is no channel layer here: processes
-communicate through `visualizer.labs.exchange`, so messages of pages are handled while Redis is away.
+communicate through `visualizer.labs.exchange`, so messages of pages are handled while Redis is unreachable.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from visualizer.live.viewers import CLOSED_SILENT, Viewer
 logger = logging.getLogger(__name__)
 
 CLOSED_BY_ERROR = 4500
-"""Close code.
+"""Close code after an internal error.
 
-Websocket libraries refuse to send most codes below 3000; 4000 to 4999 are an application's own (RFC 6455,
+Websocket libraries refuse to send most codes below 3000. 4000 to 4999 are an application's own (RFC 6455,
 7.4.2).
 """
 
@@ -32,9 +32,9 @@ FIRST_MESSAGE_S = 15.0
 
 
 class PageConsumer(AsyncWebsocketConsumer):
-    """A socket whose `viewer` holds what waits to be sent."""
+    """A socket whose `viewer` holds the texts to send."""
 
-    channel_layer_alias = "none"  # channels makes a consumer without one
+    channel_layer_alias = "none"  # channels creates a consumer without a layer
 
     async def open_for(self, viewer: Viewer) -> None:
         """Accept the socket and send from now on."""
@@ -47,17 +47,18 @@ class PageConsumer(AsyncWebsocketConsumer):
         )
 
     def first_message_came(self) -> None:
-        """The page has sent its first message: the socket may stay."""
+        """Keep the socket open, since the page has sent its first message."""
         self._silence.cancel()
 
     def stop_sending(self) -> None:
-        """The page has gone."""
+        """Stop sending, since the page has disconnected."""
         self._silence.cancel()
         self._delivery.stop()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Messages of a page skip the look for stale database connections, which takes a thread's turn: no
-        handler reads the database.
+        """Handle a socket event; messages of a page skip the check for stale database connections.
+
+        That check takes a turn of a thread, and no handler reads the database.
         """
         if message["type"] != "websocket.receive":
             await super().dispatch(message)
@@ -80,5 +81,5 @@ class PageConsumer(AsyncWebsocketConsumer):
     async def _close(self, code: int) -> None:
         try:
             await self.close(code)
-        except Exception:  # the page has gone meanwhile: servers differ in what they raise then
+        except Exception:  # the page has disconnected: servers differ in what they raise then
             logger.debug("A socket was gone before it could be closed", exc_info=True)

@@ -1,9 +1,9 @@
 """Thins a frame that would be too long, in steps: less detail on everything instead of none on most.
 
-Rules: level 0 is everything. With each further level the changes of clusters, and of the streams and sessions
-of groups, are sent half as often, in turns. New ones are sent in part now and the rest later, in order. From
-level 2 on a quarter of every list is kept. Totals stay, so a page can show how much is left out, and
-`sampled` marks the frame.
+Rules: level 0 keeps everything. With each further level the changes of clusters, and of the streams and
+sessions of groups, are sent half as often, in turns. New ones are sent in part now and the rest later, in
+order. From level 2 on a quarter of every list is kept. Totals are kept, so a page can show how much is left
+out, and `sampled` marks the frame.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from collections.abc import Callable
 from typing import Any
 
 DEEPEST = 5
-"""At this level lists are nearly empty, and one of sixteen clusters is sent at a time: the rest fits."""
+"""The highest level.
+
+Lists are nearly empty, and one of sixteen clusters is sent at a time, so the rest fits.
+"""
 
 LONGEST_LIST = 2560
-"""Items of a list at level 0, above every bound of the view's lists; at level 1 they are bounded by 640."""
+"""Items of a list at level 0, above every bound of the view's lists. At level 1 the bound is 640."""
 
 
 def most_at(level: int) -> int:
@@ -76,7 +79,7 @@ def _group(
 
 
 def evenly(items: list[Any], most: int) -> list[Any]:
-    """At most so many of the items (one at least), evenly spaced."""
+    """At most `most` of the items (one at least), evenly spaced."""
     most = max(1, most)
     return items if len(items) <= most else [items[place * len(items) // most] for place in range(most)]
 

@@ -1,8 +1,9 @@
-"""One open page: its queued messages, the last frame it has seen, and what is done when it is slow.
+"""One open page: its queued messages, the last frame it has seen, and the handling of a slow page.
 
 Rules: a page answers frames with `seen`, at the latest every `SEEN_EVERY` frames. At most `FRAMES_AHEAD`
-frames are on their way to it. A page that falls behind gets no further frame until it has seen all but fewer
-than `SEEN_EVERY` of those sent. It then gets the number of frames it missed and starts from a snapshot frame.
+frames are sent and not yet answered. A page that falls behind gets no further frame until fewer than
+`SEEN_EVERY` of those sent are unanswered. It then gets the number of frames it missed and starts from a
+snapshot frame.
 """
 
 from __future__ import annotations
@@ -15,32 +16,35 @@ from visualizer.live.frames import Frame
 from visualizer.live.wire import encode
 
 FRAMES_AHEAD = 40
-"""Frames sent and not yet seen: two seconds at 20 frames a second."""
+"""Most frames sent and not yet seen: two seconds at 20 frames a second."""
 
 SEEN_WITHIN_S = 120
-"""How long frames that a page has to answer may stay unanswered; then its socket is closed, and a page
-that only slept connects again.
+"""How long frames that a page has to answer may stay unanswered.
+
+Then its socket is closed. A page that was only suspended reconnects.
 """
 
 SEEN_EVERY = 10
-"""Frames after which a page says `seen` at the latest: each one costs the server as much as sending a
-frame.
+"""Frames after which a page sends `seen` at the latest.
+
+Each `seen` costs the server as much as sending a frame.
 """
 
 CLOSED_NORMALLY, CLOSED_SILENT = 1000, 4408
-"""Close codes. 4000 to 4999 are an application's own (RFC 6455, 7.4.2).
+"""Close codes of a socket.
 
-4408, after HTTP's 408, is for a page that sends nothing.
+4000 to 4999 are an application's own (RFC 6455, 7.4.2). 4408, after HTTP's 408, is for a page that sends
+nothing.
 """
 
 TEXTS_WAITING = 400
-"""Answers and notices that wait for the socket's turn; a page that has more has stopped reading."""
+"""Most answers and notices queued for the socket. A page that has more has stopped reading."""
 
 
 class Viewer:
     """The sending side of one socket.
 
-    The sender sets `on_text`, called when something waits, and takes texts with `take_text`.
+    The sender sets `on_text`, which is called when a text is queued, and takes texts with `take_text`.
     """
 
     def __init__(self, number: int) -> None:
@@ -52,8 +56,8 @@ class Viewer:
         self.lagged_count = 0
         self.closing = False
         self.close_code = CLOSED_NORMALLY
-        self._unseen_s = 0  # for as long an answer is due
-        self._snapshot: tuple[int, int] | None = None  # the newest one sent: it is answered by itself
+        self._unseen_s = 0  # seconds since an answer is due
+        self._snapshot: tuple[int, int] | None = None  # the newest one sent, answered at once
         self._lagging = False
         self._waiting: deque[str] = deque()
         self._ahead: deque[tuple[int, int]] = deque()
@@ -77,7 +81,7 @@ class Viewer:
             self.on_text()
 
     def close(self, reason: str, code: int = CLOSED_NORMALLY) -> None:
-        """Say goodbye, after what still waits, and close."""
+        """Send `bye` after the queued texts, and close."""
         if self.closing:
             return
         self.close_code = code
@@ -106,7 +110,7 @@ class Viewer:
         self.say_text(frame.text)
 
     def resume(self, frames: list[Frame]) -> None:
-        """Go on after the last frame that this page has seen in an earlier connection."""
+        """Continue after the last frame that this page has seen in an earlier connection."""
         self.needs_snapshot = False
         for frame in frames:
             self.offer(frame)
@@ -120,9 +124,9 @@ class Viewer:
     # --- from the page
 
     def saw(self, epoch: int, number: int) -> None:
-        """The page has taken in this frame and all before it.
+        """Record that the page has seen this frame and all before it.
 
-        A laggard that has caught up asks for a snapshot.
+        A lagging page that has caught up needs a snapshot.
         """
         if (epoch, number) in self._ahead:
             self._unseen_s = 0
@@ -133,7 +137,7 @@ class Viewer:
             self.needs_snapshot = True
 
     def second_passed(self) -> None:
-        """Once a second: closes the socket of a page that does not answer, such as one that is gone."""
+        """Close the socket of a page that does not answer. Called once a second."""
         due = len(self._ahead) >= SEEN_EVERY or self._snapshot in self._ahead
         self._unseen_s = self._unseen_s + 1 if due else 0
         if self._unseen_s > SEEN_WITHIN_S:
@@ -149,7 +153,7 @@ class Viewer:
     # --- to the socket
 
     def take_text(self) -> str | None:
-        """The next text to send; None when nothing waits.
+        """The next text to send; None when none is queued.
 
         A viewer that is `closing` gets no more after that.
         """

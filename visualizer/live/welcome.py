@@ -1,4 +1,4 @@
-"""The first message on a socket: what the lab is, which no frame repeats."""
+"""The first message on a socket: the facts about the lab that no frame repeats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from visualizer.models import Lab
 
 
 def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
-    """The scenario has been read before (`definitions.scenario_of`), so this is quick."""
+    """The welcome message of a lab.
+
+    The scenario has been read before (`definitions.scenario_of`), so this is quick.
+    """
     scenario = read_scenario(lab.scenario_text, lab.seed)
     return {
         "type": "welcome",
@@ -43,7 +46,10 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
 
 
 def rows_held(scenario: Scenario) -> dict[str, Any]:
-    """`{kept, landmarks}`: classes of rows that the page holds, and types that its time slider marks."""
+    """The rows that the page holds and those that its time slider marks.
+
+    Returns `{kept, landmarks}`: classes of rows, and event types.
+    """
     live = live_rows_of(scenario)
     kept = {name: {"types": types, "most": most} for name, (types, most) in live.all_kept().items()}
     return {"kept": kept, "landmarks": [*live.all_faults(), *live.stops]}

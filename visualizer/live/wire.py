@@ -1,8 +1,7 @@
-"""The socket's vocabulary: which messages a page may send, field by field with types and bounds, and how
-answers are encoded.
+"""Messages that a page may send, field by field with types and bounds, and how answers are encoded.
 
-Rules: a message is refused in words, never guessed at; nothing outside this table reaches a lab. What a
-`command` may hold is the engine's business: here it is only bounded. `docs/websocket.md` describes the same
+Rules: a message that does not fit is refused with a reason. Nothing outside this table reaches a lab. The
+engine checks what a `command` contains. Here only its size is bounded. `docs/websocket.md` describes the same
 in prose.
 """
 
@@ -17,13 +16,13 @@ from visualizer.live.json_reader import read_json
 WIRE_VERSION = 2
 
 MESSAGE_LIMIT = 65_536
-"""Characters of one message from a page; a command with a thousand message names has 20,000."""
+"""Most characters of one message from a page. A command with a thousand message names has 20,000."""
 
 LATEST_US = 1 << 52
-"""142 simulated years: whatever is later is a mistake, and exact in JavaScript."""
+"""Latest instant that a message may name: 142 simulated years, which is exact in JavaScript."""
 
 SLOWEST, FASTEST = 0.0001, 1000.0
-"""Simulated seconds per second of the viewer's clock."""
+"""Lowest and highest speed: simulated seconds per second of wall time."""
 
 LONGEST_NAME = 200
 MOST_ARGUMENTS = 20
@@ -34,7 +33,7 @@ FILTER_WORDS = ("everything", "control")
 
 
 class Refused(Exception):
-    """A message that cannot be taken: `code`, what is wrong, what would be right."""
+    """A request that is refused: `code`, what is wrong, what would be right."""
 
     def __init__(self, code: str, error: str, hint: str) -> None:
         super().__init__(error)
@@ -45,7 +44,10 @@ class Refused(Exception):
 
 
 def json_object(body: bytes, example: str) -> dict[str, Any]:
-    """The JSON object of a request's body. Raises Refused, with `example` as what would be right."""
+    """The JSON object of a request's body.
+
+    Raises Refused, with `example` as what would be right.
+    """
     try:
         read = read_json(body)
     except ValueError as error:
@@ -56,12 +58,15 @@ def json_object(body: bytes, example: str) -> dict[str, Any]:
 
 
 def encode(message: dict[str, Any]) -> str:
-    """Compact JSON; infinities are an internal error, since browsers refuse them."""
+    """Encode a message as compact JSON.
+
+    An infinity raises ValueError, since browsers refuse it.
+    """
     return json.dumps(message, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def decode(text: str | None) -> dict[str, Any]:
-    """A checked message of a page, with its fields as declared below. Raises `Refused`."""
+    """Check a message of a page, with its fields as declared below. Raises Refused."""
     if text is None:
         raise Refused("bad-json", "The message is binary.", "Send JSON as text.")
     if len(text) > MESSAGE_LIMIT:
@@ -155,7 +160,7 @@ def _is_command(value: Any) -> bool:
 
 
 def _is_bounded(value: Any, depth: int) -> bool:
-    """Plain JSON of bounded size: what the engine may be shown."""
+    """Whether the value is plain JSON of bounded size, as the engine may receive it."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, int | float):
@@ -195,4 +200,4 @@ INBOUND: dict[str, tuple[dict[str, tuple[Callable[[Any], bool], str]], frozenset
 }
 
 CONTROLS = frozenset(INBOUND) - {"hello", "seen"}
-"""What only the owner may send."""
+"""Messages that only the owner may send."""

@@ -1,7 +1,7 @@
-"""How a command ends: its exit code, and what is printed on an error.
+"""Ends a command: its exit code, and what is printed on an error.
 
-It exits quietly when its reader has gone, prints a message when the output cannot be written, and adds a
-traceback on an internal error.
+It exits quietly when the reader of its output has exited, prints a message when the output cannot be written,
+and adds a traceback on an internal error.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from typing import NoReturn
 from simulator.headless import EXIT_BAD_INPUT, EXIT_BUG
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What writing to a file that is standard output can fail with; other files are looked after where they
-are written.
+"""Errors of writing to a file that is standard output.
+
+Other files are checked where they are written.
 """
 
 
 def leave_with(work: Callable[[], int]) -> NoReturn:
-    """Do a command's work, which gives an exit code, and leave the process with it."""
+    """Run a command's `work`, which returns an exit code, and exit the process with it."""
     try:
         code = work()
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader of the output has exited (`| head`): there is no one to print to.
+        # The reader of the output has exited (`| head`): nothing reads a message.
         sys.stdout = None  # the interpreter must not flush it at exit
         sys.exit(EXIT_BAD_INPUT)
     except OSError as error:

@@ -49,8 +49,9 @@ def gallery(request: HttpRequest) -> HttpResponse:
 
 
 def _place(scenario: Any) -> tuple[int, str, int, str]:
-    """Families in the order of their words, those without after them by name; in each where a newcomer
-    begins, then by title.
+    """The sort key of a scenario: by family, then the recommended ones, then by title.
+
+    Families are in the order of `FAMILY_MECHANISMS`, the others after them by name.
     """
     families = list(FAMILY_MECHANISMS)
     family = families.index(scenario.family) if scenario.family in families else len(families)
@@ -63,12 +64,12 @@ def _place(scenario: Any) -> tuple[int, str, int, str]:
 
 
 def paragraphs(text: str) -> str:
-    """A text without the line breaks of its file: paragraphs stay, with an empty line between two."""
+    """A text without the line breaks of its file. Paragraphs are kept, with an empty line between two."""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
 
 
 def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
-    """The fields of a card; without a picture until one was requested."""
+    """The fields of a card, without a picture until one was requested."""
     return {
         "name": scenario.name,
         "title": scenario.title,
@@ -85,13 +86,19 @@ def _shown(scenario: Any, picture: dict[str, Any] | None) -> dict[str, Any]:
 
 @require_safe
 def pictures(request: HttpRequest) -> HttpResponse:
-    """?names=a,b → {a: picture, …}, each run now unless it was computed before."""
+    """Pictures of scenarios: ?names=a,b → {a: picture, …}.
+
+    Each scenario is run now unless its picture was computed before.
+    """
     return _of_each(request, picture_of)
 
 
 @require_safe
 def outcomes(request: HttpRequest) -> HttpResponse:
-    """?names=a,b → {a: {failovers: [{duplicates, redeliveries, lost, stranded}]}, …}."""
+    """Outcomes of scenarios: ?names=a,b → {a: {failovers: […]}, …}.
+
+    Each failover is {duplicates, redeliveries, lost, stranded}.
+    """
     return _of_each(request, outcome_of)
 
 

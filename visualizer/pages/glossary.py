@@ -26,5 +26,8 @@ def glossary(request: HttpRequest) -> HttpResponse:
 
 
 def terms_of_labels() -> dict[str, Any]:
-    """By label, in lower case, its entry's anchor and definition: with it a script links headings."""
+    """The anchor and definition of each term, by its label in lower case.
+
+    A script links headings with it.
+    """
     return {label: [term.anchor, term.plain] for label, term in source.catalogue().by_label.items()}

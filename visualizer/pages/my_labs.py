@@ -1,8 +1,8 @@
-"""A visitor's own labs: listing, renaming, deleting them, and copying any lab.
+"""A visitor's own labs: listing, renaming and deleting them, and copying any lab.
 
 Rules: there are no accounts and no list of labs. A lab is the visitor's own when the browser holds its token.
-So the browser sends the labs it means with their tokens. Tokens travel in bodies, never in addresses. A copy
-needs the viewing link only.
+So the browser sends the ids of its labs with their tokens. Tokens travel in bodies, never in addresses. A
+copy needs the viewing link only.
 """
 
 from __future__ import annotations
@@ -27,20 +27,25 @@ from visualizer.models import Lab
 from visualizer.questions.questions import refusal
 
 LABS_ASKED, LABS_LISTED = 1_000, 200
-"""Labs in one request of a browser, and in the answer: the most recently used, some 5 KB each with pictures.
+"""Most labs in one request of a browser, and in the answer.
+
+The answer has the most recently used ones, about 5 KB each with pictures.
 """
 
 TITLE_LIMIT = 200
-"""Characters of a title, as in the database."""
+"""Most characters of a title, as in the database."""
 
 View = Callable[..., Awaitable[HttpResponse]]
 
 
 def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpResponse]]]:
-    """A POST of this site's pages or of a script: `view(given, …)`; refusals are answered in words."""
+    """Decorates a view `view(given, …)` for a POST of this site's pages or of a script.
+
+    Refusals are answered with the reason.
+    """
 
     def wrapped(view: View) -> Callable[..., Awaitable[HttpResponse]]:
-        @csrf_exempt  # no cookie means anything here; the origin is checked instead, and the owner's token
+        @csrf_exempt  # no cookie is used here; the origin and the owner's token are checked instead
         @require_POST
         @wraps(view)
         async def answering(request: HttpRequest, **arguments: Any) -> HttpResponse:
@@ -65,9 +70,9 @@ def _posted(example: str) -> Callable[[View], Callable[..., Awaitable[HttpRespon
 
 @_posted('{"labs": [{"id": "…", "token": "…"}]}')
 async def listed(given: dict[str, Any]) -> HttpResponse:
-    """{labs: [{id, token}]} → {labs: [fields of each], more, gone: [ids]}.
+    """List labs: {labs: [{id, token}]} → {labs: [fields of each], more, gone: [ids]}.
 
-    A lab with a wrong token is answered as if it did not exist.
+    A lab with a wrong token is listed in `gone`, as if it did not exist.
     """
     asked = given.get("labs")
     if (
@@ -81,7 +86,7 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
             f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.',
         )
     tokens = {str(one.get("id")): one.get("token") for one in asked}
-    await current_hub().keep_positions(tokens)  # so that the list shows each lab's present position
+    await current_hub().keep_positions(tokens)  # so that the list shows each lab's current position
     found = {
         lab.pk: lab
         async for lab in Lab.objects.filter(pk__in=tokens).annotate(command_count=Count("commands"))
@@ -140,7 +145,7 @@ async def _lab(lab_id: str) -> Lab:
 
 @_posted('{"token": "…", "title": "…"}')
 async def rename(given: dict[str, Any], lab_id: str) -> HttpResponse:
-    """{token, title} → {title}."""
+    """Rename a lab: {token, title} → {title}."""
     lab = await _owned(lab_id, given)
     title = given.get("title")
     title = " ".join(title.split()) if isinstance(title, str) else ""
@@ -154,15 +159,17 @@ async def rename(given: dict[str, Any], lab_id: str) -> HttpResponse:
 
 @_posted('{"token": "…"}')
 async def delete(given: dict[str, Any], lab_id: str) -> HttpResponse:
-    """{token} → {}: the lab, its commands and its reports are gone for good."""
+    """Delete the lab, its commands and its reports permanently: {token} → {}."""
     await current_hub().delete(await _owned(lab_id, given))
     return JsonResponse({})
 
 
 @_posted('{"at_us": 5600000}')
 async def copy(given: dict[str, Any], lab_id: str) -> HttpResponse:
-    """{at_us (default: where the lab was last stored)} → 201 {id, token, url}: a lab of one's own at this
-    instant of the same branch.
+    """Copy a lab: {at_us} → 201 {id, token, url}.
+
+    The copy is the visitor's own, at this instant of the same branch. The default of `at_us` is the last
+    stored position.
     """
     await current_hub().keep_positions([lab_id])
     lab = await _lab(lab_id)

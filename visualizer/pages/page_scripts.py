@@ -1,9 +1,9 @@
-"""The page's modules as one script: two hundred requests for small files take a browser a second and a half.
+"""Combines the modules of a page into one script.
 
-Rules: `static/js` holds native ES modules and stays the source. They run as they are in Node's tests. Here
-each module becomes a function in the order of imports, so that names stay apart. Only forms that the modules
-use are understood: named imports from relative paths, exported declarations and export lists. Anything else
-is an error, never a guess.
+A browser takes a second and a half for two hundred requests for small files. Rules: `static/js` holds native
+ES modules and remains the source. They run as they are in Node's tests. Here each module becomes a function
+in the order of imports, so that their names do not collide. Only forms that the modules use are supported:
+named imports from relative paths, exported declarations and export lists. Any other form is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import condition, require_safe
 
 PAGES = ("comparison", "gallery", "lab", "labs", "set_up")
-"""The entries: `static/js/pages/{name}.js`."""
+"""The entry modules: `static/js/pages/{name}.js`."""
 
 _IMPORT = re.compile(r"""^import \{(?P<names>[^{}]*)\} from "(?P<path>\.[^"]+)";$""", re.MULTILINE)
 _DECLARATION = re.compile(r"^export (?=(?:async )?(?:function|const|class) (?P<name>\w+))", re.MULTILINE)
@@ -46,7 +46,7 @@ def one_script(entry: str) -> str:
 
 
 def _add(module: str, parts: dict[str, str]) -> None:
-    """Put a module after everything that it imports; `parts` keeps the order."""
+    """Add a module after everything that it imports; `parts` keeps the order."""
     if module in parts:
         return
     path = finders.find(module)
@@ -89,7 +89,7 @@ def _neighbour(module: str, path: str) -> str:
 class Script(NamedTuple):
     plain: bytes
     compressed: bytes
-    etag: str  # a weak one: both forms have it
+    etag: str  # weak, since both forms share it
 
 
 @lru_cache(maxsize=len(PAGES))
@@ -112,7 +112,7 @@ def _script(page: str) -> Script:
 @require_safe
 @condition(etag_func=lambda _request, page: _script(page).etag)
 def page_script(request: HttpRequest, page: str) -> HttpResponse:
-    """`/scripts/{page}.js`; a browser asks each time whether it changed, as for every static file."""
+    """The script `/scripts/{page}.js`. A browser revalidates it each time, as every static file."""
     script, headers = _script(page), {"Cache-Control": "no-cache"}
     compressed = re.search(r"\bgzip\b", request.headers.get("Accept-Encoding", "")) is not None
     if compressed:

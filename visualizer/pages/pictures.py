@@ -1,8 +1,8 @@
-"""Small pictures of runs: a few true cells and cursors, of each scenario for the gallery, of each lab
-where it stands.
+"""Small pictures of runs with real cells and cursors, for the gallery and the list of labs.
 
-Rules: each protocol declares its pictures. A scenario's run stops at the instant that says most, or at a
-bound of rows; computed once per scenario text and engine version and kept in the database.
+They show each scenario, and each lab at its position. Rules: each protocol declares its pictures. A
+scenario's run stops at the most informative instant, or at a limit of rows. Its picture is computed once per
+scenario text and engine version and stored in the database.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from simulator import ENGINE_VERSION, World
 from visualizer.models import ScenarioPicture
 
 ROWS = 60_000
-"""Rows that a picture's run may have: about a third of a second."""
+"""Most rows of a picture's run, which takes about a third of a second."""
 
 OUTCOME = ("duplicates", "redeliveries", "lost", "stranded")
 
 FORMAT = 5
-"""Raised when the picture's content changes, so that kept ones are computed again."""
+"""Version of the picture's content. When it is raised, stored pictures are computed again."""
 
 
 def picture_of(scenario: Any) -> dict[str, Any]:
-    """Of a scenario, as its protocol draws it: `{at_us, lanes, …}`."""
+    """The picture of a scenario, as its protocol draws it: `{at_us, lanes, …}`."""
     return _kept("", scenario, _computed)
 
 
 def known_pictures(scenarios: Iterable[Any]) -> dict[str, dict[str, Any]]:
-    """name -> picture of those that were computed before, in one query.
+    """The pictures that were computed before, by name of the scenario, in one query.
 
     The page requests the others a few at a time.
     """
@@ -38,12 +38,15 @@ def known_pictures(scenarios: Iterable[Any]) -> dict[str, dict[str, Any]]:
 
 
 def outcome_of(scenario: Any) -> dict[str, Any]:
-    """{failovers: [{duplicates, redeliveries, lost, stranded}]}: the outcome of a built-in scenario's run."""
+    """The outcome of a built-in scenario's run.
+
+    Returns {failovers: [{duplicates, redeliveries, lost, stranded}]}.
+    """
     return _kept("outcome ", scenario, _outcome)
 
 
 def _kept(what: str, scenario: Any, compute: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """From the database, or computed now."""
+    """Read the picture from the database, or compute and store it now."""
     key = _key(what, scenario)
     found = ScenarioPicture.objects.filter(pk=key).first()
     if found is None:
@@ -68,5 +71,5 @@ def _computed(scenario: Any) -> dict[str, Any]:
 
 
 def picture_at(world: World) -> dict[str, Any]:
-    """What a world shows at its present instant, as its protocol draws it."""
+    """The picture of a world at its current instant, as its protocol draws it."""
     return world.protocol.pictures.now(world)

@@ -1,9 +1,9 @@
-"""Reading of scenarios' texts: one at a time in a thread of its own, never on the event loop.
+"""Reads scenario texts one at a time in a thread of its own, never on the event loop.
 
-Rules: whatever a visitor writes is read here. Reading takes up to two seconds of CPU for the largest text,
-and several at once would each take a share of the interpreter from the labs; so the others wait, and when too
-many wait one is refused. While a text is read the event loop waits for the interpreter some 6 ms at a time,
-and 60 ms at the longest (measured with the largest texts).
+Rules: every text of a visitor is read here. Reading takes up to two seconds of CPU for the largest text, and
+several at once would each take a share of the interpreter from the labs. So the others wait, and when too
+many wait one is refused. While a text is read the event loop waits for the interpreter about 6 ms at a time,
+and 60 ms at most (measured with the largest texts).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from typing import Any
 from visualizer.live.wire import Refused
 
 WAITING_TEXTS = 30
-"""Texts that wait to be read, the one under way included: a minute at the worst."""
+"""Most texts that wait to be read, the current one included: a minute at worst."""
 
 _reader = ThreadPoolExecutor(1, "scenario-reading")
 _waiting = threading.BoundedSemaphore(WAITING_TEXTS)
 
 
 def read_in_turn(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
-    """What `read` gives or raises, from a thread that may wait. Raises `Refused` when too many wait."""
+    """The result or error of `read`, called in a thread. Raises Refused when too many texts wait."""
     return _submitted(read, *given, **how).result()
 
 
 async def read_soon(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
-    """The same from the event loop."""
+    """`read_in_turn` from the event loop."""
     return await asyncio.wrap_future(_submitted(read, *given, **how))
 
 
@@ -45,8 +45,9 @@ def _submitted(read: Callable[..., Any], *given: Any, **how: Any) -> Future[Any]
 
 
 def _without_collections(read: Callable[..., Any], *given: Any, **how: Any) -> Any:
-    """Reads without looking for cyclic garbage meanwhile: a full look at the largest text's nodes holds
-    the interpreter for 100 ms.
+    """Call `read` with the garbage collector disabled.
+
+    A full collection over the largest text's nodes would block the interpreter for 100 ms.
     """
     gc.disable()
     try:

@@ -1,7 +1,7 @@
-"""The pages of a lab, a replay, one's labs; and the one POST that makes a lab.
+"""The pages of a lab, of a replay and of a visitor's labs, and the POST that makes a lab.
 
-Rules: GET never makes anything; a POST comes from a page of this site or from a script; the owner's token is
-shown once, in the answer that makes the lab, and only ever travels in a URL's fragment afterwards.
+Rules: GET never makes anything. A POST comes from a page of this site or from a script. The owner's token is
+shown once, in the answer that makes the lab, and afterwards only travels in a URL's fragment.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from visualizer.questions.arguments import number_in
 from visualizer.questions.questions import refusal
 
 
-@csrf_exempt  # no cookie means anything here; the origin is checked instead
+@csrf_exempt  # no cookie is used here; the origin is checked instead
 @require_http_methods(["GET", "HEAD", "POST"])
 def labs(request: HttpRequest) -> HttpResponse:
-    """The page of one's labs; a POST makes one.
+    """The page of a visitor's labs. A POST makes a lab.
 
-    Which they are only the browser knows: it holds their tokens.
+    Only the browser has the list of its labs, since it holds their tokens.
     """
     return (
         create_lab(request)
@@ -42,7 +42,10 @@ def labs(request: HttpRequest) -> HttpResponse:
 
 
 def create_lab(request: HttpRequest) -> HttpResponse:
-    """{scenario or yaml, seed} → 201 {id, token, url}; 400 with every problem of a text."""
+    """Make a lab: {scenario or yaml, seed} → 201 {id, token, url}.
+
+    A text with errors is answered with status 400 and every problem.
+    """
     if not may_post(request):
         return JsonResponse(
             {
@@ -67,7 +70,7 @@ def create_lab(request: HttpRequest) -> HttpResponse:
 
 
 def _given(request: HttpRequest) -> dict[str, Any]:
-    """The body: a JSON object, or the gallery's plain form when scripts are off."""
+    """The request's body: a JSON object, or the gallery's plain form when scripts are off."""
     if "json" not in request.content_type:
         given: dict[str, Any] = {
             name: value for name in ("scenario", "yaml") if (value := request.POST.get(name))
@@ -97,7 +100,7 @@ def _problems(error: ScenarioError) -> dict[str, Any]:
 
 
 def to_page(made: NewLab) -> HttpResponse:
-    """To a new lab's page, with the owner's token in the fragment."""
+    """Redirect to a new lab's page, with the owner's token in the fragment."""
     return HttpResponseRedirect(f"{reverse('visualizer:lab', args=[made.lab.pk])}#token={made.token}")
 
 
@@ -122,8 +125,10 @@ def lab_page(request: HttpRequest, lab_id: str) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """The link that shows a run again: a page that asks, and on POST a new lab with the same scenario,
-    seed and commands; with `?at_us=`, at that instant.
+    """The link that shows a run again.
+
+    GET shows a page that asks for confirmation. POST makes a new lab with the same scenario, seed and
+    commands. With `?at_us=` the lab shows that instant.
     """
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
@@ -146,7 +151,7 @@ def replay(request: HttpRequest, lab_id: str) -> HttpResponse:
 @csrf_exempt
 @require_POST
 async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """{key, at_us} of a plain form → a lab of one's own with one thing changed, at that instant."""
+    """Make a lab with one change, at an instant: {key, at_us} of a plain form → its page."""
     if not may_post(request):
         return HttpResponse("This page belongs to another site.", status=403, content_type="text/plain")
     try:
@@ -161,7 +166,7 @@ async def open_variant(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 def instant_of(text: str) -> int:
-    """Microseconds as an address or a form gives them. Raises Refused."""
+    """An instant in microseconds from an address or a form. Raises Refused."""
     at_us = number_in(text, "at_us")
     if at_us > LATEST_US:
         raise Refused("bad-argument", f"at_us is {at_us}.", f"Give a whole number from 0 to {LATEST_US}.")

@@ -1,1 +1,1 @@
-"""What a page asks about a lab beside the live stream: rows, tiles, curves, stories."""
+"""Answers to a page's questions about a lab beside the live stream: rows, tiles, curves, stories."""

@@ -1,7 +1,7 @@
-"""Arguments of the questions about a lab, with their bounds: the only check of what may reach a lab.
+"""Arguments of the questions about a lab, with their bounds: the only check before they reach a lab.
 
 Rules: every question of `visualizer.questions.queries` has an entry with every argument that its function
-takes (a test compares both). Numbers are checked here wherever they came from (path, query string, another
+takes (a test compares both). Numbers are checked here whatever their source (path, query string, another
 process), and text is bounded. Whether a row or topic exists is checked where the lab runs.
 """
 
@@ -15,35 +15,36 @@ from visualizer.live.json_reader import is_text
 from visualizer.live.wire import LATEST_US, LONGEST_NAME, Refused
 
 HIGHEST_LEVEL = 8
-"""Level of the coarsest tiles: one of them covers 33 million entries; a lab holds fewer rows."""
+"""Level of the coarsest tiles. One of them covers 33 million entries, and a lab holds fewer rows."""
 
 HIGHEST_TILE = 1 << 24
-"""Index of a tile: at level 0 that many cover 8.6 billion entries; exact in JavaScript and in 64 bits at
-every level.
+"""Highest index of a tile: at level 0 that many tiles cover 8.6 billion entries.
+
+It is exact in JavaScript and in 64 bits at every level.
 """
 
 HIGHEST_NUMBER = 1_000_000
-"""Number of a branch or of a failover: a lab has far fewer."""
+"""Highest number of a branch or of a failover. A lab has far fewer."""
 
 ROWS_LIMIT = 2_000
-"""Rows of one answer: about a megabyte."""
+"""Most rows of one answer: about a megabyte."""
 
 MESSAGES_LIMIT = 200
-"""Messages of a failover in one answer."""
+"""Most messages of a failover in one answer."""
 
 CLIENTS = 32
-"""Sessions that one diagram of messages between nodes has lines for."""
+"""Most sessions in one diagram of messages between nodes."""
 
 LONGEST_TEXT = 3 * LONGEST_NAME + 2
-"""Characters of a text argument: the longest is `from/to/topic`."""
+"""Most characters of a text argument. The longest is `from/to/topic`."""
 
 DIGITS = len(str(LATEST_US))
-"""Digits that are read as a number at all; Python itself refuses to read more than 4,300."""
+"""Most digits of a number. Python itself refuses to read more than 4,300."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument: its type, its bounds, and whether it may be left out (None)."""
+    """One argument: its type, its bounds, and whether it is optional (None)."""
 
     kind: type
     high: int = LATEST_US
@@ -52,7 +53,7 @@ class Argument:
     low: int = 0
 
     def problem(self, value: Any) -> str:
-        """What would be right instead of `value`; empty when it is."""
+        """What would be right instead of `value`; empty when it is valid."""
         if value is None:
             return "" if self.optional else f"Give {self.says}."
         if self.many:
@@ -134,11 +135,11 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "creation": {"of": OPTIONAL_TEXT},
     "brokers": {},
 }
-"""Question -> its arguments."""
+"""The arguments of each question."""
 
 
 def check_arguments(what: str, given: Mapping[str, Any]) -> None:
-    """Raise `Refused` unless the question is known and every argument is in its bounds."""
+    """Raise Refused unless the question exists and every argument is within its bounds."""
     known = ARGUMENTS.get(what)
     if known is None:
         raise Refused(
@@ -157,9 +158,9 @@ def check_arguments(what: str, given: Mapping[str, Any]) -> None:
 
 
 def number_in(text: str, name: str) -> int:
-    """The whole number that a path or a query string gives.
+    """The whole number in a path or a query string.
 
-    Raises `Refused`; its range is checked by `check_arguments`.
+    Raises Refused. `check_arguments` checks its range.
     """
     if not text.isascii() or not text.isdigit() or len(text) > DIGITS:
         raise Refused(

@@ -1,8 +1,8 @@
-"""What led to a row and what came of it: the causal cone that a click lights on the page.
+"""The causes and the effects of a row: the causal cone that a click highlights on the page.
 
-Rules: backwards along `cause_seq` to the root, forwards over the rows whose chain of causes goes through the
-row; both ends are bounded and say so. A message or a marker stands for its rows: its cone begins at the first
-of them.
+Rules: it goes backwards along `cause_seq` to the root, and forwards over the rows whose chain of causes
+contains the row. Both are limited, and the answer shows when they were cut. A message or a marker is
+represented by its rows: its cone begins at the first of them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from visualizer.live.wire import Refused
 from visualizer.questions.reading import causes_of, rows_at
 
 BACK_ROWS = 200
-"""Links of the chain of causes."""
+"""Most links of the chain of causes."""
 FORWARD_ROWS = 400
-"""Rows that came of it; the nearest in the run's order."""
+"""Most rows that the row caused: the nearest in the run's order."""
 SEARCHED_ROWS = 400_000
-"""Rows after the asked one that are looked at, some 2 ms per 65,536: a cause is rarely older."""
+"""Rows searched after the row, about 2 ms per 65,536. A cause is rarely older."""
 PIECE_ROWS = 16_384
-"""Rows looked at in one slice of a job."""
+"""Rows read in one slice of a job."""
 
 
 def cone(
@@ -34,8 +34,10 @@ def cone(
     number: int | None = None,
     marker: int | None = None,
 ) -> Work:
-    """`{row, back, forward, more}`: `row` as asked, `back` nearest cause first, `forward` ascending,
-    `more` when either was cut.
+    """Find the causes and effects of a row, a message or a marker.
+
+    Returns `{row, back, forward, more}`: the row itself, `back` with the nearest cause first, `forward`
+    ascending, and `more` when either was cut.
     """
     trace = session.world.trace
     if marker is not None:
@@ -60,7 +62,7 @@ def cone(
 
 
 def _first(session: Session, wanted: dict[str, int | None], error: str) -> Generator[None, Any, int]:
-    """The first row that carries these values."""
+    """The seq of the first row with these values. Raises Refused when there is none."""
     world = session.world
     for first in range(0, world.seq, PIECE_ROWS) if None not in wanted.values() else ():
         columns = world.trace.columns(first, min(world.seq, first + PIECE_ROWS), names=tuple(wanted))
@@ -74,9 +76,9 @@ def _first(session: Session, wanted: dict[str, int | None], error: str) -> Gener
 
 
 def _forward(session: Session, seq: int) -> Generator[None, Any, tuple[list[int], bool]]:
-    """Rows caused by `seq`, directly or through others.
+    """The seqs of rows caused by `seq`, directly or through others, and whether they were cut.
 
-    A cause always precedes what it caused, so one pass finds them.
+    A cause always precedes its effects, so one pass finds them.
     """
     world = session.world
     end = min(world.seq, seq + 1 + SEARCHED_ROWS)
@@ -84,8 +86,7 @@ def _forward(session: Session, seq: int) -> Generator[None, Any, tuple[list[int]
     found: list[int] = []
     for first in range(seq + 1, end, PIECE_ROWS):
         causes = world.trace.columns(first, min(end, first + PIECE_ROWS), names=("cause_seq",))["cause_seq"]
-        # most rows are caused by something older than `seq`: they are sorted out before Python looks at the
-        # others
+        # most rows are caused by something older than `seq`: numpy filters them out before the loop
         for place in np.flatnonzero(causes >= seq).tolist():
             if int(causes[place]) in known:
                 known.add(first + place)

@@ -1,9 +1,9 @@
-"""The risk curve of each branch: the cost of a failover at instants fixed by the run alone.
+"""The risk curve of each branch: the cost of a failover at instants that depend on the run alone.
 
 Rules: there is a point at every instant of a grid of simulated time, and after every instant at which a
-forecast jumps (an update applied, a cursor opened, a crash, a command). Points are taken when a branch first
-runs there, watched or not and however the run is cut, so all viewers see the same ones, also after a restart.
-The grid gets coarser with time, so their number is bounded.
+forecast jumps (an update applied, a cursor opened, a crash, a command). Points are computed when a branch
+first runs there, watched or not and however the run is cut into slices, so all viewers see the same ones,
+also after a restart. The grid gets coarser with time, so their number is bounded.
 """
 
 from __future__ import annotations
@@ -19,29 +19,30 @@ GRID_US, FINEST_US = 100_000, 20_000
 """Simulated time between points: at most the first in runs of up to a minute, at least the second."""
 
 FEWEST_POINTS, MOST_POINTS = 100, 600
-"""Of the grid up to the scenario's end.
+"""Fewest and most points of the grid up to the scenario's end.
 
 From there on the grid is twice as coarse, and again each time the run has doubled.
 """
 
 JUMPS_PER_STEP = 8
-"""Instants between two of the grid that get points of their own; further jumps are seen at the next
-instant of the grid.
+"""Instants between two of the grid that get points of their own.
+
+Further jumps appear at the next instant of the grid.
 """
 
 SHARED_JUMPS = ("command.applied",)
-"""Rows of every protocol after which every forecast may jump."""
+"""Event types of every protocol after which every forecast may jump."""
 
 FIGURES = ("duplicates", "stranded", "lost")
 
 Point = tuple[int, dict[str, dict[str, Any]]]
-"""(instant, by subscription `{"to": {peer: figures}, "lag_us": {peer: us}}`)"""
+"""A point: (instant, by subscription `{"to": {peer: figures}, "lag_us": {peer: us}}`)."""
 
 
 class _Line:
     """The points of one branch, in order of time.
 
-    `seen` is the first row that was not looked at for jumps.
+    `seen` is the first row that was not searched for jumps.
     """
 
     def __init__(self, points: list[Point], seen: int) -> None:
@@ -55,7 +56,7 @@ class _Line:
 
 
 class RiskCurves:
-    """The curves of one lab. Its world is run by `advance`, which stops where points are due."""
+    """The curves of one lab. `advance` runs its world and stops where points are due."""
 
     def __init__(self, world: Any, scenario: Any) -> None:
         self.world = world
@@ -67,14 +68,14 @@ class RiskCurves:
             self.until_us // MOST_POINTS, min(GRID_US, max(FINEST_US, self.until_us // FEWEST_POINTS))
         )
         self.movable = world.protocol.forecasts.movable(scenario)
-        # (instant, subscription) of what is to be taken before the world moves; at the beginning all
+        # (instant, subscription) of the points to compute before the world moves; at the beginning all
         self.due = [(0, name) for name in self.movable]
         self._lines = {0: _Line([], world.seq)}
 
     # --- running
 
     def advance(self, until_us: int, events: int) -> bool:
-        """A slice of the run towards an instant, or one point that is due; True while more is left."""
+        """Run one slice towards an instant, or compute one point that is due; True while more is left."""
         world = self.world
         if self.due:
             self.take_one()
@@ -105,8 +106,9 @@ class RiskCurves:
         return more or stop_us < until_us or bool(self.due)
 
     def look(self) -> None:
-        """See what is due here, at the front of the branch: all on an instant of the grid, else the
-        forecasts that jumped.
+        """Determine which points are due here, at the front of the branch.
+
+        On an instant of the grid all are due, else only the forecasts that jumped.
         """
         line, world = self._line(), self.world
         all_due = (
@@ -118,7 +120,7 @@ class RiskCurves:
             rows = world.trace.rows(line.seen, world.seq, types=(*self._jumps, *self._jumps_of_all))
             jumped = {row.get("subscription") for row in rows if row["type"] in self._jumps}
             every = any(row["type"] in self._jumps_of_all for row in rows)
-            # the clock may have gone on to where the run was cut, but nothing has happened since
+            # the clock may be later, at the end of the slice, but nothing has happened since
             at_us = rows[-1]["at_us"]
             self.due = [(at_us, name) for name in self.movable if every or name in jumped]
         if all_due:
@@ -129,14 +131,14 @@ class RiskCurves:
         line.seen = max(line.seen, world.seq)
 
     def settle(self) -> Iterator[None]:
-        """Take the points that a command made due here, in slices."""
+        """Compute the points that a command made due here, in slices."""
         self.look()
         while self.due:
             self.take_one()
             yield None
 
     def take_one(self) -> None:
-        """One subscription's part of the point where the world stands."""
+        """Compute one subscription's part of the point at the world's instant."""
         world, points, (at_us, name) = self.world, self._line().points, self.due.pop(0)
         if not points or points[-1][0] < at_us:
             points.append((at_us, {}))
@@ -178,8 +180,9 @@ class RiskCurves:
         ]
 
     def newest(self, most: int) -> tuple[list[Point], int]:
-        """(At most so many points up to now, the instant from which on none is missing: 0 when all are
-        there.)
+        """The newest points up to now, at most `most`.
+
+        Returns (points, the instant from which on none is missing: 0 when all are included).
         """
         line = self._line()
         end = line.place_after(self.world.now_us)
@@ -187,10 +190,10 @@ class RiskCurves:
         return found, found[0][0] if end > most else 0
 
     def columns(self, subscription: str, after_us: int) -> dict[str, Any]:
-        """Points after an instant up to now as columns: {"at_us": […], "peers": {peer: {"duplicates",
-        "stranded", "lost", "lag_us": […]}}}.
+        """Points of a subscription after an instant up to now, as columns.
 
-        Null where a peer was no remote at that instant (the consumers were there).
+        Returns {"at_us": […], "peers": {peer: {"duplicates", "stranded", "lost", "lag_us": […]}}}. A value is
+        null where the peer was no remote at that instant (the consumers were there).
         """
         points = [
             (at_us, found[subscription])
@@ -209,7 +212,7 @@ class RiskCurves:
         return {"at_us": [at_us for at_us, _ in points], "peers": columns}
 
     def _line(self) -> _Line:
-        """Of the present branch; a new one begins with its parent's points before it."""
+        """The points of the current branch. A new one begins with its parent's points before it."""
         world = self.world
         line = self._lines.get(world.branch)
         if line is None:
@@ -224,8 +227,9 @@ class RiskCurves:
 
 
 def packed_points(points: list[Point]) -> dict[str, Any]:
-    """Points of the risk curve as columns: their instants, and the duplicates for each subscription and
-    peer.
+    """Points of the risk curve as columns, for a frame.
+
+    Returns {at_us, curves}: their instants, and the duplicates for each subscription and peer.
     """
     nothing: dict[str, Any] = {"to": {}}
     pairs = sorted(

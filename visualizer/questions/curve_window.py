@@ -1,8 +1,8 @@
-"""The risk curve between two instants, for the part of a long run that a page does not hold: bounded
-however long the run is.
+"""The risk curve between two instants, for the part of a long run that a page does not hold.
 
-Rules: the answer depends on branch, instant and window alone. Of more points than `POINTS_SENT` the highest
-and the lowest of each part of the window are given, so no peak is left out.
+The answer is bounded however long the run is. Rules: it depends on branch, instant and window alone. Of more
+points than `POINTS_SENT` the highest and the lowest of each part of the window are sent, so no peak is left
+out.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from visualizer.labs.work import Work
 from visualizer.questions.curve import Point, packed_points
 
 POINTS_SENT = 800
-"""Points of an answer: as many as a page holds of the newest, two for each few pixels of a wide screen."""
+"""Most points of an answer: as many as a page holds, two for each few pixels of a wide screen."""
 
 
 def curve(session: Session, from_us: int, to_us: int) -> Work:
-    """`{branch, from_us, to_us, count, points}`: the points up to the instant shown with from_us <=
-    instant <= to_us, `count` of them before thinning.
+    """The points with from_us <= instant <= to_us, up to the instant shown.
+
+    Returns `{branch, from_us, to_us, count, points}`; `count` is their number before thinning.
     """
     world = session.world
     found = session.risk_curves.between(from_us, min(to_us, world.now_us))
@@ -32,8 +33,9 @@ def curve(session: Session, from_us: int, to_us: int) -> Work:
 
 
 def thinned(points: list[Point], most: int) -> list[Point]:
-    """At most so many of the points: of each of `most / 2` parts those with the fewest and with the most
-    forecast duplicates.
+    """Thin the points to at most `most`.
+
+    Of each of `most / 2` parts those with the fewest and with the most forecast duplicates are kept.
     """
     if len(points) <= most:
         return points

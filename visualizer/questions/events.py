@@ -1,9 +1,8 @@
 """The rows around the instant shown, for the page's event list.
 
-They are the newest control rows before it, and the first after it that the branch has run.
-
-Rules: the answer depends on branch, instant and how far the branch has been run, never on what a page has
-watched. It is computed once for all pages while the lab is paused.
+They are the newest control rows before it, and the first after it that the branch has run. Rules: the answer
+depends on branch, instant and how far the branch has been run, never on what a page has watched. It is
+computed once for all pages while the lab is paused.
 """
 
 from __future__ import annotations
@@ -15,14 +14,16 @@ from visualizer.labs.work import Work
 from visualizer.questions.reading import SEARCHED_ROWS, rows_at
 
 EVENTS_BEFORE, EVENTS_AFTER = 600, 150
-"""Control rows before and after the instant: more than the list has lines for once repetitions are folded."""
+"""Most control rows before and after the instant: more than the list shows after folding repetitions."""
 
 LOOKED_AT_ROWS = 1_000_000
-"""Rows looked through on each side; control rows are rarely one in a thousand."""
+"""Rows searched on each side. Rarely is one row in a thousand a control row."""
 
 
 def events(session: Session) -> Work:
-    """`{branch, seq, rows_from, rows, ahead}`: `rows` are all control rows with rows_from <= row < seq,
+    """The control rows around the instant shown.
+
+    Returns `{branch, seq, rows_from, rows, ahead}`: `rows` are all control rows with rows_from <= row < seq,
     `ahead` those from seq on.
     """
     world = session.world

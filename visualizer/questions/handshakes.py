@@ -1,10 +1,8 @@
-"""Messages between borrowers and leaders of a group between two instants, or counts (docs/websocket.md).
+"""Messages between borrowers and leaders of a group between two instants (docs/websocket.md).
 
-Counts are given when there are too many messages.
-
-Rules: a request gives the window's instants and its sessions, so the page's work is bounded however long the
-run and however many sessions there are. The answer includes the state at the window's beginning: the latest
-row before it for each leader, borrower and lease.
+Counts are sent when there are too many messages. Rules: a request has the window's instants and its sessions,
+so the page's work is bounded however long the run and however many sessions there are. The answer includes
+the state at the window's beginning: the latest row before it for each leader, borrower and lease.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ _COLUMNS = ("type", "at_us", "subscription", "client", "count", "topic", "reason
 def handshakes(session: Session, group: str, clients: Sequence[str], from_us: int, to_us: int) -> Work:
     """Rows of the window, or bins when there are too many.
 
-    `{group, from_us, to_us, branch, count, rows, again, before}` or, of too many, `bins: {width_us, counts:
-    {S: {kind: [number per bin]}}, lost: {S: […]}}` instead of rows. `again` are the seqs of resent messages.
-    Without clients: all of them.
+    Returns `{group, from_us, to_us, branch, count, rows, again, before}`. Of too many rows it has `bins:
+    {width_us, counts: {S: {kind: [number per bin]}}, lost: {S: […]}}` instead of rows. `again` are the seqs
+    of resent messages. Without `clients` all sessions are included.
     """
     world = session.world
     trace = world.trace
@@ -80,7 +78,7 @@ def handshakes(session: Session, group: str, clients: Sequence[str], from_us: in
 
 
 class _Wanted:
-    """Rows of one group, and of these only what concerns the sessions asked for."""
+    """Selects the rows of one group that concern the requested sessions."""
 
     def __init__(self, trace: Any, group: str, clients: Sequence[str]) -> None:
         self.trace, self.group = trace, trace.number(group)
@@ -90,7 +88,10 @@ class _Wanted:
         )
 
     def places(self, first: int, last: int, codes: np.ndarray) -> tuple[list[int], dict[str, np.ndarray]]:
-        """(Their seqs, their columns)."""
+        """Find the rows of these types.
+
+        Returns (their seqs, their columns).
+        """
         columns = self.trace.columns(first, last, names=_COLUMNS)
         mask = np.isin(columns["type"], codes) & (columns["subscription"] == self.group)
         if self.clients is not None:
@@ -100,7 +101,7 @@ class _Wanted:
 
 
 def _again(trace: Any, messages: Messages, row: dict[str, Any]) -> bool:
-    """Whether a message was resent: by a timer of an older state, not because of a new state."""
+    """Whether a message was resent by a timer of an older state, not because of a new state."""
     return (
         row["type"] in messages.sent
         and row["reason"] in messages.resent

@@ -1,8 +1,7 @@
-"""The space-time diagram's window: the rows of markers and snapshots between two instants, or counts when
-they are too many.
+"""The window of the space-time diagram: rows of markers and snapshots between two instants, or counts.
 
-Rules: a window is asked for by its instants, never by seq; what has more than `LISTED_ROWS` rows is answered
-in bins, so the page's work is bounded however long the run is.
+Rules: a window is requested by its instants, never by seq. A window with more than `LISTED_ROWS` rows is
+answered in bins, so the page's work is bounded however long the run is.
 """
 
 from __future__ import annotations
@@ -18,19 +17,21 @@ from visualizer.labs.work import Work
 from visualizer.questions.reading import rows_at
 
 LISTED_ROWS = 2_400
-"""Rows that a diagram shows one by one: some 400 markers in three regions, a few pixels for each."""
+"""Most rows that a diagram shows one by one: about 400 markers in three regions, a few pixels each."""
 BINS = 160
-"""Parts of a window that is counted: a few pixels each."""
+"""Parts of a window whose rows are counted: a few pixels each."""
 PIECE_ROWS = 65_536
-"""Rows looked at in one slice of a job."""
+"""Rows read in one slice of a job."""
 
 LANDMARKS_LISTED = 1_000
-"""Faults and failovers that a scrub bar marks; of more, the newest. `stops` get twice as many places."""
+"""Most faults and failovers that a scrub bar marks; of more, the newest. `stops` get twice as many."""
 
 
 def passages(session: Session, from_us: int, to_us: int) -> Work:
-    """`{from_us, to_us, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type: [number
-    per bin]}}, lost: {"a -> b": […]}}}`.
+    """The rows of the window, or bins when there are too many.
+
+    Returns `{from_us, to_us, branch, count, rows}` or `{…, bins: {width_us, counts: {"a -> b": {marker type:
+    [number per bin]}}, lost: {"a -> b": […]}}}`.
     """
     world = session.world
     rows = world.protocol.live.passages
@@ -53,8 +54,9 @@ def passages(session: Session, from_us: int, to_us: int) -> Work:
 
 
 def landmarks(session: Session) -> Work:
-    """What the whole branch has been through, as far as it has run: `{branch, seq, rows}` of the faults and
-    stops that its protocol declares, such as failovers and ended snapshots.
+    """The faults and stops of the whole branch, as far as it has run.
+
+    Returns `{branch, seq, rows}`. The protocol declares these types, such as failovers and ended snapshots.
     """
     trace, live = session.world.trace, session.world.protocol.live
     faults = live.all_faults()
@@ -96,8 +98,9 @@ def _count(
 def tallied(
     names: Sequence[str], keys: Sequence[np.ndarray], bins: np.ndarray
 ) -> Iterator[tuple[tuple[str, ...], list[tuple[int, int]]]]:
-    """By what stands in the key columns (numbers of names), how many rows each bin has: (key, [(bin,
-    rows)]).
+    """Count rows per bin for each combination of values in the key columns.
+
+    The columns hold indices into `names`. Yields (key, [(bin, rows)]).
     """
     if not bins.size:
         return
@@ -112,7 +115,7 @@ def tallied(
 
 
 def add_bins(into: dict[str, list[int]], name: str, numbers: Sequence[tuple[int, int]]) -> None:
-    """Add rows to the bins under a name; what lies at the very end of the window belongs to the last one."""
+    """Add counts to the bins under a name. Rows at the very end of the window are in the last bin."""
     bins = into.setdefault(name, [0] * BINS)
     for place, number in numbers:
         bins[min(BINS - 1, place)] += number

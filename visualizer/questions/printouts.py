@@ -1,8 +1,7 @@
-"""What operators' tools print at the instant shown, kept while the lab stands there: many viewers ask the
-same.
+"""The output of admin tools at the instant shown, kept while the world does not move.
 
-Rules: an answer belongs to one instant of one branch; when the world has moved all are forgotten, so at most
-one per tool, cluster and topic is held.
+Many viewers request the same output. Rules: an answer belongs to one instant of one branch. When the world
+has moved all are dropped, so at most one per tool, cluster and topic is held.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from visualizer.labs.work import Work
 from visualizer.live.wire import Refused
 
 Question = tuple[str, str, str]
-"""(tool, cluster, topic)"""
+"""A request: (tool, cluster, topic)."""
 
 
 class Printouts:
-    """Answers of the present instant."""
+    """Answers at the current instant."""
 
     def __init__(self) -> None:
         self._instant: tuple[int, int, int] | None = None
         self._answers: dict[Question, dict[str, Any]] = {}
 
     def ask(self, world: Any, question: Question) -> Work:
-        """The answer as `World.admin` gives it, made in pieces when it is not there. Raises `Refused`."""
+        """The answer of `World.admin`, computed in slices when it is not kept. Raises Refused."""
         instant = (world.branch, world.seq, world.now_us)
         if instant != self._instant:
             self._instant, self._answers = instant, {}

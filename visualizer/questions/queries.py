@@ -1,10 +1,9 @@
-"""What a page asks about a lab beside the socket: rows, one row with its causes, markers, summary,
-statistics, inputs.
+"""Answers to requests of a page beside the socket: rows, causes, markers, summary, statistics, inputs.
 
-Rules: each answer is a job of the lab, so it sees a world that stands still; it is a generator that may yield
-between pieces, and what cannot be cut happens in a thread; what is not there is refused in words. The bounds
-of every argument are in `visualizer.questions.arguments`. Only `ANSWERS` may be asked for. An internal error
-in an answer is that question's alone.
+Rules: each answer is a job of the lab, so the world does not move meanwhile. It is a generator that may yield
+between pieces, and work that cannot be cut happens in a thread. A request for something that does not exist
+is refused with a reason. The bounds of every argument are in `visualizer.questions.arguments`. Only `ANSWERS`
+may be requested. An internal error in an answer ends only that answer.
 """
 
 from __future__ import annotations
@@ -28,12 +27,13 @@ from visualizer.questions.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.questions.tiles import tile
 
 CAUSES_SHOWN = 200
-"""Links of a chain of causes; longer ones end in `more`."""
+"""Most links of a chain of causes. Longer ones end in `more`."""
 
 
 def rows(session: Session, first: int, last: int | None, control: bool, limit: int) -> Work:
-    """Rows first <= seq < last up to the instant shown; with `last` alone in mind, the newest that fit
-    come by paging.
+    """Rows first <= seq < last up to the instant shown, from the oldest on.
+
+    At most `limit` rows are returned. `next` is where the next page begins.
     """
     world = session.world
     end = world.seq if last is None else min(last, world.seq)
@@ -57,7 +57,7 @@ def rows(session: Session, first: int, last: int | None, control: bool, limit: i
 
 
 def row(session: Session, seq: int) -> Work:
-    """A row, the rows that led to it back to the root, and the one it rests on beside its cause."""
+    """A row, the chain of its causes back to the root, and the row of its `evidence_seq`."""
     trace = session.world.trace
     if seq >= len(trace):
         raise Refused("not-found", f"Row {seq} has not happened.", f"Rows so far are 0 to {len(trace) - 1}.")
@@ -94,13 +94,13 @@ def summary(session: Session) -> Work:
 
 
 def admin(session: Session, tool: str, cluster: str, topic: str) -> Work:
-    """What an operator's tool would print now (docs/admin.md)."""
+    """The output of an admin tool at the instant shown (docs/admin.md)."""
     require_logs(session)
     return (yield from session.printouts.ask(session.world, (tool, cluster, topic)))
 
 
 def inputs(session: Session) -> Work:
-    """Everything that makes this run again, up to the instant shown."""
+    """The inputs that reproduce this run, up to the instant shown."""
     world = session.world
     digest = yield in_thread(world.digest)
     return {
@@ -113,7 +113,7 @@ def inputs(session: Session) -> Work:
 
 
 def brokers(session: Session) -> Work:
-    """Load of the declared brokers over time, and the latency of what they send."""
+    """The load of the declared brokers over time, and the latency of what they send."""
     require_logs(session)
     return (yield in_thread(session.world.broker_load))
 
@@ -130,7 +130,7 @@ def tile_of(session: Session, branch: int, cluster: str, topic: str, level: int,
 
 
 def require_logs(session: Session) -> None:
-    """What is asked about logs has an answer only in a lab of a protocol that has some."""
+    """Raise Refused unless the lab's protocol has logs."""
     if not session.world.topics:
         raise Refused("no-logs", "This lab has no clusters with logs.", "See the event list and the summary.")
 
@@ -143,12 +143,13 @@ def require_topic(session: Session, cluster: str, topic: str) -> None:
 
 
 COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
-"""What may take seconds in a long run: the page says so meanwhile."""
+"""Requests that may take seconds in a long run. The page shows that one is running."""
 
 
 def creation(session: Session, of: str | None) -> Work:
-    """Each cluster's namespaces and topics, every replicator's start; of one (`from/to/topic`) how its
-    starts went so far.
+    """Each cluster's namespaces and topics, and the start of every replicator.
+
+    With `of` (`from/to/topic`) the answer also has how the starts of that replicator went so far.
     """
     require_logs(session)
     world = session.world
@@ -199,7 +200,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
 
 
 def answer(session: Session, what: str, arguments: dict[str, Any]) -> Work:
-    """The answer to a question as JSON text. Raises `Refused` for arguments out of their bounds."""
+    """The answer to a question as JSON text. Raises Refused for arguments out of bounds."""
     check_arguments(what, arguments)
     try:
         found = yield from ANSWERS[what](session, **arguments)

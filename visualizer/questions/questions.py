@@ -1,7 +1,7 @@
 """JSON answers about a lab: each view checks its arguments and asks the lab, wherever it runs.
 
-Rules: the viewing link is enough; what cannot be answered comes back as {code, error, hint} with a fitting
-status; only a tile that can never change may be kept by the browser.
+Rules: the viewing link is enough. A request that cannot be answered gets {code, error, hint} with a matching
+status. The browser may cache only a tile that can never change.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STATUS = {
     "no-database": 503,
     "not-saved": 503,
 }
-"""HTTP status of a refusal's code; 400 for the others."""
+"""HTTP status of a refusal's code. The others have 400."""
 
 KEPT_FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -51,7 +51,7 @@ def json_answer(text: str, status: int = 200) -> HttpResponse:
 
 
 def answers(view: View) -> View:
-    """A GET whose refusals are answered in words."""
+    """Decorates a view for GET, whose refusals are answered with the reason."""
 
     @require_safe
     @wraps(view)
@@ -67,8 +67,9 @@ def answers(view: View) -> View:
 def whole_number(
     request: HttpRequest, name: str, default: int | None, highest: int = LATEST_US
 ) -> int | None:
-    """A number of the query string; what a lab makes of it is checked with the other arguments
-    (`visualizer.questions.arguments`).
+    """A number of the query string, or the default.
+
+    Its range for a lab is checked with the other arguments (`visualizer.questions.arguments`).
     """
     text = request.GET.get(name, "")
     if not text:
@@ -80,7 +81,7 @@ def whole_number(
 
 
 def window_of(request: HttpRequest) -> tuple[int, int]:
-    """`?from_us=&to_us=`: by default everything."""
+    """The window `?from_us=&to_us=`, by default the whole run."""
     from_us, to_us = whole_number(request, "from_us", 0) or 0, whole_number(request, "to_us", LATEST_US) or 0
     if to_us <= from_us:
         raise Refused(
@@ -118,7 +119,7 @@ async def events(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 @answers
 async def cone(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """Of a row (`?seq=`), a message (`?producer=&number=`) or a marker (`?marker=`)."""
+    """The cone of a row (`?seq=`), a message (`?producer=&number=`) or a marker (`?marker=`)."""
     producer = request.GET.get("producer") or None
     number, seq, one = (whole_number(request, name, None) for name in ("number", "seq", "marker"))
     if sum((seq is not None, one is not None, producer is not None and number is not None)) != 1:
@@ -146,7 +147,7 @@ async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 @answers
 async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """Of `?group=`, with `?client=` as often as there are sessions to tell of (none: all)."""
+    """Messages of `?group=`, and of the sessions in repeated `?client=` (none: all)."""
     clients = request.GET.getlist("client")
     from_us, to_us = window_of(request)
     return json_answer(
@@ -163,7 +164,7 @@ async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 @answers
 async def latest(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """Of `?group=&client=&stream=`, from row `?after=` on."""
+    """The latest rows about `?group=&client=&stream=`, from row `?after=` on."""
     about = {name: request.GET.get(name, "") for name in ("group", "client", "stream")}
     return json_answer(
         await current_hub().ask(lab_id, "latest", **about, after=whole_number(request, "after", 0))
@@ -199,8 +200,10 @@ async def admin(request: HttpRequest, lab_id: str, tool: str, cluster: str, topi
 async def tile(
     request: HttpRequest, lab_id: str, branch: int, cluster: str, topic: str, level: int, index: int
 ) -> HttpResponse:
-    """`?version=` only names the answer for the browser's cache: the page changes it while a tile still
-    grows.
+    """A tile of a topic's log.
+
+    `?version=` only distinguishes answers in the browser's cache: the page changes it while a tile is not
+    full.
     """
     text = await current_hub().ask(
         lab_id, "tile", branch=branch, cluster=cluster, topic=topic, level=level, index=index
@@ -235,7 +238,7 @@ async def messages(request: HttpRequest, lab_id: str, failover: int, kind: str) 
 
 @answers
 async def story(request: HttpRequest, lab_id: str, failover: int, kind: str) -> HttpResponse:
-    """Of the message at `?place=` of the list, or of `?producer=&number=`."""
+    """The story of the message at `?place=` of the list, or of `?producer=&number=`."""
     place, number, producer = (
         whole_number(request, "place", None),
         whole_number(request, "number", None),
@@ -256,19 +259,22 @@ async def story(request: HttpRequest, lab_id: str, failover: int, kind: str) -> 
 
 @answers
 async def what_if(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """The first one begins the runs; each tells how far they are."""
+    """The state of "what would have helped".
+
+    The first request starts the runs, and each returns their progress.
+    """
     return json_answer(await current_hub().ask(lab_id, "what-if"))
 
 
 @answers
 async def creation(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """`?of=us/eu/orders` also tells how the replicators us -> eu of orders began so far."""
+    """Creation of topics; `?of=us/eu/orders` adds the starts of the replicators us -> eu of orders so far."""
     return json_answer(await current_hub().ask(lab_id, "creation", of=request.GET.get("of") or None))
 
 
 @answers
 async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: str) -> HttpResponse:
-    """`?after_us=` leaves out the points that the page has."""
+    """The forecast and its curve. `?after_us=` omits the points that the page has."""
     return json_answer(
         await current_hub().ask(
             lab_id,
@@ -282,5 +288,5 @@ async def forecast(request: HttpRequest, lab_id: str, subscription: str, topic: 
 
 @answers
 async def brokers(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """Load of the declared brokers so far."""
+    """The load of the declared brokers so far."""
     return json_answer(await current_hub().ask(lab_id, "brokers"))

@@ -1,6 +1,6 @@
-"""Rows of a lab's trace, read whole in pieces: what every question about rows yields through.
+"""Reads rows of a lab's trace in slices, for every question about rows.
 
-Rules: a row of a sealed block costs some ten microseconds, so at most `READ_ROWS` are read in one slice.
+Rules: a row of a sealed block takes about ten microseconds, so at most `READ_ROWS` are read in one slice.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 from visualizer.labs.work import Work
 
 SEARCHED_ROWS = 65_536
-"""Rows looked through by their type or a column in one slice: a millisecond or two."""
+"""Rows searched by their type or a column in one slice, which takes a millisecond or two."""
 
 READ_ROWS = 100
-"""Rows read whole in one slice: about a millisecond."""
+"""Rows read with all columns in one slice, which takes about a millisecond."""
 
 
 def rows_at(trace: Any, seqs: Sequence[int]) -> Work:
-    """These rows, in order."""
+    """The rows with these seqs, in order."""
     found: list[dict[str, Any]] = []
     for first in range(0, len(seqs), READ_ROWS):
         found.extend(trace.row(seq) for seq in seqs[first : first + READ_ROWS])
@@ -27,7 +27,7 @@ def rows_at(trace: Any, seqs: Sequence[int]) -> Work:
 
 
 def causes_of(trace: Any, row: dict[str, Any], most: int) -> Work:
-    """The rows that led to `row`, nearest first, back to the root or `most` of them."""
+    """The causes of `row`, nearest first, back to the root or at most `most` of them."""
     causes: list[dict[str, Any]] = []
     while "cause_seq" in row and len(causes) < most:
         row = trace.row(row["cause_seq"])

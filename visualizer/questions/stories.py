@@ -1,9 +1,9 @@
 """Answers about failovers that happened and about shared groups: messages by cause, stories, what-if.
 
 A *case* is what the protocol counts, such as a failover or a group, numbered from 0. Rules: each answer
-covers all that the lab's present branch has run, whatever instant is shown, so it does not change while a
+covers all that the lab's current branch has run, whatever instant is shown, so it does not change while a
 reader steps through a story. Counting a long run takes seconds, so it happens in a thread while the lab is
-paused. Arguments were checked by the view; a case that does not exist is refused with a reason.
+paused. Arguments were checked by the view. A case that does not exist is refused with a reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from visualizer.questions.curve import FIGURES as RISKS
 
 
 def why_twice(session: Session) -> Work:
-    """Every case of the branch with its figures, what was forecast, and its messages in groups."""
+    """Every case of the branch with its figures, its forecast, and its messages in groups."""
     world = session.world
     stories = world.protocol.stories
 
@@ -54,7 +54,7 @@ def messages(session: Session, failover: int, kind: str, cause: str, first: int,
 def story(
     session: Session, failover: int, kind: str, place: int | None, producer: str | None, number: int | None
 ) -> Work:
-    """One message's story, named by its place in the list of its kind or by itself."""
+    """The story of one message, named by its place in the list of its kind, or by producer and number."""
     world = session.world
     stories = world.protocol.stories
     case = yield from _case(session, failover)
@@ -98,7 +98,7 @@ def _case(session: Session, number: int) -> Work:
 
 
 def _listed(session: Session, case: StoryCase, kind: str) -> Sequence[Any]:
-    """The messages of a kind; refuses a kind that there is not."""
+    """The messages of a kind. Raises Refused for a kind that does not exist."""
     stories = session.world.protocol.stories
     lists = stories.lists(case)
     if kind not in lists:
@@ -107,8 +107,9 @@ def _listed(session: Session, case: StoryCase, kind: str) -> Sequence[Any]:
 
 
 def forecast(session: Session, subscription: str, topic: str, after_us: int) -> Work:
-    """The forecast now and its curve after an instant, the remotes' lag, and why each region asks for no
-    snapshot now.
+    """The forecast now and its curve after an instant, the remotes' lag, and the snapshot rules.
+
+    The rules show why each region skips a snapshot now.
     """
     world = session.world
     if subscription not in world.subscriptions:

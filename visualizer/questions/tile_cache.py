@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 
 TILES_KEPT = 4096
-"""Full tiles of the counting levels kept per lab, about 40 MB at most; the least recently used goes first."""
+"""Most full tiles kept per lab, about 40 MB. The least recently used is dropped first."""
 
 Counts = dict[int, list[int]]
-"""Kind to its count per cell."""
+"""The count per cell of each kind."""
 
 Key = tuple[int, str, str, int, int]
 

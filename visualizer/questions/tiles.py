@@ -1,8 +1,8 @@
-"""Tiles: a topic's log in pieces of 512 cells, at any scale, for whatever the page looks at closely.
+"""Tiles: pieces of 512 cells of a topic's log, at any scale, for the parts shown in detail.
 
-Rules: level 0 has one cell per entry; level k one cell for 4^k entries, with counts per kind. A log only
-grows, so a tile that is full never changes on its branch and is kept; higher levels are added up from the
-four tiles below, one piece of the log per slice. Kinds are as `docs/python-api.md` says.
+Rules: level 0 has one cell per entry. Level k has one cell for 4^k entries, with counts per kind. A log only
+grows, so a full tile never changes on its branch and is cached. Higher levels are added up from the four
+tiles below, one piece of the log per slice. Kinds are as in `docs/python-api.md`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ CELLS = 512
 """Cells of a tile."""
 
 PARTS = 4
-"""Cells of one level that one cell of the next stands for."""
+"""Cells of one level that are one cell of the next."""
 
 
 def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> Work:
-    """One tile as the page gets it; `full` ones may be kept for ever."""
+    """One tile as the page gets it. A `full` one never changes."""
     span = CELLS * PARTS**level
-    log = session.world.cells(cluster, topic, 0, 0)  # no cells, but where the log begins and ends now
+    log = session.world.cells(cluster, topic, 0, 0)  # no cells, only the log's first position and length
     length, first = log["length"], index * span
-    # A tile that trimming has reached is not called full: an older answer knew more.
+    # A tile that trimming has reached is not full, since an older answer had more of it.
     full = log["first"] <= first and first + span <= length
     head = {
         "level": level,
@@ -45,7 +45,7 @@ def tile(session: Session, cluster: str, topic: str, level: int, index: int) -> 
 
 
 def _cells_of(session: Session, cluster: str, topic: str, first: int, head: dict[str, Any]) -> dict[str, Any]:
-    """A tile of level 0; what was trimmed is filled with -1."""
+    """A tile of level 0. Trimmed entries are filled with -1."""
     cells = session.world.cells(cluster, topic, first, CELLS)
     trimmed = min(CELLS, max(0, cells["first"] - first))
     columns = {
@@ -85,7 +85,7 @@ def _entries(session: Session, cluster: str, topic: str, index: int) -> Counts:
     first = index * CELLS
     cells = session.world.cells(cluster, topic, first, CELLS)
     counts: Counts = {}
-    # the answer begins after them, and goes as much further
+    # the answer begins after the trimmed cells, and ends as many cells later
     trimmed = min(CELLS, max(0, cells["first"] - first))
     own = enumerate(cells["kind"][: CELLS - trimmed], trimmed)
     for (cell, kind), count in Counter((at // PARTS, kind) for at, kind in own).items():
@@ -94,7 +94,7 @@ def _entries(session: Session, cluster: str, topic: str, index: int) -> Counts:
 
 
 def _added_up(counts: Counts) -> Counts:
-    """512 cells as 128 of the next level."""
+    """Add up 512 cells to 128 cells of the next level."""
     return {
         kind: [sum(values[at : at + PARTS]) for at in range(0, CELLS, PARTS)]
         for kind, values in counts.items()

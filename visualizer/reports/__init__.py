@@ -1,4 +1,4 @@
 """Reports on the site: requesting one, following its progress, reading it.
 
-The work itself is done by the task worker.
+The task worker makes the report.
 """

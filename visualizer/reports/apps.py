@@ -1,4 +1,4 @@
-"""Reports as a Django application of their own, so that their tables have their own migrations."""
+"""The Django application of the reports, so that their tables have migrations of their own."""
 
 from django.apps import AppConfig
 

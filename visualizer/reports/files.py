@@ -1,7 +1,7 @@
-"""A finished report's files: their names, types, and where they are.
+"""A finished report's files: their names, types and paths.
 
-Rules: names come from this table, never from a request. The page is served with a policy of its own: it
-carries its scripts and styles within, and may ask for nothing.
+Rules: names come from this table, never from a request. The page is served with a content security policy of
+its own: it contains its scripts and styles, and may load nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ PAGE_POLICY = (
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """`place` inside the report's folder; a folder stands for the one Parquet file that Spark wrote in it."""
+    """A file to download, at `place` inside the report's folder.
+
+    If `place` is a folder, the file is the one Parquet file that Spark wrote in it.
+    """
 
     kind: str
     place: str
@@ -45,7 +48,7 @@ DOWNLOADS = (
 
 
 def path_of(report: Report, download: Download) -> Path | None:
-    """The file, None when it is not there (any more)."""
+    """The path of the file; None when it does not exist."""
     path = report.folder / download.place
     if path.is_dir():
         parts = sorted(path.glob("part-*.parquet"))

@@ -1,4 +1,4 @@
-"""A requested report: the run it is about, its progress, and how it ended.
+"""A requested report: its run, its progress, and how it ended.
 
 Rules: the row holds the run's inputs, so a report keeps its run while the lab continues. A worker writes only
 rows of its own `attempt`, so one that was given up cannot overwrite the next one's. Every change of state is
@@ -23,10 +23,10 @@ from visualizer.labs.clients import KEY_LENGTH
 from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
 
 SILENT_FOR_S = 15
-"""A worker writes every second; one that has not written for so long has died."""
+"""Seconds without a write after which a worker counts as dead. A worker writes every second."""
 
 UNTAKEN_FOR_S = 20
-"""Wait after which a report's page names the worker that should take it."""
+"""Seconds in the queue after which a report's page names the worker that should take it."""
 
 
 class Report(models.Model):
@@ -85,22 +85,23 @@ class Report(models.Model):
 
     @property
     def folder(self) -> Path:
-        """Where its files are."""
+        """The folder of the report's files."""
         return Path(settings.DATA_DIR) / "reports" / self.pk
 
     @property
     def over(self) -> bool:
-        """Nothing more will happen to it by itself."""
+        """Whether the report has ended: done, failed or cancelled."""
         return self.state in (self.State.DONE, self.State.FAILED, self.State.CANCELLED)
 
     def mine(self) -> models.QuerySet[Report]:
-        """This row while this attempt is the present one."""
+        """A query for this row, empty when its attempt is outdated."""
         return Report.objects.filter(pk=self.pk, attempt=self.attempt)
 
 
 def next_report() -> tuple[str, int] | None:
-    """The queued report to make next, and its attempt: of the address whose last report was worked on
-    longest ago.
+    """The queued report to make next, and its attempt.
+
+    Client addresses take turns: the one least recently worked for is next.
     """
     latest = dict(Report.objects.values_list("client").annotate(models.Max("worker_seen_at")))
     queued = Report.objects.filter(state=Report.State.QUEUED).values_list(
@@ -121,7 +122,7 @@ SILENT = "The worker that made this report ended before it was done."
 def record_progress(report: Report, columns: dict[str, Any]) -> bool:
     """Record the worker's progress or result; False when this attempt is over.
 
-    An attempt given up for not writing continues if its worker writes again: the database was away.
+    An attempt given up for not writing continues if its worker writes again: the database was unreachable.
     """
     going_on = {"state": Report.State.RUNNING, "error": "", "hint": "", "finished_at": None}
     wanted = models.Q(state=Report.State.RUNNING) | models.Q(state=Report.State.FAILED, error=SILENT)
@@ -131,7 +132,7 @@ def record_progress(report: Report, columns: dict[str, Any]) -> bool:
 
 
 def give_up_on_the_silent(report_id: str) -> None:
-    """Mark a running report whose worker has died as failed."""
+    """Mark a running report as failed when its worker has died."""
     long_ago = timezone.now() - timedelta(seconds=SILENT_FOR_S)
     Report.objects.filter(pk=report_id, state=Report.State.RUNNING, worker_seen_at__lt=long_ago).update(
         state=Report.State.FAILED,
@@ -142,14 +143,14 @@ def give_up_on_the_silent(report_id: str) -> None:
 
 
 def ask_to_cancel(report: Report) -> None:
-    """A queued report is cancelled at once, a running one by its worker within two seconds."""
+    """Cancel a queued report at once; a running one is cancelled by its worker within two seconds."""
     waiting = Report.objects.filter(pk=report.pk, state=Report.State.QUEUED)
     if not waiting.update(state=Report.State.CANCELLED, finished_at=timezone.now(), cancel_wanted=True):
         Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(cancel_wanted=True)
 
 
 def begin_again(report: Report) -> bool:
-    """Queue a failed or cancelled report anew; False when it is neither."""
+    """Queue a failed or cancelled report again; False when it is neither."""
     again = Report.objects.filter(
         pk=report.pk, state__in=(Report.State.FAILED, Report.State.CANCELLED)
     ).update(
@@ -170,11 +171,11 @@ def begin_again(report: Report) -> bool:
 
 
 def remove_files(report: Report) -> None:
-    """Delete what a report has written."""
+    """Delete the files of a report."""
     shutil.rmtree(report.folder, ignore_errors=True)
 
 
 @receiver(post_delete, sender=Report)
 def _files_go_with_the_row(sender: type[Report], instance: Report, **_: object) -> None:
-    """Also when the row goes because its lab is deleted."""
+    """Delete a report's files with its row, also when the row is deleted with its lab."""
     remove_files(instance)

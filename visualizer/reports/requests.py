@@ -1,6 +1,6 @@
 """Requests for a report: its run, the owner's check, and the queued task.
 
-Rules: only the lab's owner requests, cancels and retries a report; any holder of the link may read it. The
+Rules: only the lab's owner requests, cancels and retries a report. Any holder of the link may read it. The
 queue is named by import path, so the web process never imports what the task needs.
 """
 
@@ -20,7 +20,7 @@ from visualizer.reports.models import Report
 
 TASK = "labsite.tasks.make_failover_report"
 WAITING_MOST = 3
-"""Reports of one lab that may be queued or running at once."""
+"""Most reports of one lab that may be queued or running at once."""
 
 
 def body_of(request: HttpRequest) -> dict[str, Any]:
@@ -29,9 +29,7 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
-    """Raise Refused unless the request carries the owner's token, in the header X-Lab-Token or in the
-    body.
-    """
+    """Raise Refused unless the request has the owner's token, in the header X-Lab-Token or the body."""
     token = request.headers.get("X-Lab-Token") or body.get("token")
     if not lab.is_owner(token if isinstance(token, str) else None):
         raise Refused(
@@ -44,9 +42,7 @@ def check_owner(lab: Lab, request: HttpRequest, body: dict[str, Any]) -> None:
 def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
     """Store and queue a report about the lab's run up to `until_us`, by default the scenario's end.
 
-    Raises Refused.
-
-    `site` is the address that the page links to, from wherever it is opened.
+    Raises Refused. `site` is the address that the page links to, from wherever it is opened.
     """
     until_us = body.get("until_us")
     if until_us is not None and (type(until_us) is not int or not 0 < until_us <= LATEST_US):
@@ -90,6 +86,6 @@ def ask_for_report(lab: Lab, body: dict[str, Any], site: str) -> Report:
 
 
 def queue(report: Report) -> None:
-    """Hand the report's present attempt to the task worker."""
+    """Queue the report's current attempt for the task worker."""
     report.refresh_from_db()
     import_string(TASK).enqueue(report.pk, report.attempt)

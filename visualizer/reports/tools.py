@@ -1,4 +1,4 @@
-"""What the report page shows while `script/server` installs Spark.
+"""The text of the report page while `script/server` installs Spark.
 
 Rules: `script/support/report_tools.py` writes the status file. Without a readable one nothing is shown: the
 tools are installed, or managed elsewhere.
@@ -15,7 +15,7 @@ STATUS_NAME = "report-tools.json"
 
 
 def missing_tools() -> tuple[str, str] | None:
-    """What to say of a report that waits, as (words, note); None when nothing is known to be missing."""
+    """The text for a waiting report, as (words, note); None when no tool is known to be missing."""
     try:
         status = json.loads((Path(settings.DATA_DIR) / STATUS_NAME).read_text())
         state, doing = status["state"], status["words"]

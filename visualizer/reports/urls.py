@@ -1,4 +1,4 @@
-"""Addresses of reports."""
+"""URLs of reports."""
 
 from django.urls import path
 

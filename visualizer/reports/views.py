@@ -1,7 +1,7 @@
 """Pages and answers about reports.
 
-Rules: GET never makes anything; a POST comes from a page of this site or from a script and carries the
-owner's token; refusals are {code, error, hint} with a fitting status.
+Rules: GET never makes anything. A POST comes from a page of this site or from a script and has the owner's
+token. Refusals are {code, error, hint} with a matching status.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ STATUS = {"not-owner": 403, "foreign-origin": 403, "not-found": 404, "too-many":
 
 
 def _posts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A POST from this site or from a script, whose refusals are answered in words."""
+    """Decorates a view for a POST from this site or a script, whose refusals are answered with the reason."""
 
-    @csrf_exempt  # no cookie means anything here; the origin and the owner's token are checked instead
+    @csrf_exempt  # no cookie is used here; the origin and the owner's token are checked instead
     @require_POST
     @wraps(view)
     def posting(request: HttpRequest, **arguments: Any) -> HttpResponse:
@@ -55,7 +55,7 @@ def _posts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 @_posts
 def create(request: HttpRequest, lab_id: str) -> HttpResponse:
-    """{token} → 201 {id, url}: a report about what the lab has run."""
+    """Request a report about the lab's run: {token} → 201 {id, url}."""
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         raise Refused("not-found", "There is no such lab.", "Open a scenario from the gallery.")
@@ -67,7 +67,7 @@ def create(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 @_posts
 def cancel(request: HttpRequest, report_id: str) -> HttpResponse:
-    """Ask the worker to stop; answers with the status."""
+    """Ask the worker to stop, and return the status."""
     report = _owned(request, report_id)
     ask_to_cancel(report)
     return JsonResponse(_status(report_id))
@@ -75,7 +75,7 @@ def cancel(request: HttpRequest, report_id: str) -> HttpResponse:
 
 @_posts
 def again(request: HttpRequest, report_id: str) -> HttpResponse:
-    """Queue a failed or cancelled report anew; answers with the status."""
+    """Queue a failed or cancelled report again, and return the status."""
     report = _owned(request, report_id)
     give_up_on_the_silent(report_id)
     if not begin_again(report):
@@ -94,7 +94,7 @@ def _owned(request: HttpRequest, report_id: str) -> Report:
 
 @require_safe
 def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
-    """Progress while it is made; then the report and its downloads."""
+    """The report's page: progress while it is made, then the report and its downloads."""
     if not Report.objects.filter(pk=report_id).exists():
         return render(request, "reports/no_such_report.html", status=404)
     status = _status(report_id)
@@ -112,7 +112,7 @@ def report_page(request: HttpRequest, report_id: str) -> HttpResponse:
 
 @require_safe
 def status(request: HttpRequest, report_id: str) -> HttpResponse:
-    """The report's state for the page, which asks while it is not over."""
+    """The report's state. The page polls it until the report has ended."""
     if not Report.objects.filter(pk=report_id).exists():
         return JsonResponse(
             {
@@ -183,13 +183,13 @@ def words(report: Report) -> str:
 
 @require_safe
 def document(request: HttpRequest, report_id: str) -> HttpResponse:
-    """The report itself, as the page shows it: under its own policy."""
+    """The report as the page shows it, under its own content security policy."""
     return _file(report_id, "html", {"Content-Security-Policy": PAGE_POLICY}, attached=False)
 
 
 @require_safe
 def download(request: HttpRequest, report_id: str, kind: str) -> HttpResponse:
-    """One of the files, to keep."""
+    """One of the report's files as a download."""
     return _file(report_id, kind, {}, attached=True)
 
 
@@ -213,11 +213,12 @@ def _file(report_id: str, kind: str, headers: dict[str, str], attached: bool) ->
     )
 
 
-@csrf_exempt  # no cookie means anything here; the origin is checked instead
+@csrf_exempt  # no cookie is used here; the origin is checked instead
 @require_http_methods(["GET", "HEAD", "POST"])
 def replay(request: HttpRequest, report_id: str) -> HttpResponse:
-    """The replay link of a report's page: asks, and on POST makes a lab of the report's run, whatever its
-    own lab has done since.
+    """The replay link of a report's page.
+
+    GET asks for confirmation. POST makes a lab of the report's run, whatever its own lab has done since.
     """
     report = Report.objects.filter(pk=report_id).first()
     if report is None:

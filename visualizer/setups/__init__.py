@@ -1,1 +1,1 @@
-"""A set-up of one's own: a form that becomes a scenario, and what its failure costs over twenty seeds."""
+"""A visitor's own set-up: a form that becomes a scenario, and what its failure costs over 20 seeds."""

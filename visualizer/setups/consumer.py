@@ -1,7 +1,7 @@
-"""The socket of one question: a scenario's text comes in, the answer goes out run by run; closing it takes
-the question back.
+"""The socket of one question: it receives a scenario's text and sends the answer run by run.
 
-Rules: the same as a lab's socket: handlers return at once, sending is supervised, nothing slow here.
+Closing it cancels the question. Rules: as for a lab's socket, handlers return at once, sending is supervised,
+and there is no slow work here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from visualizer.live.wire import Refused
 
 
 class AnswerConsumer(PageConsumer):
-    """`/ws/answers/`: one message in, {"type": "ask", "yaml": text}; then asked, run (twenty times), done."""
+    """The socket `/ws/answers/`.
+
+    It receives one message, {"type": "ask", "yaml": text}, and sends asked, run (twenty times) and done.
+    """
 
     async def connect(self) -> None:
         self.cancel: Callable[[], None] | None = None
@@ -42,7 +45,7 @@ class AnswerConsumer(PageConsumer):
 
 
 def _text_asked_about(message: str | None) -> str:
-    """The text in a message. Raises Refused."""
+    """The scenario's text in a message. Raises Refused."""
     example = 'Send {"type": "ask", "yaml": "format: 1…"}.'
     if message is None or len(message) > 2 * YAML_LIMIT:
         raise Refused(

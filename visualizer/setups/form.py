@@ -1,10 +1,9 @@
-"""The form of a set-up of one's own: its fields, and the scenario text that their values make.
+"""The form of a visitor's own set-up: its fields, and the scenario text that their values make.
 
-Rules: nothing is judged here. What was typed goes into the text as it is, one key a line, and each line knows
-the field it came from; the one loader reads the text, and its problems go back to their fields by line. Only
-what the format has
-no word for is worked out: half of a round trip, the sum of two spans. Where a part cannot be read, it is
-written as typed and the loader says so.
+Rules: no value is checked here. What was typed is written into the text as it is, one key a line, and each
+piece of a line has the name of its field. The scenario loader reads the text, and its problems are assigned
+to fields by line. Only what the format cannot express is computed: half of a round trip, the sum of two
+spans. If a part cannot be read, it is written as typed and the loader reports it.
 """
 
 from __future__ import annotations
@@ -18,12 +17,10 @@ from itertools import combinations
 from simulator import Wrong, format_duration, parse_duration
 
 REGIONS_READ = 17
-"""Regions that are written out: one more than a scenario may have, so that the loader is the one to say
-so.
-"""
+"""Most regions that are written: one more than a scenario may have, so that the loader reports it."""
 
 CONSUMERS_READ = 1001
-"""Consumers that are written out; again one more than the loader takes."""
+"""Most consumers that are written: one more than the loader accepts, so that it reports it."""
 
 DEFAULTS: dict[str, str] = {
     "regions": "us-west, us-east",
@@ -50,9 +47,9 @@ DEFAULTS: dict[str, str] = {
     "after": "5s",
     "end": "15s",
 }
-"""Every field and what stands in it at first.
+"""Every field and its initial value.
 
-A field that is not given has its default; one that is given empty is empty.
+A field that is not given has its default. One that is given empty is empty.
 """
 
 ROUND_TRIP = "80ms"
@@ -69,7 +66,7 @@ _LONGEST_COUNT = 10
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the text, in pieces of which each knows the field that it came from."""
+    """One line of the text, in pieces that each have the name of their field."""
 
     pieces: tuple[tuple[str, str], ...]  # (text, field or "")
 
@@ -78,7 +75,7 @@ class Line:
         return "".join(text for text, _ in self.pieces)
 
     def field_at(self, column: int) -> str:
-        """The field of the piece that holds a column, counted from 1."""
+        """The field of the piece at a column, counted from 1."""
         end = 0
         for text, field in self.pieces:
             end += len(text)
@@ -99,9 +96,9 @@ def round_trip_name(one: str, other: str) -> str:
 
 
 def completed(given: Mapping[str, str]) -> dict[str, str]:
-    """Every field's value: as given, else its default; one `rtt.a.b` for each pair of regions.
+    """Every field's value, as given or its default, with one `rtt.a.b` for each pair of regions.
 
-    What is no field is left out.
+    Values that belong to no field are left out.
     """
     values = {name: given.get(name, default) for name, default in DEFAULTS.items()}
     regions = regions_of(values)
@@ -123,7 +120,7 @@ def composed(values: Mapping[str, str]) -> list[Line]:
 
 
 Pair = tuple[str, str, str]
-"""A key, its value as typed, and the field."""
+"""A key, its value as typed, and its field."""
 
 
 class _Writer:
@@ -138,12 +135,12 @@ class _Writer:
         self.text(f"{'  ' * depth}{key}: {_scalar(value)}", field)
 
     def given(self, key: str, field: str) -> list[Pair]:
-        """A key that is left out while its field is empty."""
+        """A key with its value, or nothing while its field is empty."""
         value = self.values[field].strip()
         return [(key, value, field)] if value else []
 
     def flow(self, before: str, pairs: list[Pair], field: str = "") -> None:
-        """`before{key: value, …}` on one line."""
+        """Write `before{key: value, …}` on one line."""
         self.lines.append(Line(((before, field), *_braced(pairs))))
 
 
@@ -244,7 +241,7 @@ def _traffic(writer: _Writer) -> None:
 def _consumers(writer: _Writer) -> None:
     values = writer.values
     count = number_of_consumers(values)
-    if count is None:  # no number: the loader is left to say that the section is not what it should be
+    if count is None:  # no number: the loader reports the error
         writer.key(0, "consumers", values["consumers"].strip(), "consumers")
         return
     writer.text("consumers:", "consumers")
@@ -260,7 +257,7 @@ def _consumers(writer: _Writer) -> None:
 
 
 def _processing(writer: _Writer) -> list[tuple[str, str]]:
-    """How long a message takes: a span, or the middle of a distribution."""
+    """The processing time of a message: a span, or the median or mean of a distribution."""
     values = writer.values
     word = {"lognormal": "median", "exponential": "mean"}.get(values["varies"])
     found = writer.given("processing", "processing")
@@ -296,7 +293,7 @@ def _failure(writer: _Writer) -> None:
 
 
 def _halves(text: str) -> tuple[str, str]:
-    """There and back of a round trip; an odd microsecond goes to the way back."""
+    """The two directions of a round trip. An odd microsecond goes to the way back."""
     try:
         trip_us = parse_duration(text.strip())
     except Wrong:
@@ -305,8 +302,9 @@ def _halves(text: str) -> tuple[str, str]:
 
 
 def _sum(values: Mapping[str, str], *fields: str) -> tuple[str, str]:
-    """The sum of spans and the field to blame for it: the first that is no span, which is then written
-    instead, or the last.
+    """The sum of spans, and the field that its problems are assigned to.
+
+    It is the first field that is no span, whose text is then written instead, or the last one.
     """
     total_us = 0
     for field in fields:
@@ -318,6 +316,6 @@ def _sum(values: Mapping[str, str], *fields: str) -> tuple[str, str]:
 
 
 def number_of_consumers(values: Mapping[str, str]) -> int | None:
-    """How many consumers were asked for; None when it is no number."""
+    """How many consumers were requested; None when it is no number."""
     text = values["consumers"].strip()
     return int(text) if text.isascii() and text.isdigit() and len(text) < _LONGEST_COUNT else None

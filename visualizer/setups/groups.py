@@ -1,8 +1,7 @@
-"""How the form is laid out: its fields in groups, each with words, choices, what was typed and what is
-wrong with it.
+"""The layout of the form: its fields in groups, with labels, choices, typed values and problems.
 
-Rules: words only; what a value may be is the loader's business. A typed value that is no choice stays as one
-more choice, so that nothing is lost.
+Rules: this module has only words. The loader checks the values. A typed value that is not among the choices
+is added to them, so that it is not lost.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from visualizer.setups.form import regions_of, round_trip_name
 Choices = tuple[tuple[str, str], ...]
 
 REGION: Choices = ()
-"""Stands for the regions of the form itself."""
+"""Placeholder for the regions that the form names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,9 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
 
 
 def grouped(values: Mapping[str, str], problems: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """[{title, name, fields: [Shown], pairs: [Shown]}]: `pairs` are the round trips, in the first group
+    """The groups of the form with their values and problems.
+
+    Returns [{title, name, fields: [Shown], pairs: [Shown]}]. `pairs` are the round trips, in the first group
     only.
     """
     regions = list(dict.fromkeys(regions_of(values)))

@@ -1,6 +1,6 @@
-"""The loader's verdict on a set-up's text: its problems by field, and the failure that it plans.
+"""Reads a set-up's text with the loader: its problems by field, and the failure that it plans.
 
-Rules: only the loader judges the text. Here its problems are assigned to fields by line and column, each once
+Rules: only the loader checks the text. Here its problems are assigned to fields by line and column, each once
 per field.
 """
 
@@ -24,7 +24,7 @@ NO_FAILURE = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The first fail-over of a scenario: what the answer is about."""
+    """The first fail-over of a scenario, which the answer is about."""
 
     subscription: str
     source: str
@@ -35,7 +35,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A text as the loader took it. `scenario` is None when there are problems."""
+    """A text as the loader read it. `scenario` is None when there are problems."""
 
     text: str
     scenario: Scenario | None
@@ -56,9 +56,9 @@ def failure_of(scenario: Scenario) -> Failure | None:
 
 
 def read_text(text: str) -> Reading:
-    """A text of one's own, from a thread that may wait.
+    """Read a visitor's text, in a thread.
 
-    Raises Refused when it is too long to be read at all, or too many wait to be read.
+    Raises Refused when it is too long, or when too many texts wait to be read.
     """
     if len(text) > YAML_LIMIT:
         raise Refused(
@@ -71,8 +71,9 @@ def read_text(text: str) -> Reading:
 
 
 def read_form(values: Mapping[str, str]) -> tuple[list[Line], Reading]:
-    """The lines that completed values make, and what the loader says of them, with `field` in each
-    problem.
+    """Read the form: the lines of completed values, and the loader's result.
+
+    Each problem of the result has its `field`.
     """
     lines = composed(values)
     reading = read_text("".join(f"{line.text}\n" for line in lines))
@@ -96,9 +97,9 @@ def _field_of(problem: dict[str, Any], lines: Sequence[Line]) -> str:
 
 
 def _in_words_of_the_form(problems: list[dict[str, Any]], values: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Each once a field.
+    """The problems in the form's words, each once per field.
 
-    How many consumers there are is the form's own question: the format lists them one by one.
+    The number of consumers is a field of the form only, since the format lists consumers one by one.
     """
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for problem in problems:
@@ -119,9 +120,9 @@ def _consumers_in_words(typed: str, problem: dict[str, Any]) -> dict[str, str]:
 
 
 def values_from(given: Mapping[str, str]) -> dict[str, str]:
-    """The form's values from an address: see `visualizer.setups.form.completed`."""
+    """The form's values from an address (`visualizer.setups.form.completed`)."""
     return completed({name: value[:_LONGEST_VALUE] for name, value in given.items()})
 
 
 _LONGEST_VALUE = 2_000
-"""Characters of one field that are looked at: seventeen names of regions have a few hundred."""
+"""Most characters of one field that are read. Seventeen names of regions have a few hundred."""

@@ -18,27 +18,27 @@ from visualizer.live.wire import Refused
 from visualizer.setups.study import Study, Tell
 
 RUNNING = 2
-"""Studies that take turns at once: together they have at most the share of two labs."""
+"""Most studies that run at once. Together they have at most the share of two labs."""
 
 WAITING = 20
-"""Studies in the queue; a further one is refused and may be sent again later."""
+"""Most studies in the queue. A further one is refused and may be sent again later."""
 
 KEPT = 200
-"""Answers that are remembered, some 8 KB each: a link that is passed round is answered at once."""
+"""Most answers that are kept, about 8 KB each, so that a shared link is answered at once."""
 
 
 class Studies:
     def __init__(self, pump: Pump, admit: Callable[[], None] = lambda: None) -> None:
-        """`admit` raises Refused when there is no memory for another."""
+        """Use this pump; `admit` raises Refused when there is no memory for another study."""
         self._pump, self._admit = pump, admit
         self._number = 0
-        self._askers: dict[str, str] = {}  # whose each study is
+        self._askers: dict[str, str] = {}  # client address of each study
         self._running: list[Study] = []
         self._line: deque[tuple[Study, Tell]] = deque()
         self._kept: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
 
     def ask(self, text: str, tell: Tell) -> Callable[[], None]:
-        """Start or queue a study; returns what to call when its client disconnects. Raises Refused."""
+        """Start or queue a study, and return the function that cancels it. Raises Refused."""
         key = hashlib.sha256(f"{ENGINE_VERSION}\n{text}".encode(errors="surrogatepass")).hexdigest()
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -70,7 +70,7 @@ class Studies:
         return study.cancel
 
     def worlds(self) -> list[Any]:
-        """The worlds that run now."""
+        """The worlds of the running studies."""
         return [study.world for study in self._running]
 
     def stop(self) -> None:
@@ -103,4 +103,4 @@ class Studies:
 
 
 def _nothing_to_cancel() -> None:
-    """The answer was there already."""
+    """Nothing to cancel: the answer was kept."""

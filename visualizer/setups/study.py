@@ -25,8 +25,9 @@ from visualizer.setups.variations import Variation, period_us, variations
 logger = logging.getLogger(__name__)
 
 ROWS_OF_A_RUN = 500_000
-"""Rows that each of the twenty runs may have: about ten seconds of engine time; then the set-up is too
-large to ask.
+"""Most rows of each of the twenty runs, about ten seconds of engine time.
+
+A set-up with more is refused as too large.
 """
 
 FIGURES = (
@@ -54,19 +55,19 @@ _build = sync_to_async(
 
 
 class Study:
-    """A participant of the pump (`visualizer.labs.pump.Turns`).
+    """A study that the pump drives (`visualizer.labs.pump.Turns`).
 
-    `tell` is called with each message; `ended` is called once, however it ends.
+    `tell` is called with each message. `ended` is called once, however the study ends.
     """
 
     def __init__(self, name: str, text: str, tell: Tell, ended: Callable[[Study], None]) -> None:
-        self.lab_id = name  # what the pump calls its participants by
+        self.lab_id = name  # the name under which the pump keeps it
         self.listener = self  # called on an internal error
         self.blocked_on: Awaitable[Any] | None = None
         self._tell, self._ended = tell, ended
         self._size = SliceSize()
         self._answer: Any = None
-        self.world: Any = None  # of the run under way
+        self.world: Any = None  # of the current run
         self._error: Exception | None = None
         self._work: Work | None = self._runs(text)
 
@@ -93,20 +94,18 @@ class Study:
         return now_s if self._work is not None and self.blocked_on is None else None
 
     def took(self, seconds: float) -> None:
-        """Learn from a slice of a run how many events fit in the next."""
+        """Adjust the size of the next slice to the duration of this one."""
         self._size.took(seconds)
 
     def resumed(self, answer: Any) -> None:
         self.blocked_on, self._answer = None, answer
 
     def interrupted(self, error: Exception) -> None:
-        """Reading, building or counting failed: the next turn raises the error where the runs wait for it."""
+        """Keep the error of reading, building or counting, which the next turn raises where the runs wait."""
         self.blocked_on, self._error = None, error
 
     def failed(self, error: BaseException) -> None:
-        """An internal error in one of the runs; or a run's text, with its instants moved, is no scenario
-        any more.
-        """
+        """Report an internal error, or that the text with moved instants is no valid scenario."""
         if isinstance(error, ScenarioError):
             self._tell(
                 Refused(
@@ -166,7 +165,7 @@ class Study:
             self._tell({"type": "run", "seed": variation.seed, **figures})
 
     def _run(self, scenario: Any, failure: Failure) -> Work:
-        """One run to its end; the figures of its fail-over."""
+        """Run one scenario to its end and return the figures of its fail-over."""
         world = self.world = yield Wait(_build(scenario))
         while world.advance(scenario.until_us, self._size.take()):
             yield None
@@ -205,7 +204,7 @@ class Study:
 
 
 def _asked(scenario: Any, failure: Failure, asked: list[Variation]) -> dict[str, Any]:
-    """What will be run, so that the page can say so and open any of it."""
+    """The planned runs, so that the page can show them and open any of them."""
     return {
         "type": "asked",
         "from": failure.source,

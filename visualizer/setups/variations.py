@@ -2,7 +2,7 @@
 
 Rules: run N has seed N, and its commands and its end are later by (N - 1) twentieths of the snapshot period
 of the region that fails. With constant latencies twenty seeds could make twenty equal runs, and the number of
-duplicates depends above all on the age of the last snapshot: so the runs sample that age evenly. Each is a
+duplicates depends mainly on the age of the last snapshot. So the runs sample that age evenly. Each is a
 scenario with overrides that `manage.py simulate` accepts too.
 """
 
@@ -28,7 +28,7 @@ class Variation:
 
 
 def period_us(scenario: Scenario, cluster: str) -> int:
-    """The snapshot period where the consumers are."""
+    """The snapshot period of the region where the consumers are."""
     own = scenario.clusters[cluster].settings
     return 1000 * int(own.get(_PERIOD, scenario.settings.get(_PERIOD, SETTINGS[_PERIOD].default)))
 

@@ -1,7 +1,7 @@
-"""The page of a set-up of one's own, and what the loader says of it while it is being written.
+"""The page of a visitor's own set-up, and the loader's result while it is being written.
 
-Rules: the page is a plain GET form, so that its address is the set-up and it works without scripts; nothing
-is stored.
+Rules: the page is a plain GET form, so its address holds the set-up and it works without scripts. Nothing is
+stored.
 """
 
 from __future__ import annotations
@@ -43,9 +43,7 @@ def set_up_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def scenario_of_form(request: HttpRequest) -> HttpResponse:
-    """The same address with its values: the text, the field of each piece of it, and every problem at its
-    field.
-    """
+    """The text of the form at the same address: the field of each piece, and every problem at its field."""
     values = values_from(request.GET.dict())
     try:
         lines, reading = read_form(values)
@@ -68,10 +66,10 @@ def scenario_of_form(request: HttpRequest) -> HttpResponse:
     return JsonResponse(answer, headers={"Cache-Control": "no-store"})
 
 
-@csrf_exempt  # nothing is changed by it; a POST because a text is too long for an address
+@csrf_exempt  # changes nothing; a POST because a text is too long for an address
 @require_POST
 def scenario_of_text(request: HttpRequest) -> HttpResponse:
-    """{yaml} → every problem with line and column, or the failure that it plans."""
+    """Check a text: {yaml} → every problem with line and column, or the failure that it plans."""
     try:
         text = json_object(request.body, '{"yaml": "format: 1…"}').get("yaml")
         if not isinstance(text, str):
@@ -83,7 +81,7 @@ def scenario_of_text(request: HttpRequest) -> HttpResponse:
 
 
 def _answer(reading: Reading) -> dict[str, Any]:
-    """Problems, or what the scenario is and which failure can be asked about."""
+    """The loader's result: problems, or the scenario's title and the failure that it plans."""
     failure = reading.failure
     asked = (
         failure

@@ -1,1 +1,1 @@
-"""What templates of this site may call."""
+"""Tags and filters for the templates of this site."""

@@ -1,4 +1,4 @@
-"""Terms in templates: the labels that scripts link, and definitions with code."""
+"""Glossary terms in templates: the labels that scripts link, and definitions with code."""
 
 from django import template
 from django.urls import reverse
@@ -19,7 +19,7 @@ def glossary_terms() -> SafeString:
 
 @register.simple_tag
 def term_link(label: str) -> SafeString | str:
-    """A heading as a link to its entry, as `termLink` in `render/terms.js` makes it."""
+    """A heading as a link to its glossary entry, as `termLink` in `render/terms.js` makes it."""
     term = catalogue().of_label(label)
     if term is None:
         return label
@@ -35,7 +35,7 @@ def term_link(label: str) -> SafeString | str:
 
 @register.filter
 def with_code(text: str) -> SafeString:
-    """Text with what is in backticks as code."""
+    """The text with the parts in backticks as code."""
     parts = [conditional_escape(part) for part in text.split("`")]
     marked = [f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts)]
     return mark_safe("".join(marked))

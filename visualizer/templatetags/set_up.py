@@ -1,4 +1,4 @@
-"""For the form of a set-up: what stands in a field at first."""
+"""Default values for the form of a set-up."""
 
 from django import template
 

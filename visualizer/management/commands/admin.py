@@ -1,5 +1,6 @@
-"""`manage.py admin NAME_OR_FILE TOOL --cluster C --at 5.8s`: what an operator's tools would print at an
-instant of a run, without the page.
+"""`manage.py admin NAME_OR_FILE TOOL --cluster C --at 5.8s`: prints what an admin tool shows.
+
+It runs the scenario to an instant, without the page.
 """
 
 from __future__ import annotations

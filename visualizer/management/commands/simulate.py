@@ -1,6 +1,6 @@
 """`manage.py simulate NAME_OR_FILE`: runs a scenario without the page.
 
-The work is done by the simulator; this reads arguments.
+This module reads the arguments. The simulator does the work.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Command(BaseCommand):
 
 
 def _unusable(trace: Path) -> str:
-    """Why no trace can be written there, as far as that is known before the run; "" when nothing is."""
+    """Why no trace can be written there, as far as that can be checked before the run; "" if it can."""
     if not trace.parent.is_dir():
         return f"there is no folder {trace.parent}; name a file in a folder that exists"
     if trace.is_dir():
