@@ -1,1 +1,1 @@
-"""The site: settings, addresses, the ASGI application. Features live in `visualizer`."""
+"""The site: settings, URLs, the ASGI application. Its features are in `visualizer`."""

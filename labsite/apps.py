@@ -1,4 +1,4 @@
-"""The site as a Django application: it brings the system checks and the report tasks."""
+"""The site as a Django application, with the system checks and the report tasks."""
 
 from django.apps import AppConfig
 

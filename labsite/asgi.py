@@ -1,5 +1,6 @@
-"""The ASGI application that uvicorn serves: HTTP to Django; sockets pass origin check, then session, then
-router.
+"""The ASGI application that uvicorn serves: HTTP goes to Django, sockets to their consumers.
+
+Sockets pass the origin check, then the session, then the router.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "labsite.settings")
 
 from django.core.asgi import get_asgi_application  # noqa: E402
 
-django_application = get_asgi_application()  # loads the applications: what follows needs them
+django_application = get_asgi_application()  # loads the applications, which the code below needs
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
@@ -31,5 +32,6 @@ application = KnownClients(
 )
 
 gc.collect()
-# what is loaded by now stays; to look through it for garbage again takes 90 ms, in which no lab would go on
+# What is loaded by now is excluded from garbage collection: scanning it takes 90 ms, which would stop all
+# labs.
 gc.freeze()

@@ -1,8 +1,8 @@
-"""The bodies of requests, bounded before Django reads them.
+"""Limits the bodies of requests before Django reads them.
 
-Rules: Django writes a body to a temporary file, however long it is, before it looks at its size. Here a body
-is counted as it comes, by its declared length and by its bytes (a chunked one declares nothing), and held in
-memory up to the limit; a longer one is answered with 413.
+Rules: Django writes a body to a temporary file, however long it is, before it checks its size. Here a body is
+counted as it arrives, by its declared length and by its bytes (a chunked one declares no length), and held in
+memory up to the limit. A longer one is answered with 413.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 LARGEST_BODY_BYTES = 1_048_576
-"""Bytes of one request's body: four times the longest scenario, or a thousand labs with their tokens ten
-times over.
+"""Most bytes of one request's body.
+
+It is four times the longest scenario, or ten times a thousand labs with their tokens.
 """
 
 LONGEST_LENGTH_DIGITS = 18
-"""Digits of a Content-Length that are read as a number."""
+"""Most digits of a Content-Length that are read as a number."""
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -26,7 +27,7 @@ Application = Callable[[dict[str, Any], Receive, Send], Awaitable[None]]
 
 
 class BoundedBodies:
-    """ASGI: passes an HTTP request on with its whole body, or refuses it."""
+    """ASGI application that passes an HTTP request on with its whole body, or refuses it."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -50,9 +51,7 @@ class BoundedBodies:
 
 
 def _declared_bytes(scope: dict[str, Any]) -> int:
-    """The body's length as its header says; 0 when it says nothing that can be read, since the bytes are
-    counted anyway.
-    """
+    """The body's length in its header; 0 without a readable one, since the bytes are counted anyway."""
     for name, value in scope["headers"]:
         if name.lower() == b"content-length":
             digits = value.strip()
@@ -62,7 +61,10 @@ def _declared_bytes(scope: dict[str, Any]) -> int:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """The body as one message, then whatever comes after it: the client's disconnect."""
+    """A receive function that returns the body as one message, then further messages of the client.
+
+    That is its disconnect.
+    """
     refused = False
 
     async def again() -> Message:
@@ -76,7 +78,10 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 async def _refuse(send: Send) -> None:
-    """413 in words; the rest of the body is not read, so the connection cannot be used again."""
+    """Answer 413 with the reason.
+
+    The rest of the body is not read, so the connection cannot be used again.
+    """
     answer = {
         "code": "too-large",
         "error": f"The request's body is larger than {LARGEST_BODY_BYTES:,} bytes.",

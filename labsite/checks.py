@@ -10,18 +10,18 @@ from django.core.checks import CheckMessage, Error, Warning, register
 from labsite import environment
 
 SHORTEST_SECRET_KEY = 32
-"""Characters; a shorter key can be guessed."""
+"""Fewest characters of a key. A shorter one can be guessed."""
 
 
 @register()
 def check_environment(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    """labsite.E001: an environment variable that cannot be used."""
+    """Report labsite.E001: an environment variable that cannot be used."""
     return [Error(wrong, hint=right, id="labsite.E001") for wrong, right in environment.PROBLEMS]
 
 
 @register()
 def check_secret_key(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    """labsite.E002: a SECRET_KEY that is too short."""
+    """Report labsite.E002: a SECRET_KEY that is too short."""
     if len(settings.SECRET_KEY) >= SHORTEST_SECRET_KEY:
         return []
     return [
@@ -38,7 +38,7 @@ def check_secret_key(app_configs: object, **kwargs: object) -> list[CheckMessage
 
 @register()
 def check_hosts(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    """labsite.W003: every host name is accepted; labsite.E004: an origin that is not one."""
+    """Report labsite.W003: every host name is accepted; labsite.E004: an origin that is not one."""
     found: list[CheckMessage] = []
     if "*" in settings.ALLOWED_HOSTS and not settings.DEBUG:
         found.append(
@@ -63,7 +63,7 @@ def check_hosts(app_configs: object, **kwargs: object) -> list[CheckMessage]:
 
 @register()
 def check_channel_layer(app_configs: object, **kwargs: object) -> list[CheckMessage]:
-    """labsite.W005: sharing between processes that the channel layer cannot do."""
+    """Report labsite.E005: sharing between processes that the channel layer cannot do."""
     backend = settings.CHANNEL_LAYERS["default"]["BACKEND"]
     if bool(settings.REDIS_URL) == ("InMemory" not in backend):
         return []

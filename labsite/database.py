@@ -1,8 +1,8 @@
-"""How the site reaches its database, and the answers while it cannot.
+"""The settings of the site's database, and the answers while it cannot be reached.
 
-Rules: whatever waits for the database waits for `WRITER_WAIT_S` at most. A request that cannot be answered
-without it gets 503 with a message, and the driver's error is logged. `visualizer.labs.trouble` decides what
-an error means.
+Rules: a database operation waits for `WRITER_WAIT_S` at most. A request that cannot be answered without the
+database gets 503 with a message, and the driver's error is logged. `visualizer.labs.trouble` decides what an
+error means.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from asgiref.sync import markcoroutinefunction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
 WRITER_WAIT_S = 5
-"""How long a write waits for another writer; labs try again after that, requests are answered 503."""
+"""How long a write waits for another writer. After that labs retry, and requests are answered 503."""
 
 CONNECT_WAIT_S, SILENT_WAIT_MS = 5, 10_000
-"""How long PostgreSQL may take to answer a connection, and may leave what was sent to it unacknowledged."""
+"""How long PostgreSQL may take to answer a connection, and to acknowledge sent data (TCP)."""
 
 log = logging.getLogger("labsite.database")
 
 
 def settings_of(url: str) -> dict[str, Any]:
-    """Django's settings of the database at this URL. Options in the URL win."""
+    """Django's settings of the database at this URL. Options in the URL take precedence."""
     found: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
     if found["ENGINE"] == "django.db.backends.sqlite3":
         # Writers wait for each other instead of failing: the site, the report worker and a second process
@@ -46,7 +46,7 @@ def settings_of(url: str) -> dict[str, Any]:
 
 
 class DatabaseErrors:
-    """Answers 503 when a view cannot reach the database, 400 when what was sent cannot be stored."""
+    """Answers 503 when a view cannot reach the database, 400 when a value cannot be stored."""
 
     async_capable = True
     sync_capable = False
@@ -59,7 +59,7 @@ class DatabaseErrors:
         return await self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Called by Django with what a view raised."""
+        """Answer an exception of a view; called by Django."""
         from visualizer.labs.trouble import bad_value, is_bad_value, is_trouble, no_database
 
         if is_trouble(error):
@@ -72,7 +72,10 @@ class DatabaseErrors:
 
 
 def _answer(request: HttpRequest, refused: Any, status: int, headers: dict[str, str]) -> HttpResponse:
-    """JSON for a script, plain text for a page: templates and sessions may need the database."""
+    """Answer with JSON for a script, plain text for a page.
+
+    Templates and sessions may need the database.
+    """
     headers = {**headers, "Cache-Control": "no-store"}
     if "text/html" in request.headers.get("Accept", ""):
         return HttpResponse(

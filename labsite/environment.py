@@ -1,8 +1,7 @@
-"""Reads the site's settings from the environment, in words when a value is wrong.
+"""Reads the site's settings from the environment, and collects a message for each wrong value.
 
-Rules: nothing set is right for one person on this machine; a wrong value is remembered here and reported by
-the system checks of `labsite.checks`, so that `manage.py check` and the server's start say all of them at
-once.
+Rules: with nothing set, the defaults suit one person on this machine. The system checks of `labsite.checks`
+report all wrong values together, at `manage.py check` and at the server's start.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from urllib.parse import urlsplit
 from django.core.management.utils import get_random_secret_key
 
 PROBLEMS: list[tuple[str, str]] = []
-"""(what is wrong, what would be right) of each environment variable that could not be used."""
+"""(What is wrong, what would be right) of each environment variable that could not be used."""
 
 _YES = frozenset({"1", "true", "yes", "on"})
 _NO = frozenset({"", "0", "false", "no", "off"})
 
 
 def flag(name: str) -> bool:
-    """A yes-or-no variable; unset is no."""
+    """A yes-or-no variable. Unset means no."""
     text = os.environ.get(name, "").strip().lower()
     if text not in _YES | _NO:
         PROBLEMS.append(
@@ -35,7 +34,7 @@ def flag(name: str) -> bool:
 
 
 def names(name: str, default: list[str]) -> list[str]:
-    """A comma-separated list; unset or empty is the default."""
+    """A comma-separated list. Unset or empty means the default."""
     given = [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
     return given or default
 
@@ -73,7 +72,7 @@ def address(name: str, schemes: tuple[str, ...]) -> str | None:
 
 
 def number(name: str, default: int, least: int) -> int:
-    """A whole number; unset is the default."""
+    """A whole number. Unset means the default."""
     text = os.environ.get(name, "").strip()
     if not text:
         return default
@@ -89,7 +88,7 @@ def number(name: str, default: int, least: int) -> int:
 
 
 def secret_key(beside: Path) -> str:
-    """SECRET_KEY, or one made at the first start and kept in a file that only this user can read."""
+    """SECRET_KEY, or a key made at the first start and kept in a file that only this user can read."""
     given = os.environ.get("SECRET_KEY", "").strip()
     if given:
         return given

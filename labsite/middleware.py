@@ -1,6 +1,6 @@
-"""What every answer of the site passes through: security headers, and static files without another server.
+"""Middleware of every answer: security headers, and static files without another server.
 
-Both work on the asynchronous path without a thread per request; static files are found by WhiteNoise.
+Both work on the asynchronous path without a thread per request. WhiteNoise finds the static files.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'self'",
     )
 )
-"""Nothing is loaded from, or sent to, another address.
+"""The default policy: nothing is loaded from, or sent to, another address.
 
 A view that needs another policy sets the header itself.
 """
@@ -41,7 +41,7 @@ GetResponse = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
 
 class SecurityHeaders:
-    """Sets each header that the view has not set."""
+    """Sets each security header that the view has not set."""
 
     async_capable = True
     sync_capable = False

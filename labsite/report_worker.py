@@ -2,8 +2,8 @@
 
 Rules: one thread writes the row every second, so that missing writes reveal a dead worker and a cancel is
 noticed at any step. An error is written to the row as a message, and logged with its traceback. While the
-database is away the work continues, and its result is written when the database is back. Only the worker
-imports this module.
+database is unreachable the work continues, and its result is written later. Only the worker imports this
+module.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ WRITE_EVERY_S = 1.0
 REPLAY_SLICE_EVENTS = 20_000
 
 DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
-"""How long the start or end of a report waits for a database that is away, and the time between tries.
+"""How long the start or end of a report waits for an unreachable database, and the pause of retries.
 
-The files stay in any case.
+The pause is the time between two tries. The files are kept in any case.
 """
 
 
 class Stopped(Exception):
-    """The worker itself was asked to stop."""
+    """The worker itself is stopped."""
 
 
 class Row:
@@ -66,18 +66,18 @@ class Row:
         self._over.set()
         self._thread.join()
 
-    # --- what progress.Watch asks of a listener
+    # --- listener of progress.Watch
 
     def step(self, number: int, of: int, name: str) -> None:
-        """A step begins."""
+        """Record that a step begins."""
         self._tell(step_number=number, step_count=of, step_name=name, tasks_done=0, tasks_count=0)
 
     def tasks(self, done: int, of: int) -> None:
-        """Tasks of the running stage."""
+        """Record the tasks of the running stage."""
         self._tell(tasks_done=done, tasks_count=of)
 
     def cancel_wanted(self) -> bool:
-        """Whether the report was cancelled, or the worker stops."""
+        """Whether the report was cancelled, or the worker is stopping."""
         return self._cancel.is_set() or self.stopping.is_set()
 
     def say(self, name: str) -> None:
@@ -85,7 +85,7 @@ class Row:
         self._tell(step_name=name)
 
     def go_on(self) -> None:
-        """Raise Cancelled when the report was cancelled or the worker stops."""
+        """Raise Cancelled when the report was cancelled or the worker is stopping."""
         if self.cancel_wanted():
             raise Cancelled
 
@@ -101,7 +101,7 @@ class Row:
             connection.close()
 
     def _try_to_write(self) -> None:
-        """Retried half a second later, with the progress recorded until then."""
+        """Write the collected progress. A failed write is retried half a second later."""
         with self._lock:
             changes, self._unwritten = self._unwritten, {}
         try:
@@ -123,7 +123,7 @@ class Row:
 
 
 def make_report(report_id: str, attempt: int) -> str:
-    """Make the report of this attempt; returns its state. Errors of the making are recorded in the row."""
+    """Make the report of this attempt and return its state. An error is recorded in the row."""
     report = _when_the_database_is_there(lambda: _taken(report_id, attempt))
     if report is None:
         return "given up"
@@ -135,7 +135,7 @@ def make_report(report_id: str, attempt: int) -> str:
 
 
 def _taken(report_id: str, attempt: int) -> Report | None:
-    """The report, now running; None when this attempt is over."""
+    """Mark the report as running and return it; None when this attempt is over."""
     queued = Report.objects.filter(pk=report_id, attempt=attempt, state=Report.State.QUEUED)
     if not queued.update(state=Report.State.RUNNING, worker_seen_at=timezone.now(), step_name="starting"):
         return None
@@ -143,7 +143,7 @@ def _taken(report_id: str, attempt: int) -> Report | None:
 
 
 def _when_the_database_is_there(write: Callable[[], Any]) -> Any:
-    """Write now, or as soon as the database is back. Raises its error after `DATABASE_WAIT_S`."""
+    """Write now, or as soon as the database can be reached. Raises its error after `DATABASE_WAIT_S`."""
     end_s = time.monotonic() + DATABASE_WAIT_S
     while True:
         try:
@@ -153,11 +153,11 @@ def _when_the_database_is_there(write: Callable[[], Any]) -> Any:
                 raise
             log.warning("A report's row cannot be written, trying again: %s: %s", type(error).__name__, error)
             time.sleep(DATABASE_PAUSE_S)
-            close_old_connections()  # only now: within a transaction it would close a connection that works
+            close_old_connections()  # within a transaction it would close a working connection
 
 
 def _ended(report: Report, row: Row) -> dict[str, Any]:
-    """How it ended, as columns of the row."""
+    """Make the report and return how it ended, as columns of the row."""
     failed = {"state": Report.State.FAILED}
     try:
         return {"state": Report.State.DONE, "figures": _work(report, row)}
@@ -182,7 +182,7 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
             "hint": "It may have been made by another version. Ask for a new report in a new lab.",
         }
     except Exception as error:
-        # The one place that meets whatever Spark and its JVM may raise: the row must not stay "running".
+        # Spark and its JVM may raise any exception here: the row must not stay "running".
         log.exception("Report %s failed", report.pk)
         _forget_broken_session()
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
@@ -222,14 +222,15 @@ def _work(report: Report, row: Row) -> list[dict[str, Any]]:
 
 
 def replay_url_of(report: Report) -> str | None:
-    """The address of the report's replay at the site that was asked for it: its page is opened from a
-    disk, too. None when the site is not known.
+    """The address of the report's replay at its site; None when the site is not known.
+
+    It is absolute, since the report's page is also opened from a disk.
     """
     return f"{report.site}{reverse('reports:replay', args=[report.pk])}" if report.site else None
 
 
 def _replayed(report: Report, row: Row, path: Path) -> Path:
-    """The trace of the report's run, as the lab had it."""
+    """Write the trace of the report's run, as the lab had it, and return its path."""
     scenario = load_scenario_text(report.scenario_text, seed=report.seed)
     until_us = report.until_us or scenario.until_us
     world = World(scenario, report.seed)
@@ -249,9 +250,9 @@ def _replayed(report: Report, row: Row, path: Path) -> Path:
 
 
 def _forget_broken_session() -> None:
-    """End the worker: a session whose JVM is gone cannot make another report.
+    """End the worker if the Spark session's JVM has died, since it cannot make another report.
 
-    Its supervisor starts another worker.
+    The worker's supervisor starts another one.
     """
     from pyspark.sql import SparkSession
 
@@ -266,9 +267,7 @@ def _forget_broken_session() -> None:
 
 
 class _StopsWith:
-    """While a report is made, a signal that stops the worker also cancels the report, so the worker ends
-    within seconds.
-    """
+    """Cancels the report when a signal stops the worker, so that the worker ends within seconds."""
 
     def __init__(self, row: Row) -> None:
         self.row = row
@@ -276,7 +275,7 @@ class _StopsWith:
 
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():
-            return  # signals belong to the main thread; a test may work elsewhere
+            return  # only the main thread can handle signals; a test may use another thread
         for number in (signal.SIGINT, signal.SIGTERM):
             self._before[number] = signal.getsignal(number)
             signal.signal(number, self._stop)

@@ -1,19 +1,21 @@
 """Django's settings.
 
-Everything a deployment changes comes from the environment; with nothing set it works on this machine.
+Everything that a deployment changes is read from the environment. With nothing set the site runs on this
+machine. Lists are comma-separated.
 
-DATABASE_URL   default: SQLite in var/lab.sqlite3; postgres://user:password@host/name
-REDIS_URL      default: none, one server process; redis://host:6379/0 lets several processes serve the same
-labs
-SECRET_KEY     default: made once and kept in var/secret-key
-ALLOWED_HOSTS  default: localhost,127.0.0.1,[::1]; comma-separated host names
-TRUSTED_ORIGINS  default: none beside the site's own; comma-separated, as https://lab.example.org, for a proxy
-that changes Host
-TRUSTED_PROXIES  default: none; comma-separated addresses or networks of proxies whose X-Forwarded-For names
-the visitor that quotas count for SECURE         1 when the site is reached by https only: secure cookies and
-HSTS
-FAILOVER_LAB_DATA  default: var/ beside this folder; where the database file, the key and reports are kept
-DEBUG          1 shows tracebacks in the browser and reloads static files
+  DATABASE_URL       default: SQLite in var/lab.sqlite3. Example: postgres://user:password@host/name.
+  REDIS_URL          default: none, one server process. With redis://host:6379/0 several processes serve the
+                     same labs.
+  SECRET_KEY         default: made once and kept in var/secret-key.
+  ALLOWED_HOSTS      host names, default: localhost,127.0.0.1,[::1].
+  TRUSTED_ORIGINS    origins beside the site's own, for a proxy that changes Host. Default: none. Example:
+                     https://lab.example.org.
+  TRUSTED_PROXIES    addresses or networks of proxies whose X-Forwarded-For names the visitor that quotas
+                     count for. Default: none.
+  SECURE             1 when the site is reached by https only: secure cookies and HSTS.
+  FAILOVER_LAB_DATA  folder of the database file, the key and the reports. Default: var/ beside this folder.
+  LAB_MEMORY_MB      estimated memory of the labs of one server process, default: 2048.
+  DEBUG              1 shows tracebacks in the browser and reloads static files.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "channels",
-    "labsite",  # its db_worker is found before the library's
+    "labsite",  # its db_worker takes precedence over the library's
     "django_tasks",
     "django_tasks_db",
     "visualizer",
@@ -76,15 +78,15 @@ DATABASES = {"default": database.settings_of(DATABASE_URL or f"sqlite:///{DATA_D
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LAB_MEMORY_MB = environment.number("LAB_MEMORY_MB", 2048, 1)
-"""What the labs of one server process may take, estimated.
+"""Most memory of the labs of one server process, estimated.
 
 The default leaves half of a 4 GiB server to everything else.
 """
 
 REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))
 if REDIS_URL:
-    # Publish/subscribe rather than the list layer: a frame is wanted now or never, and nothing is dropped
-    # silently at 100.
+    # Publish/subscribe rather than the list layer: a late frame is useless, and nothing is dropped silently
+    # at 100 messages.
     CHANNEL_LAYERS = {
         "default": {
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -100,7 +102,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static", ("plotly", Path(plotly.__file__).parent / "package_data")]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = DEBUG
-WHITENOISE_MAX_AGE = 0  # names carry no hash: a browser revalidates each time and gets a 304
+WHITENOISE_MAX_AGE = 0  # names have no hash, so a browser revalidates each time and gets a 304
 WHITENOISE_ALLOW_ALL_ORIGINS = False
 
 USE_TZ = True
@@ -112,7 +114,7 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
-# longer ones end in labsite.bodies; these stay in memory
+# longer bodies are refused in labsite.bodies, these are kept in memory
 DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = LARGEST_BODY_BYTES
 
 LOGGING = {

@@ -1,8 +1,7 @@
-"""What the task worker does for the site (`python manage.py db_worker`).
+"""Tasks that the task worker runs for the site (`python manage.py db_worker`).
 
-Rules: this module is imported by the web process, which never waits for a JVM: everything heavy is imported
-inside the function. The worker keeps one warm Spark session; a report's row is written by its own attempt
-only.
+Rules: the web process imports this module and never waits for a JVM. So everything heavy is imported inside
+the function. The worker keeps one warm Spark session. Only a report's own attempt writes its row.
 """
 
 from __future__ import annotations
@@ -16,10 +15,11 @@ log = logging.getLogger("labsite.reports")
 
 @task()
 def make_failover_report(report_id: str, attempt: int) -> str:
-    """Make the report whose turn it is; returns how it ended.
+    """Make the next report in turn and return how it ended.
 
     Each queued report has a task, but tasks arrive in the order of the requests. Which report is made is
-    decided here, in turns among addresses, so that thirty reports of one visitor do not delay another's.
+    decided here, in turns among client addresses, so that thirty reports of one visitor do not delay
+    another's.
     """
     from labsite.report_worker import make_report
     from visualizer.reports.models import next_report

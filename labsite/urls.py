@@ -1,4 +1,4 @@
-"""Addresses: the lab and its reports, nothing else."""
+"""URLs of the site: the labs and their reports."""
 
 from importlib.util import find_spec
 

@@ -1,8 +1,8 @@
 """`python manage.py db_worker`: django-tasks-db's report worker, which here survives database outages.
 
 Rules: an error that means that the database cannot be reached is logged, and the worker waits. All others end
-the worker, as in the library. This command is found before the library's because `labsite` precedes it in
-INSTALLED_APPS.
+the worker, as in the library. This command takes precedence over the library's because `labsite` precedes it
+in INSTALLED_APPS.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from visualizer.labs.trouble import is_trouble
 log = logging.getLogger("labsite.reports")
 
 DATABASE_PAUSE_S = 2.0
-"""Before the worker looks again whether the database is back."""
+"""Pause before the worker checks again whether the database can be reached."""
 
 
 class PatientWorker(db_worker.Worker):
-    """Looks for tasks until it is asked to stop, also while the database is away."""
+    """A worker that runs until it is stopped, also while the database is unreachable."""
 
     def run(self) -> None:
-        """Returns as the library's does: when asked to stop, or when its tasks are done."""
+        """Run tasks until the worker is stopped or its tasks are done, as the library's method does."""
         while True:
             try:
                 super().run()
@@ -39,7 +39,7 @@ class PatientWorker(db_worker.Worker):
                 time.sleep(DATABASE_PAUSE_S)
 
 
-setattr(db_worker, "Worker", PatientWorker)  # noqa: B010 the library's command makes its worker by this name
+setattr(db_worker, "Worker", PatientWorker)  # noqa: B010 the library's command uses this name
 
 
 class Command(db_worker.Command):
