@@ -1,6 +1,6 @@
 """The command line of reports, the same for `python -m spark_reports` and for spark-submit.
 
-Exit codes: 0; 2 bad input or no Java, with a message on standard error; 3 internal error.
+Exit codes: 0 success, 2 bad input or no Java (with a message on standard error), 3 internal error.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Spoken:
             print(f"step {number} of {of}: {name}", file=sys.stderr, flush=True)
 
     def tasks(self, done: int, of: int) -> None:
-        """Not printed: too many."""
+        """Print nothing: there are too many tasks."""
 
     def cancel_wanted(self) -> bool:
-        """Ctrl-C ends the process itself."""
+        """Never: Ctrl-C ends the process itself."""
         return False
 
 
 def parser() -> argparse.ArgumentParser:
-    """The arguments."""
+    """The parser of the command line's arguments."""
     top = argparse.ArgumentParser(
         prog="spark_reports", description="Reports over Failover Lab's trace files, made by Spark."
     )
@@ -74,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a job; returns the exit code."""
+    """Run a job and return the exit code."""
     given = parser().parse_args(arguments)
     if given.out.exists() and not given.out.is_dir():
         print(

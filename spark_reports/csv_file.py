@@ -1,6 +1,6 @@
-"""CSV as spreadsheets open it: the one writer of the site's CSV files.
+"""Writes CSV files that spreadsheets open safely: the only writer of the site's CSV files.
 
-Rules: a spreadsheet takes a text that begins with = + - @, a tab or a carriage return for a formula.
+Rules: a spreadsheet interprets a text that begins with = + - @, a tab or a carriage return as a formula.
 Scenarios choose such texts (an MQTT topic filter may be `=1+1`), so every text cell that begins so, column
 names included, gets an apostrophe before it. Numbers stay numbers.
 """
@@ -16,7 +16,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(path: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
-    """A file with a line of column names and one line a row; missing values are empty."""
+    """Write a file with a line of column names and one line per row. Missing values are empty."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([safe_cell(name) for name in names])
@@ -24,5 +24,5 @@ def write_csv(path: Path, names: Sequence[str], rows: Iterable[Mapping[str, Any]
 
 
 def safe_cell(value: Any) -> Any:
-    """The value, as a text that no spreadsheet computes."""
+    """The value, with a text changed so that no spreadsheet computes it."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value

@@ -1,6 +1,6 @@
-"""Pending things over time: bins of a run for Spark, and the curve of what arrived and has not left.
+"""Pending items over time: bins of a run for Spark, and the curve of what arrived and has not left.
 
-Rules: plain values in and out; a bin is numbered from the run's beginning, and holds (came, left).
+Rules: plain values in and out. A bin is numbered from the run's beginning, and holds (arrived, left).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ BINS_MOST = 160
 
 
 def bin_widths_us(runs: list[dict[str, Any]]) -> dict[int, int]:
-    """By run the width of its bins."""
+    """The width of the bins of each run, µs."""
     return {run["run"]: run["until_us"] // BINS_MOST + 1 for run in runs}
 
 
 def piled_up(flow: Mapping[int, tuple[int, int]], bin_us: int, until_us: int) -> tuple[list[int], list[int]]:
-    """(instants, how many there are then): at 0 and at the end of each bin."""
+    """The number of pending items over time: (instants, counts) at 0 and at the end of each bin."""
     present, instants, counts = 0, [0], [0]
     for number in range(until_us // bin_us + 1):
         came, left = flow.get(number, (0, 0))

@@ -1,8 +1,8 @@
 """Small frames held by the driver.
 
-Rules: they go in and come out as Arrow tables, which Spark plans as a local table of known size. A frame made
-from a list is an opaque RDD that takes ten times as long and has no known size. A frame that keeps its whole
-plan is planned again by every reader.
+Rules: they enter and leave Spark as Arrow tables, which Spark plans as a local table of known size. A frame
+made from a list is an opaque RDD that takes ten times as long and has no known size. A frame that keeps its
+whole plan is planned again by every reader.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ARROW: dict[DataType, pa.DataType] = {
 
 
 def from_rows(spark: SparkSession, rows: Sequence[tuple], schema: StructType) -> DataFrame:
-    """A frame of the given rows; columns are longs, strings and booleans."""
+    """A frame of the given rows. Columns are longs, strings and booleans."""
     columns = zip(*rows, strict=True) if rows else [() for _ in schema]
     arrays = [
         pa.array(list(column), _ARROW[field.dataType]) for field, column in zip(schema, columns, strict=True)
@@ -30,6 +30,6 @@ def from_rows(spark: SparkSession, rows: Sequence[tuple], schema: StructType) ->
 
 
 def made_local(spark: SparkSession, frame: DataFrame) -> DataFrame:
-    """The frame's rows without the plan that led to them."""
+    """The frame's rows without the plan that computed them."""
     # Spark Connect does not take the schema of an empty table
     return spark.createDataFrame(frame.toArrow(), frame.schema)

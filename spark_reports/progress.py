@@ -1,8 +1,8 @@
-"""Progress of a report and its end before time: step n of m by name, tasks done of the running stage.
+"""Progress of a report, and its cancellation: step n of m by name, tasks done of the running stage.
 
-Rules: a classic session is polled through its status tracker, a Connect session calls a progress handler
-while a query runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect); `Cancelled`
-then ends the report between two steps.
+Rules: a classic session is polled through its status tracker. A Connect session calls a progress handler
+while a query runs. Cancelling ends the Spark job by its group (classic) or its tag (Connect). Then
+`Cancelled` ends the report between two steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 WATCH_EVERY_S = 0.5
-"""Between polls of the status tracker and of the cancel mark: a cancel takes effect within 2 s."""
+"""Time between polls of the status tracker and of the cancel mark. A cancel takes effect within 2 s."""
 
 
 class Cancelled(Exception):
@@ -30,17 +30,15 @@ class NullProgress:
         """Step `number` of `of` begins."""
 
     def tasks(self, done: int, of: int) -> None:
-        """Tasks done of the running stage."""
+        """`done` of `of` tasks of the running stage are done."""
 
     def cancel_wanted(self) -> bool:
-        """Whether to stop."""
+        """Whether the report should stop."""
         return False
 
 
 class Watch:
-    """Runs a report's steps, and beside them a thread that reports progress and cancels the job group when
-    asked.
-    """
+    """Runs a report's steps, beside a thread that reports progress and cancels the job group on request."""
 
     def __init__(self, spark: Any, listener: Any, group: str) -> None:
         self.spark = spark
@@ -70,7 +68,10 @@ class Watch:
             self.spark.removeTag(self.group)
 
     def run(self, steps: list[tuple[str, Callable[[], None]]]) -> None:
-        """The steps in order. Raises Cancelled when the report was cancelled, whatever error Spark raised."""
+        """Run the steps in order.
+
+        Raises Cancelled when the report was cancelled, whatever error Spark raised.
+        """
         for number, (name, step) in enumerate(steps, start=1):
             self._raise_if_cancelled()
             self.listener.step(number, len(steps), name)
@@ -91,7 +92,7 @@ class Watch:
             if not self._cancelled.is_set() and self.listener.cancel_wanted():
                 self._cancelled.set()
             if self._cancelled.is_set():
-                # Again at every look: the report may have begun its next job in between.
+                # Repeated at every poll, since the report may have started its next job in between.
                 self._cancel()
             elif self._context is not None:
                 self._tell_tasks(self._context.statusTracker())

@@ -1,7 +1,7 @@
-"""The files of a report: report.html, report.json, figures.csv, and the judged deliveries as Parquet.
+"""Writes a report's files: report.html, report.json, figures.csv, and the deliveries as Parquet.
 
-Rules: the small files are written whole by the driver; `deliveries.parquet` is written by Spark as one row a
-delivery, so it may be as large as the trace. On a cluster the folder must be one that the executors see.
+Rules: the driver writes the small files whole. Spark writes `deliveries.parquet` as one row per delivery, so
+it may be as large as the trace. On a cluster the executors must be able to write to the folder.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from spark_reports.html.page import page
 from spark_reports.protocols.table import with_runs
 
 FILE_DELIVERIES = 5_000_000
-"""Rows of one file: no lab has more deliveries, since it has no more rows, so a lab's download is one
-file.
+"""Rows of one Parquet file.
+
+No lab has more deliveries, since it has no more rows, so a lab's download is one file.
 """
 
 HTML, JSON, CSV, PARQUET = "report.html", "report.json", "figures.csv", "deliveries.parquet"
 
 
 def write_small(report: dict[str, Any], folder: Path) -> None:
-    """The page, the figures, and everything the page was made from."""
+    """Write the page, the figures, and the values that the page was made from."""
     (folder / JSON).write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     protocols = with_runs(report["runs"])
     rows = [line for protocol, own in protocols for run in own for line in protocol.csv_lines(run)]
@@ -37,7 +38,7 @@ def write_small(report: dict[str, Any], folder: Path) -> None:
 
 
 def write_deliveries(table: DataFrame, folder: Path, deliveries: int) -> None:
-    """Parquet files of up to `FILE_DELIVERIES` rows, in a folder as Spark writes it."""
+    """Write Parquet files of up to `FILE_DELIVERIES` rows, in a folder as Spark writes it."""
     table.coalesce(max(1, -(-deliveries // FILE_DELIVERIES))).write.mode("overwrite").parquet(
         (folder / PARQUET).absolute().as_uri()
     )

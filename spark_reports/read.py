@@ -1,7 +1,7 @@
-"""Trace files as one frame with an explicit schema, and the runs that made them.
+"""Reads trace files as one frame with an explicit schema, and finds the runs that made them.
 
-Rules: a path is a file, or a directory whose trace files are all read; Parquet and JSON lines mix. `run`
-numbers the files from 0 in the order found. Nothing is inferred, and no row reaches the driver.
+Rules: a path is a file, or a directory whose trace files are all read. Parquet and JSON lines may be mixed.
+`run` numbers the files from 0 in the order found. Nothing is inferred, and no row reaches the driver.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from spark_reports.local import from_rows
 from spark_reports.schemas import FILES, TRACE
 
 ROW_BYTES_MOST = 1 << 20
-"""From the end of a .jsonl file in which its last row is looked for; a row is some 200 bytes, a command's
-a few thousand.
+"""Bytes at the end of a .jsonl file that are searched for its last row.
+
+A row has about 200 bytes, one of a command a few thousand.
 """
 
 
@@ -39,7 +40,7 @@ class TraceInput:
 def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
     """The trace files under the paths.
 
-    Raises TraceFileError when one is no trace, or there is none at all.
+    Raises TraceFileError when a file is no trace, or there is none at all.
     """
     files: list[Path] = []
     for path in map(Path, paths):
@@ -61,8 +62,9 @@ def find_traces(paths: Iterable[str | Path]) -> list[TraceInput]:
 
 
 def _whole(path: Path, meta: dict[str, Any]) -> dict[str, Any]:
-    """The run of a file that ends with its last row: no other reader notices missing lines (Parquet
-    fails without its footer).
+    """The metadata of a file, after a check that a .jsonl file ends with its run's last row.
+
+    No other reader notices missing lines. Parquet fails without its footer.
     """
     if path.suffix == ".jsonl" and meta["rows"]:
         with path.open("rb") as lines:
@@ -117,20 +119,23 @@ def trace_rows(spark: SparkSession, inputs: Sequence[TraceInput]) -> DataFrame:
 
 
 def control_rows(rows: DataFrame) -> DataFrame:
-    """The rows of the control plane, and markers' and cursors' own of the data plane: all but one row a
-    message and step.
+    """The rows of all types but those of messages.
+
+    They are the rows of the control plane, and of the data plane those of markers and cursors. The rows left
+    out are one per message and step.
     """
     return rows.filter(~F.col("type").startswith("message."))
 
 
 def _addresses(uri: str) -> tuple[str, str]:
-    """A file's address escaped as Spark escapes it, in both forms that Spark may give it: `file:///…` and
-    `file:/…`.
+    """A file's address escaped as Spark escapes it, in both forms that Spark may use.
+
+    They are `file:///…` and `file:/…`.
     """
     path = re.sub("^file:/+", "/", quote(uri, safe=":/%~!$&'()*+,;=@"))
     return f"file://{path}", f"file:{path}"
 
 
 def scenarios_of(inputs: Sequence[TraceInput]) -> list[Any]:
-    """The scenario of each trace, as its file carries it."""
+    """The scenario of each trace, from its file."""
     return [load_scenario(entry.meta["scenario"]) for entry in inputs]

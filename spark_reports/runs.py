@@ -1,4 +1,4 @@
-"""One run of a report as plain values, before anything of it is counted."""
+"""One run of a report as plain values, before it is counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spark_reports.read import TraceInput
 
 
 def run_of(entry: TraceInput, scenario: Any) -> dict[str, Any]:
-    """One object of one trace, with nothing counted yet."""
+    """The values of one trace, with nothing counted yet."""
     meta = entry.meta
     return {
         "run": entry.run,

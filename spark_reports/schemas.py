@@ -1,6 +1,6 @@
-"""Schemas, declared once: trace rows from the registry, and small frames of a scenario's configuration.
+"""Schemas, declared once: trace rows from the registry, and small frames about runs.
 
-Rules: every integer is a long, every name a string; units are in the names. `run` numbers the traces of one
+Rules: every integer is a long, every name a string. Units are in the names. `run` numbers the traces of one
 job from 0.
 """
 
@@ -22,7 +22,7 @@ TRACE = StructType(
 """One row of a trace file."""
 
 FILES = StructType([StructField("uri", StringType(), False), StructField("run", LongType(), False)])
-"""Which trace file is which run."""
+"""The run number of each trace file."""
 
 BINS = StructType([StructField("run", LongType(), False), StructField("bin_us", LongType(), False)])
 """The width of a run's bins."""

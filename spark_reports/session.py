@@ -1,7 +1,8 @@
-"""The Spark session of a report: found, warmed and checked for Java, on the requested master.
+"""The Spark session of a report: opened on the requested master, after a check for Java.
 
-Rules: no session at import. An existing session is used as it is (a warm worker, spark-submit); one made here
-is small, quiet and in UTC. `SPARK_REMOTE` selects Spark Connect, `SPARK_MASTER` or --master a classic master.
+Rules: no session at import. An existing session is used as it is (a warm worker, spark-submit). One opened
+here is small, quiet and in UTC. `SPARK_REMOTE` selects Spark Connect, `SPARK_MASTER` or --master a classic
+master.
 """
 
 from __future__ import annotations
@@ -21,33 +22,36 @@ JAVA_ADVICE = (
     "reports works without Java."
 )
 PARTITIONS_LEAST = 2
-"""Two cores' worth; every further partition of a small trace costs a task of about 10 ms."""
+"""Fewest partitions, for two cores. Every further one of a small trace is a task of about 10 ms."""
 ROWS_OF_A_TASK = 1_000_000
-"""Rows of the trace that one task reads, and about as many that one shuffled partition holds: its sorts
-and hash tables fit a heap of 1 GB. A trace takes 4 bytes a row, so Spark's own bound, 128 MB a task, would
-give a task thirty times as many.
+"""Rows of the trace that one task reads, and about as many in one shuffled partition.
+
+The sorts and hash tables of such a partition fit a heap of 1 GB. A trace has 4 bytes per row, so with Spark's
+own limit, 128 MB per task, a task would have thirty times as many rows.
 """
 SHUFFLED = "spark.sql.shuffle.partitions"
 CLUSTER_ROWS_OF_A_TASK, CLUSTER_PARTITIONS_MOST = 100_000, 200
-"""On a cluster that has not chosen for itself: up to as many partitions as Spark would cut for any trace,
-fewer for a short one (measured on a standalone master, a run of a few thousand rows: 29 s of processor
-time instead of 94).
+"""Rows of a task and most partitions on a cluster that has no setting of its own.
+
+A large trace gets as many partitions as Spark's default, a short one fewer (measured on a standalone master,
+a run of a few thousand rows: 29 s of processor time instead of 94).
 """
 
 QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""For runs of up to `QUICK_ROWS_MOST` rows: most of a short report's processor time is the JVM optimising
-code that runs once (measured on a small trace: 19 s instead of 47 s for the first count, 13 s instead of
-26 s for the second).
+"""Settings for runs of up to `QUICK_ROWS_MOST` rows.
+
+Most of a short report's processor time is the JVM optimising code that runs once (measured on a small trace:
+19 s instead of 47 s for the first count, 13 s instead of 26 s for the second).
 """
 QUICK_ROWS_MOST = 1_000_000
 
 
 class JavaMissing(RuntimeError):
-    """No Java that Spark can run on; the message says what to install."""
+    """No Java that Spark can run on. The message names what to install."""
 
 
 def find_java() -> str | None:
-    """The java command that Spark would start, None when there is none."""
+    """The java command that Spark would start, or None."""
     home = os.environ.get("JAVA_HOME")
     if home:
         candidate = Path(home) / "bin" / "java"
@@ -56,7 +60,7 @@ def find_java() -> str | None:
 
 
 def check_java() -> None:
-    """Raise JavaMissing, with a message for the page, unless a recent Java is there."""
+    """Raise JavaMissing, with a message for the page, unless a recent Java is installed."""
     java = find_java()
     if java is None:
         raise JavaMissing(f"No Java was found. {JAVA_ADVICE}")
@@ -71,8 +75,9 @@ def check_java() -> None:
 def open_session(
     master: str | None = None, name: str = "Failover Lab reports", settings: dict[str, str] | None = None
 ) -> Any:
-    """The active Spark session, or a new one on `master` (default: SPARK_REMOTE, SPARK_MASTER, the
-    submitted one, local[*]).
+    """The active Spark session, or a new one on `master`.
+
+    The default of `master` is SPARK_REMOTE, SPARK_MASTER, the submitted one, local[*].
     """
     remote = os.environ.get("SPARK_REMOTE") if master is None else None
     if not remote:

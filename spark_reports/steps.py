@@ -1,5 +1,6 @@
-"""What every counting in steps does with its frames: small ones are made local, large ones kept while
-steps read them, and freed at the end.
+"""The frames of a counting in steps: small ones are made local, large ones are kept until the end.
+
+Large frames are read by several steps, and freed at the end.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from spark_reports.local import made_local
 
 
 class Steps:
-    """A counting's frames. Subclasses hold the steps."""
+    """The frames of one counting. Subclasses have the steps."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self._kept: list[DataFrame] = []
 
     def local(self, frame: DataFrame) -> DataFrame:
-        """A small frame made local: its rows, without the plan that led to them."""
+        """A small frame made local: its rows, without the plan that computed them."""
         return made_local(self.spark, frame)
 
     def keep(self, frame: DataFrame) -> DataFrame:
@@ -27,7 +28,7 @@ class Steps:
         return frame
 
     def release(self) -> None:
-        """Free what was kept."""
+        """Free the kept frames."""
         for frame in self._kept:
             frame.unpersist()
         self._kept = []

@@ -1,4 +1,4 @@
-"""For spark-submit, which runs a file and not a package's `__main__`:
+"""Entry point for spark-submit, which runs a file and not a package's `__main__`.
 
 `spark-submit --py-files dist/failover_lab.zip spark_reports/submit.py failover --trace PATH… --out DIR`
 """

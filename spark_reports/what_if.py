@@ -1,8 +1,8 @@
-"""What would have helped, in a report: every variant of the run (`simulator.what_if`), run here and compared.
+"""“What would have helped” in a report: runs every variant of a run and compares them.
 
-Rules: it runs in the driver, in slices between which cancellation is checked, and only for runs up to
-`ROWS_MOST` rows, since every variant is a whole run. The unchanged run must have the trace's digest, which
-makes the others comparable.
+The variants are those of `simulator.what_if`. Rules: they run in the driver, in slices between which
+cancellation is checked, and only for runs up to `ROWS_MOST` rows, since every variant is a whole run. The
+unchanged run must have the trace's digest, which makes the others comparable.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from simulator import ENGINE_VERSION, load_scenario
 from simulator.what_if import Rerun, beside, looks, variants
 
 ROWS_MOST = 1_000_000
-"""Rows of a trace that is run again: about ten seconds a variant."""
+"""Most rows of a trace that is run again: about ten seconds per variant."""
 
 SLICE_EVENTS = 20_000
 
 
 def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """({"same_bytes", "note", "columns", "variants"}, the cases of the run as it was).
+    """Run every variant of a run and compare them.
 
-    Columns and variants are those of `simulator.what_if.beside`. The note says why nothing is compared.
-
-    `go_on` is called between slices and raises to stop.
+    Returns ({"same_bytes", "note", "columns", "variants"}, the cases of the run as it was). Columns and
+    variants are those of `simulator.what_if.beside`. The note says why nothing is compared. `go_on` is called
+    between slices and raises to stop.
     """
     scenario = load_scenario(meta["scenario"])
     answer: dict[str, Any] = {

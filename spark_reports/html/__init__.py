@@ -1,3 +1,4 @@
-"""The report as one self-contained page: words, charts and tables from the published figures, and nothing
-else.
+"""The report as one self-contained page: texts, charts and tables.
+
+They use the published figures only.
 """

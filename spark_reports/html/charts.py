@@ -1,7 +1,8 @@
-"""What all charts of a report share, as Plotly takes it: colours, axes, layout, the hues of regions.
+"""The common parts of a report's Plotly charts: colours, axes, layout, the hues of regions.
 
-Rules: colour follows the page (crimson harm, ink, indigo protocol, a hue for each region), every hue doubled
-by a symbol, a dash or its place; nothing moves. Instants are seconds of simulated time.
+Rules: colours are those of the lab's page (crimson for harm, ink, indigo for the protocol, a hue for each
+region). Every hue is also marked by a symbol, a dash or a position. There is no animation. Instants are
+seconds of simulated time.
 """
 
 from __future__ import annotations
@@ -12,15 +13,16 @@ from typing import Any
 HARM, HARM_VEIL, INK, INK_2, GREY, LINE, PROTOCOL = (
     f"var(--{name})" for name in ("harm", "harm-veil", "ink", "ink-2", "line-strong", "line", "proto")
 )
-"""Colours of `report.css`; the page inserts its values when it draws, so that charts follow light,
-dark and paper.
+"""Colours of `report.css`.
+
+The page inserts their values when it draws, so that charts follow light, dark and paper.
 """
 
 ORIGINS = 4
-"""Hues and shapes of regions, as many as the lab's."""
+"""Number of hues and shapes of regions, the same as on the lab's page."""
 
 NAMED_HUES = {"blue": 0, "amber": 1, "orange": 1, "green": 2, "teal": 2, "olive": 3, "yellow": 3}
-"""Hues by the words that cluster names use for them: a cluster named green must not be drawn amber.
+"""Hues by colour words in cluster names: a cluster named green must not be drawn amber.
 
 The page's `theme.js` has the same table.
 """
@@ -33,7 +35,7 @@ FONT = {
 
 
 def region_number(cluster: str | None, clusters: list[str]) -> int | None:
-    """The number of a region's shape: its place in the sorted names."""
+    """The number of a region's shape: its index in the sorted names."""
     return clusters.index(cluster) % ORIGINS if cluster in clusters else None
 
 

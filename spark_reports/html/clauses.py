@@ -1,4 +1,4 @@
-"""A row of the trace as a clause, by a protocol's table of wordings."""
+"""Describes a row of the trace as a clause, by a protocol's table of wordings."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ class _Gaps(dict):
 
 
 def clause(wordings: Mapping[str, str], row: dict[str, Any]) -> str:
-    """The wording of the row's event type with the row's values; "?" for what the row does not have."""
+    """The wording of the row's event type with the row's values; "?" for a missing value."""
     wording = wordings.get(row["type"], row["type"].replace(".", " "))
     return wording.format_map(_Gaps({name: value for name, value in row.items() if value is not None}))

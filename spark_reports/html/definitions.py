@@ -1,4 +1,7 @@
-"""Definitions of a report: it is a file that people pass on, so it contains them and does not link to them."""
+"""Definitions in a report.
+
+A report is a file that is passed on, so it contains them and does not link to them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from simulator import glossary
 
 
 def from_glossary(*names: str) -> tuple[tuple[str, str], ...]:
-    """Of these terms the name and the definition, as the glossary has them. KeyError for an unknown one."""
+    """The name and the definition of each of these terms, from the glossary.
+
+    Raises KeyError for an unknown term.
+    """
     terms = glossary.catalogue().by_label
     return tuple((terms[name.lower()].name, terms[name.lower()].plain) for name in names)

@@ -16,7 +16,8 @@ def message(
 ) -> dict[str, Any]:
     """One message for `messages`.
 
-    `figures` is the message: producer, sequence_id, seq (of the duplicate), optional key. `clause` words a row.
+    `figures` describes the message: producer, sequence_id, seq (of the duplicate), optional key. `clause`
+    returns the text of a row.
     """
     key = figures.get("key")
     return {
@@ -28,7 +29,7 @@ def message(
 
 
 def messages(says: str, chosen: list[dict[str, Any]]) -> Markup:
-    """The section; "" without any message. `says` is plain text."""
+    """The section about single messages; "" without any message. `says` is plain text."""
     return render("html/templates/messages.html", says=says, messages=chosen) if chosen else Markup("")
 
 

@@ -1,15 +1,15 @@
-"""How a report writes numbers, spans, sizes, positions and the names of messages."""
+"""Formats numbers, spans, sizes, positions and the names of messages for a report."""
 
 from __future__ import annotations
 
 
 def seconds(at_us: int | None, digits: int = 3) -> str:
-    """An instant or a span in seconds, without unit; a dash for none."""
+    """An instant or a span in seconds, without unit. None is a dash."""
     return "–" if at_us is None else f"{at_us / 1_000_000:.{digits}f}"
 
 
 def span(us: int | None) -> str:
-    """A span with the unit that reads best."""
+    """A span in µs, ms, s or minutes, depending on its length."""
     if us is None:
         return "never"
     if 0 < abs(us) < 1_000:
@@ -20,12 +20,12 @@ def span(us: int | None) -> str:
 
 
 def number(value: int | None) -> str:
-    """With a thin space between thousands; a dash for none."""
+    """A number with a thin space between thousands. None is a dash."""
     return "–" if value is None else f"{value:,}".replace(",", " ")
 
 
 def size(count: int) -> str:
-    """Bytes in the largest unit that keeps them above one."""
+    """A number of bytes in the largest unit that keeps it above one."""
     for unit, step in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
         if count >= step:
             return f"{count / step:.1f} {unit}"
@@ -43,7 +43,7 @@ def message_name(producer: str, sequence_id: int) -> str:
 
 
 def position(place: int | None) -> str:
-    """A place as ledger:entry."""
+    """A position as ledger:entry. None is a dash."""
     if place is None:
         return "–"
     ledger, entry = divmod(place + 1, 1 << 32)

@@ -1,7 +1,7 @@
 """The report page: one self-contained HTML text from the report's plain values.
 
 Rules: every value is escaped. Styles, Plotly and the figures are inlined, so the page opens offline and makes
-no request. Without scripts all text and tables are still there.
+no request. Without scripts it still has all text and tables.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 addEventListener("beforeprint", () => paper(true));
 addEventListener("afterprint", () => paper(false));
 """
-"""Charts take the page's own colours, and the light ones for paper."""
+"""Script that draws the charts in the page's current colours, and in the light ones for paper."""
 
 
 def page(report: dict[str, Any]) -> str:
-    """The whole page."""
+    """The whole page as HTML."""
     runs = report["runs"]
     protocols = with_runs(runs)
     alone = len(runs) == 1 and all(
@@ -73,5 +73,5 @@ def _plain_heading(runs: list[dict[str, Any]]) -> Heading:
 
 
 def _json(figure: dict[str, Any]) -> Markup:
-    """A chart for a script element, which no text in it can end."""
+    """A chart as JSON for a script element. No text in it can end the element."""
     return Markup(json.dumps(figure, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"))

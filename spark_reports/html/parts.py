@@ -1,6 +1,6 @@
-"""What the report's sections are built of: a section, a table, a chart's place, and marked words.
+"""Parts of the report's sections: a section, a table, a chart's place, and marked figures.
 
-Rules: `Markup` is HTML and everything else plain text, which is escaped.
+Rules: `Markup` is HTML. Everything else is plain text, which is escaped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def table(
     words: int = 1,
     kind: str = "",
 ) -> Markup:
-    """A table in its own frame, which scrolls where the table is wide.
+    """A table in its own frame, which scrolls if the table is wide.
 
     `classes` mark rows. The first `words` columns are text and left-aligned. `kind` is a class of the table.
     """
@@ -39,28 +39,28 @@ def chart(
 ) -> Markup:
     """A section in which Plotly draws the figure `name`.
 
-    `kind` is a class with a height, unless `height_px` sets one. `label` says what the chart shows (default:
-    its title).
+    `kind` is a class with a height, unless `height_px` sets one. `label` describes what the chart shows
+    (default: its title).
     """
     values = {"title": title, "says": says, "name": name, "kind": kind, "height_px": height_px}
     return render("html/templates/chart.html", label=label or title, **values)
 
 
 def bold(text: object) -> Markup:
-    """A figure that a sentence is about."""
+    """The main figure of a sentence, in bold."""
     return Markup("<b>{}</b>").format(text)
 
 
 def harm(text: object) -> Markup:
-    """A figure of a sentence that is a loss or a duplicate."""
+    """A figure in a sentence that is a loss or a duplicate."""
     return Markup('<span class="harm">{}</span>').format(text)
 
 
 def harm_cell(text: object) -> Markup:
-    """A cell of a table that is a loss, a duplicate or a failure."""
+    """A table cell that is a loss, a duplicate or a failure."""
     return Markup('<span class="harm-text">{}</span>').format(text)
 
 
 def article(parts: Sequence[Markup], alone: bool) -> Markup:
-    """One subject of the page; `alone` when it is the only one."""
+    """One subject of the page; `alone` if it is the only one."""
     return render("html/templates/article.html", parts=[part for part in parts if part], alone=alone)

@@ -1,4 +1,4 @@
-"""How to run a report's run again: its section, with a link or a command line."""
+"""The section that shows how to run a report's run again, with a link or a command line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from spark_reports.html.templates import render
 
 
 def replay_command(run: dict[str, Any]) -> str:
-    """A line for a shell, to be run in the lab's folder.
+    """The command line for a shell in the lab's folder.
 
-    Live commands are not in the scenario, so with them report.json is read.
+    Commands given live are not in the scenario. With such commands the line reads report.json.
     """
     if not run["commands"]:
         return f"python manage.py simulate scenario.yaml --seed {run['seed']} --until {run['until_us']}us"
@@ -26,7 +26,7 @@ def replay_command(run: dict[str, Any]) -> str:
 
 
 def replay(run: dict[str, Any]) -> Markup:
-    """How to run it again: link or command line, and what identifies the run."""
+    """The section: link or command line, and the inputs that identify the run."""
     return render(
         "html/templates/replay.html",
         run=run,

@@ -1,4 +1,4 @@
-"""Messages drawn as squares, one each, in the hue and shape of their region."""
+"""Draws messages as squares, one each, in the hue and shape of their region."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spark_reports.html.charts import region_colour, region_number
 from spark_reports.html.templates import render
 
 SQUARES_MOST = 400
-"""Squares drawn for one cause: beyond it one square is several messages, and the text says so."""
+"""Most squares drawn for one cause. Beyond it one square is several messages, as the text explains."""
 
 CELLS = (
     "M{x} {y}h17v20h-17z",
@@ -16,15 +16,15 @@ CELLS = (
     "M{x} {y}h17v20h-17zm8.5 6.5a3.5 3.5 0 1 0 .01 0z",
     "M{x} {y}h17v5h-17zm0 7.5h17v5h-17zm0 7.5h17v5h-17z",
 )
-"""A message's cell by its region's number: whole, split, pierced, barred."""
+"""A message's shape by its region's number: whole, split, pierced, barred."""
 
 
 COLUMNS, STEP_X, STEP_Y = 44, 19, 23
-"""Squares in a row, and the distance between two, px."""
+"""Squares in a row, and the distance between two in px."""
 
 
 def squares(by_origin: dict[str, int], clusters: list[str]) -> Markup:
-    """Messages by the region that wrote them, hue and shape as in the lab."""
+    """Messages by the region that wrote them, in the hue and shape of the lab's page."""
     each = -(-sum(by_origin.values()) // SQUARES_MOST)
     place, origins = 0, []
     for origin in sorted(by_origin):

@@ -1,8 +1,8 @@
 """The report's Jinja2 templates: `*.html` files in the `templates/` folders of this package.
 
 Rules: autoescape is on everywhere, an undefined name is an error, and only `Markup` passes unescaped.
-Templates are read through the package's own loader, so that they are found in the zip archive that
-spark-submit ships, too.
+Templates are read through the package's own loader, so that they are also found in the zip archive that
+spark-submit ships.
 """
 
 from __future__ import annotations
@@ -25,5 +25,8 @@ ENVIRONMENT.filters.update(number=number, plural=plural, seconds=seconds, size=s
 
 
 def render(template: str, /, **values: Any) -> Markup:
-    """HTML of a template, named by its path inside `spark_reports`; `Markup` values are HTML, others plain."""
+    """The HTML of a template, named by its path inside `spark_reports`.
+
+    `Markup` values are HTML, others plain text.
+    """
     return Markup(ENVIRONMENT.get_template(template).render(**values))

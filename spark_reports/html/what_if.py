@@ -1,8 +1,7 @@
 """“What would have helped”: the run and its changed reruns as a table, in the order of the lab's page.
 
-Rules: the run itself comes first, then the changes that helped, most helpful first, then those without
-effect, then those that assume a plan that did not exist. Figures, texts and order come from
-`simulator.what_if`.
+Rules: the run itself is first, then the changes that helped, most helpful first, then those without effect,
+then those that assume a plan that did not exist. Figures, texts and order are from `simulator.what_if`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Line = tuple[str, dict[str, Any]]
 
 
 def what_if(run: dict[str, Any], place: int) -> Markup:
-    """The section about the run's case of this number, empty where nothing was run again."""
+    """The section about the run's case with index `place`, empty where nothing was run again."""
     figures = run.get("what_if") or {}
     if figures.get("note"):
         return render("html/templates/what_if.html", note=figures["note"])
@@ -42,7 +41,11 @@ def what_if(run: dict[str, Any], place: int) -> Markup:
 
 
 def _in_order(variants: list[dict[str, Any]], place: int) -> tuple[Line, list[Line], list[Line], list[Line]]:
-    """The real run, what changed something, the least harmful first, what changed nothing, and what would have needed a plan before the crash."""
+    """Sort the variants of one case into four groups.
+
+    Returns the real run, the changes with an effect (the least harmful first), those without, and those that
+    assume a plan made before the crash.
+    """
     real, *others = [(variant["name"], variant["cases"][place]) for variant in variants]
     others.sort(key=lambda line: (line[1]["harm"] is None, line[1]["harm"] or []))
     advice = [line for line in others if not line[1]["assumes"]]

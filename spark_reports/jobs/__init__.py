@@ -1,1 +1,1 @@
-"""Jobs: read, call transforms, publish; each can be run from the command line, the site and the tests."""
+"""Jobs: read, call transforms, publish. They run from the command line, the site and the tests."""

@@ -1,9 +1,9 @@
-"""The report: traces in, a folder with page, figures and judged deliveries out.
+"""The report: traces in, a folder with page, figures and classified deliveries out.
 
 `python -m spark_reports failover --trace PATH… --out DIR [--master URL]`
 
-Rules: each protocol of the traces has a part with its own named steps, which run in order. Between steps,
-and inside Spark's jobs, the wish to cancel is checked. Everything large stays in Spark.
+Rules: each protocol of the traces has a part with its own named steps, which run in order. Between steps, and
+inside Spark's jobs, a request to cancel is checked. Everything large stays in Spark.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_reports.session import cut_for
 
 
 class FailoverReport:
-    """One report being made. `listener` receives progress, with the methods of `progress.NullProgress`."""
+    """One report in progress. `listener` receives progress, with the methods of `progress.NullProgress`."""
 
     def __init__(
         self,
@@ -37,9 +37,10 @@ class FailoverReport:
         replay_url: str | None = None,
         compare: bool = False,
     ) -> None:
-        """`replay_url` is absolute: the page is opened from a disk, too.
+        """Prepare a report of these traces in the folder `out`.
 
-        Without it the page gives a command line.
+        `replay_url` is absolute, since the page is also opened from a disk. Without it the page shows a
+        command line.
         """
         self.spark = spark
         self.paths = list(traces)
@@ -50,7 +51,10 @@ class FailoverReport:
         self.parts: list[Part] = []
 
     def make(self) -> dict[str, Any]:
-        """Make it and return what `report.json` holds. Raises Cancelled, TraceFileError, ScenarioError."""
+        """Make the report and return the content of `report.json`.
+
+        Raises Cancelled, TraceFileError, ScenarioError.
+        """
         began = time.monotonic()
         self.inputs = find_traces(self.paths)
         protocols = [scenario.protocol for scenario in scenarios_of(self.inputs)]

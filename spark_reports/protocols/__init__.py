@@ -1,1 +1,1 @@
-"""What belongs to one protocol in a report: one folder each, with a manifest, listed in `table.py`."""
+"""One folder for each protocol's part of reports, with a manifest, listed in `table.py`."""

@@ -1,7 +1,7 @@
-"""What a protocol declares to the report: how its runs are counted, and the texts of page and downloads.
+"""What a protocol declares to reports: the counting of its runs, and the texts of page and downloads.
 
 Rules: each protocol has one `MANIFEST` in `spark_reports/protocols/<name>/manifest.py`, listed in
-`spark_reports/protocols/table.py`. Every other module takes the manifest of a run's protocol and names no
+`spark_reports/protocols/table.py`. Every other module uses the manifest of a run's protocol and names no
 protocol (`tests/test_protocol_folders.py`).
 """
 
@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from spark_reports.read import TraceInput
 
 Run = dict[str, Any]
-"""A run as `report.json` has it: what `spark_reports.runs.run_of` makes and a part completes."""
+"""A run in `report.json`, which `spark_reports.runs.run_of` makes and a part completes."""
 
 Figure = tuple[str, dict[str, Any]]
 """The id of a chart's place on the page, and its Plotly figure."""
@@ -32,7 +32,7 @@ class Part(Protocol):
         """Name and work of each step, in order."""
 
     def deliveries(self) -> tuple[DataFrame, int]:
-        """The judged deliveries, with the columns of deliveries.parquet, and how many there are."""
+        """The classified deliveries with the columns of deliveries.parquet, and their number."""
 
     def release(self) -> None:
         """Free the frames that were kept."""
@@ -47,15 +47,15 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageParts:
-    """What a protocol adds to the page; all take its runs.
+    """What a protocol adds to the page, from its runs.
 
-    `alone` says that the page is about one subject only: one run with at most one failover or group.
+    `alone` means that the page is about one subject only: one run with at most one failover or group.
 
-    - `heading(runs, alone)`: None where another protocol or the run's title should name the page.
-    - `overview(runs, alone)`: HTML of its lists over all runs.
-    - `articles(runs, alone)`: HTML of each subject in full, in order.
-    - `figures(runs)`: the charts for which the articles have places.
-    - `definitions`: (term, meaning) for the end of the page.
+      - `heading(runs, alone)`: None where another protocol or the run's title should name the page.
+      - `overview(runs, alone)`: HTML of its lists over all runs.
+      - `articles(runs, alone)`: HTML of each subject in full, in order.
+      - `figures(runs)`: the charts that the articles have places for.
+      - `definitions`: (term, meaning) for the end of the page.
     """
 
     heading: Callable[[list[Run], bool], Heading | None]
@@ -67,14 +67,14 @@ class PageParts:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One protocol's part of reports.
+    """One protocol's declaration to reports.
 
     - `name`: as in `simulator.protocols`.
-    - `part(report, inputs)`: its counting; `report` is the `FailoverReport` being made.
-    - `subjects(run)`: what a run's report is about, its failovers or groups.
+    - `part(report, inputs)`: its counting. `report` is the `FailoverReport` in progress.
+    - `subjects(run)`: the subjects of a run's report, its failovers or groups.
     - `page`: see `PageParts`.
     - `csv_columns`, `csv_lines(run)`: of figures.csv.
-    - `result_lines(run)`: what the command line prints at the end.
+    - `result_lines(run)`: the lines that the command line prints at the end.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The protocols that reports know: the list of their manifests, in the order of the page.
+"""The protocols of reports: the list of their manifests, in the order of the page.
 
 To add one: a folder beside the others with a `manifest.py`, and one entry here (CONTRIBUTING.md, "A
 protocol").

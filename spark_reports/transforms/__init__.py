@@ -1,3 +1,1 @@
-"""Pure frame functions: frames in, a frame out, each beginning and ending with the columns it needs and
-gives.
-"""
+"""Pure frame functions: each takes and returns frames, with the columns that its docstring names."""

@@ -1,4 +1,4 @@
-"""What came and left over time, counted by bins of each run (`spark_reports.flows` draws it)."""
+"""Counts arrivals and departures by bins of each run (`spark_reports.flows` makes the curve)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 
 
 def by_bin(things: DataFrame, place: tuple[str, ...], came: str, left: str, bins: DataFrame) -> DataFrame:
-    """`place`, bin, came, left: how many things of a place came and left in each bin.
+    """How many items of a place arrived and left in each bin: `place`, bin, came, left.
 
-    Columns `came` and `left` are instants, `left` null for what stays; `bins`: run, bin_us.
+    Columns `came` and `left` are instants. `left` is null for an item that stays. `bins`: run, bin_us.
     """
     placed = things.join(F.broadcast(bins), "run", "inner")
     counts = [

@@ -1,7 +1,7 @@
 """Positions and instants as single integers, and conditions on rows.
 
-Rules: a place is `ledger * 2^32 + entry`, so places of one log compare as positions do; entry -1 is before
-the first. A row counts as earlier than another when its seq is smaller; instants are for display and for
+Rules: a place is `ledger * 2^32 + entry`, so places of one log compare as positions do. Entry -1 is before
+the first. A row is earlier than another when its seq is smaller. Instants are only for display and for
 latencies.
 """
 
@@ -24,15 +24,15 @@ def place(ledger: str = "ledger", entry: str = "entry") -> Column:
 
 
 def is_type(*names: str) -> Column:
-    """The row is of one of the event types."""
+    """Whether the row has one of the event types."""
     return F.col("type").isin(*names)
 
 
 def first_seq(condition: Column, value: str = "seq") -> Column:
-    """Least value among the rows for which the condition holds; null when none does."""
+    """The least value among the rows for which the condition holds; null when there is none."""
     return F.min(F.when(condition, F.col(value)))
 
 
 def base_topic(topic: str = "topic") -> Column:
-    """The topic as the scenario names it: without its partition."""
+    """The topic as the scenario names it, without its partition."""
     return F.regexp_replace(F.col(topic), "-partition-[0-9]+$", "")

@@ -1,1 +1,1 @@
-"""Reports about EMQX's durable shared subscriptions: groups, leases and what was delivered."""
+"""Reports about EMQX's durable shared subscriptions: groups, leases and deliveries."""

@@ -1,9 +1,9 @@
 """The counting of durable shared subscriptions in Spark, by the definitions of docs/counting.md.
 
-Frames are made in order, figures are plain values.
-Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
-the control plane (a stream, a lease, a hand-over a row) are made local once, so that later plans are short;
-frames of one row a message stay in Spark.
+Frames are computed in order, figures are plain values. Rules: this code is independent of
+`simulator.protocols.emqx.verdicts`, and a test compares every figure of both. Frames of the control plane
+(one row per stream, lease or hand-over) are made local once, so that later plans are short. Frames of one row
+per message stay in Spark.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class GroupCounting(Steps):
     # --- steps
 
     def find_streams(self) -> None:
-        """Groups, their streams, and the readers of each stream over time."""
+        """Find groups, their streams, and the readers of each stream over time."""
         self.control = self.keep(control_rows(self.rows))
         declared = self.local(leases.declared(self.control))
         self.filters = {(row.run, row.group): filter_of(row.asked) for row in declared.collect()}
@@ -62,7 +62,7 @@ class GroupCounting(Steps):
         self.people = leases.people(self.control).collect()
 
     def judge_deliveries(self) -> None:
-        """Every delivery judged, every message followed."""
+        """Classify every delivery, and count what happened to every message."""
         histories = self.keep(deliveries.histories(self.rows, self.streams))
         qualities = [
             (run, name, spec.qos)
@@ -87,7 +87,7 @@ class GroupCounting(Steps):
         )
 
     def find_causes(self) -> None:
-        """Every duplicate explained."""
+        """Assign a cause to every duplicate."""
         duplicates = self.keep(causes.duplicates(self.judged, self.control, self.leases))
         known = self.keep(causes.known(self.control, self.local(causes.deciding(duplicates))))
         furthest, rewinds = self.local(causes.furthest(known)), self.local(causes.rewinds(known))
@@ -97,7 +97,7 @@ class GroupCounting(Steps):
         self.cause_figures = causes.cause_figures(self.explained).collect()
 
     def run_all(self) -> GroupCounting:
-        """All steps."""
+        """Run all steps."""
         for step in (self.find_streams, self.judge_deliveries, self.find_causes):
             step()
         return self
@@ -105,7 +105,7 @@ class GroupCounting(Steps):
     # --- figures
 
     def figures(self) -> dict[int, dict[str, dict[str, Any]]]:
-        """By run and group, under the names of `simulate --json`, and `messages_twice`."""
+        """The figures by run and group, under the names of `simulate --json`, and `messages_twice`."""
         shown: dict[tuple[int, str], dict[str, Any]] = {
             key: {
                 "streams": 0,
@@ -140,7 +140,5 @@ class GroupCounting(Steps):
 
 
 def filter_of(asked: str) -> str:
-    """The topic filter in what a client writes to share in a group: `$share/GROUP/FILTER` or
-    `$queue/FILTER`.
-    """
+    """The topic filter in the name that a client subscribes to, `$share/GROUP/FILTER` or `$queue/FILTER`."""
     return asked.split("/", 1)[1] if asked.startswith("$queue/") else asked.split("/", 2)[2]

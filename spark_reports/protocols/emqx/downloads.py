@@ -1,4 +1,4 @@
-"""A group's line in figures.csv, and the judged deliveries as they go into deliveries.parquet."""
+"""A group's line in figures.csv, and the classified deliveries for deliveries.parquet."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 CSV_COLUMNS = ("run", "scenario", "seed", "group", "filter")
-"""Of a file without any group."""
+"""The columns of a file without any group."""
 
 
 def csv_lines(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """One line a group."""
+    """One line of figures.csv per group."""
     return [_csv_line(run, group) for group in run["groups"]]
 
 
 def result_lines(run: dict[str, Any]) -> list[str]:
-    """One line a group for the terminal."""
+    """One line per group for the terminal."""
     return [
         f"{run['scenario']}: {group['name']}: {group['duplicates']} duplicate deliveries, "
         f"{group['redeliveries']} redelivered, {group['lost']} lost"
@@ -44,8 +44,10 @@ def _csv_line(run: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
 
 
 def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
-    """One row a delivery: the subscription is the group, the topic its stream, a position
-    generation and offset; the evidence is the leader's decision.
+    """The rows of deliveries.parquet, one row per delivery.
+
+    The subscription is the group, the topic its stream, a position is generation and offset. The evidence is
+    the leader's decision.
     """
     causes = explained.select("run", "seq", "cause", F.col("decided_seq").alias("evidence_seq"))
     disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))

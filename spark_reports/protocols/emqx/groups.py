@@ -1,9 +1,9 @@
-"""`groups` of a report's run: every durable shared subscription with its figures, causes, streams and
-balance; plain values for `report.json`.
+"""`groups` of a report's run: every durable shared subscription with its figures.
 
-Rules: names are those of `simulate --json` where it has them. Of the groups described in full, at most
-`STREAMS_MOST` streams come to the driver with their readers, the most troubled first; curves are binned in
-Spark. A run of another protocol has no such part (None).
+They are causes, streams and balance, as plain values for `report.json`. Rules: names are those of `simulate
+--json` where it has them. Of the groups described in full, at most `STREAMS_MOST` streams with their readers
+are collected to the driver, those with the longest trouble first. Curves are binned in Spark. A run of
+another protocol has no such part (None).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from spark_reports.transforms import flows
 LEASES = ("leader_borrower_timeout", "session_ping_leader_interval", "session_ping_leader_timeout")
 STREAMS_MOST = 24
 SPANS_MOST = 100
-"""Stretches of reading drawn of one stream."""
+"""Most leases drawn of one stream."""
 OVERLAPS_MOST = 30
 TOLD_MOST = 8
-"""Groups described in full, as many as failovers."""
+"""Most groups described in full, as many as failovers."""
 STORY_ROWS = 24
 
 ShownGroups = list[tuple[dict[str, Any], dict[str, Any]]]
@@ -37,7 +37,7 @@ ShownGroups = list[tuple[dict[str, Any], dict[str, Any]]]
 
 
 def add_groups(runs: list[dict[str, Any]], counting: GroupCounting) -> ShownGroups:
-    """Give every run its groups with their figures; returns those to be described in full."""
+    """Add the groups with their figures to every run; return those to be described in full."""
     figures = counting.figures()
     causes: dict[tuple[int, str], list[Any]] = defaultdict(list)
     for row in counting.cause_figures:
@@ -71,7 +71,7 @@ def _cause(row: Any) -> dict[str, Any]:
 
 
 def add_readers(spark: SparkSession, shown: ShownGroups, counting: GroupCounting) -> None:
-    """The readers of each stream over time, spans with two readers, and streams per session over time."""
+    """Add the readers of each stream, the spans with two readers, and the streams per session over time."""
     chosen = {
         (run["run"], group["name"]): _streams(counting, run["run"], group["name"]) for run, group in shown
     }
@@ -114,7 +114,10 @@ def leases_us(settings: dict[str, Any]) -> dict[str, int]:
 
 
 def _streams(counting: GroupCounting, run: int, name: str) -> list[Any]:
-    """The streams described in full: the longest troubled, then the most often handed over."""
+    """The streams described in full: those with the longest trouble, then those most often handed over.
+
+    Trouble is the time without a reader or with two.
+    """
     mine = [row for row in counting.stream_figures if (row.run, row.group) == (run, name)]
     return sorted(mine, key=lambda row: (-(row.unowned_us + row.two_readers_us), -row.handovers, row.stream))[
         :STREAMS_MOST
@@ -142,7 +145,7 @@ def _overlap(row: Any) -> dict[str, Any]:
 
 
 def _balance(counts: dict[str, dict[int, tuple[int, int]]], bin_us: int, until_us: int) -> dict[str, Any]:
-    """At the end of each bin: streams leased to each session, and those without a reader."""
+    """The streams leased to each session, and those without a reader, at the end of each bin."""
     instants, _nothing = piled_up({}, bin_us, until_us)
     curves = {name: piled_up(flow, bin_us, until_us)[1] for name, flow in counts.items()}
     return {
@@ -153,7 +156,7 @@ def _balance(counts: dict[str, dict[int, tuple[int, int]]], bin_us: int, until_u
 
 
 def add_stories(spark: SparkSession, shown: ShownGroups, counting: GroupCounting) -> None:
-    """For each cause's first duplicate: its rows, and what happened to its readers in between."""
+    """Add the story of each cause's first duplicate: its rows, and the events of its readers in between."""
     causes = [(run, group, cause) for run, group in shown for cause in group["causes"]]
     asked = [
         (

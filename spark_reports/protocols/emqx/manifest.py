@@ -1,4 +1,4 @@
-"""What EMQX's durable shared subscriptions declare to reports."""
+"""The declaration of EMQX's durable shared subscriptions to reports."""
 
 from spark_reports.protocols.emqx.downloads import CSV_COLUMNS, csv_lines, result_lines
 from spark_reports.protocols.emqx.html.groups import articles, figures, heading, overview

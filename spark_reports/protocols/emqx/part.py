@@ -1,5 +1,6 @@
-"""The part of a report about durable shared subscriptions: groups, counted from their traces
-(`spark_reports.protocols.manifest` says what a part is).
+"""The part of a report about durable shared subscriptions: groups, counted from their traces.
+
+`spark_reports.protocols.manifest` defines what a part is.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from spark_reports.runs import run_of
 
 
 class GroupPart:
-    """`job` is the report being made; `inputs` those of its traces that are of this protocol."""
+    """The part of one report. `job` is the report, `inputs` are its traces of this protocol."""
 
     def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
         self.job, self.spark, self.inputs = job, job.spark, inputs
@@ -26,12 +27,12 @@ class GroupPart:
 
     @property
     def counting(self) -> GroupCounting:
-        """What is counted, once the traces are read."""
+        """The counting, once the traces are read."""
         assert self._counting is not None, "the traces are read first"
         return self._counting
 
     def steps(self) -> list[tuple[str, Callable[[], None]]]:
-        """Names and what to do."""
+        """The names and functions of the steps."""
         return [
             ("reading the traces of groups", self._read),
             ("finding streams and leases", lambda: self.counting.find_streams()),
@@ -46,12 +47,12 @@ class GroupPart:
         ]
 
     def release(self) -> None:
-        """Free what was kept."""
+        """Free the kept frames."""
         if self._counting is not None:
             self._counting.release()
 
     def deliveries(self) -> tuple[DataFrame, int]:
-        """The judged deliveries and how many there are."""
+        """The classified deliveries and their number."""
         counting = self.counting
         return delivery_table(counting.judged, counting.explained, counting.reordered), sum(
             row.delivered for row in counting.message_figures

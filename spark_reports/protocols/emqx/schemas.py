@@ -11,7 +11,7 @@ GROUPS = StructType(
     [StructField("run", LongType(), False)]
     + [StructField(name, StringType(), False) for name in ("group", "filter", "pattern")]
 )
-"""A group of a durable shared subscription, its topic filter, and the same as a regular expression."""
+"""A group of a durable shared subscription, its topic filter, and the filter as a regular expression."""
 
 QUALITIES = StructType(
     [
@@ -20,7 +20,7 @@ QUALITIES = StructType(
         StructField("qos", LongType(), False),
     ]
 )
-"""The quality of service with which an MQTT publisher publishes."""
+"""The quality of service with which an MQTT client publishes."""
 
 STREAMS = StructType(
     [
@@ -39,7 +39,7 @@ TOLD = StructType(
         for name in ("of_sequence_id", "from_seq", "to_seq", "decided_seq")
     ]
 )
-"""A duplicate shown row by row: `reader` had acknowledged the message, `other` received it afterwards."""
+"""A duplicate described row by row. `reader` acknowledged the message, `other` received it afterwards."""
 
 SESSIONS = StructType([StructField("run", LongType(), False), StructField("client", StringType(), False)])
 """Single sessions."""

@@ -1,6 +1,7 @@
-"""The report as plain values, put together from what the steps collected; `report.json` is this very object.
+"""The report as plain values, assembled from what the steps collected.
 
-Rules: only small rows come here; names are those of `simulate --json` where it has them.
+`report.json` holds this object. Rules: only small rows are collected here. Names are those of `simulate
+--json` where it has them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ShownFailovers = list[tuple[dict[str, Any], dict[str, Any]]]
 
 STORIES_MOST = 3
 DETAILED_MOST = 8
-"""Failovers that are described in full; a job over many traces lists the others in its table."""
+"""Most failovers described in full. A job over many traces lists the others in its table."""
 
 KEYS_MOST = 8
 
@@ -27,7 +28,7 @@ KEYS_MOST = 8
 def runs_of(
     inputs: Sequence[TraceInput], scenarios: Sequence[Any], counting: Counting
 ) -> list[dict[str, Any]]:
-    """One object a trace, with its failovers' figures and examples without words."""
+    """One object per trace, with its failovers' figures and examples without texts."""
     figures, subscriptions = counting.figures(), counting.subscription_figures()
     examples: dict[tuple[int, int], dict[str, Any]] = defaultdict(dict)
     for row in counting.cause_figures:
@@ -69,7 +70,7 @@ def _example(row: Any) -> dict[str, Any]:
 
 
 def add_protocol(runs: list[dict[str, Any]], totals: list[Any], before: list[Any], costs: list[Any]) -> None:
-    """Snapshots and markers."""
+    """Add snapshots and markers to the runs and failovers."""
     by_run = {run["run"]: run for run in runs}
     for run in runs:
         run["snapshots"], run["markers"] = {}, []
@@ -117,7 +118,7 @@ def _share(costs: list[dict[str, Any]]) -> dict[str, float]:
 
 
 def add_people(shown: ShownFailovers, consumers: list[Any], keys: list[Any]) -> None:
-    """Consumers, and the worst keys, of the failovers described in full."""
+    """Add consumers, and the keys with most duplicates, to the failovers described in full."""
     for run, failover in shown:
         key = (run["run"], failover["failover_seq"])
         failover["consumers"] = [
@@ -158,7 +159,7 @@ def chosen_messages(shown: ShownFailovers) -> tuple[list[tuple], list[tuple]]:
 
 
 def add_stories(shown: ShownFailovers, rows: list[Any]) -> None:
-    """Rows shown on the page: each example's evidence, the chosen messages up to their last delivery."""
+    """Add the rows shown on the page: each example's evidence, and messages up to their last delivery."""
     by_seq = {
         (row.run, row.seq): {name: value for name, value in row.asDict().items() if value is not None}
         for row in rows

@@ -1,7 +1,6 @@
-"""The comparison of strategies in a report: the run made again under each, its traces counted by Spark
-beside the report's own.
+"""The comparison of strategies in a report: the run made again under each, counted by Spark.
 
-Rules: the runs are made in the driver, in slices between which the wish to cancel is checked, and only for
+Rules: the runs are made in the driver, in slices between which a request to cancel is checked, and only for
 traces up to `ROWS_MOST` rows. The same Spark job counts them, from trace files like any other.
 """
 
@@ -20,7 +19,7 @@ from spark_reports.read import TraceInput, find_traces
 from spark_reports.what_if import ROWS_MOST, SLICE_EVENTS
 
 FOLDER = "strategies"
-"""Of the report's folder: the traces, `<strategy>.parquet`; they can be read like any."""
+"""Subfolder of the report for the traces, `<strategy>.parquet`. They can be read like any trace."""
 
 
 def wanted(inputs: list[TraceInput], scenarios: list[Any], asked: bool) -> bool:
@@ -29,7 +28,7 @@ def wanted(inputs: list[TraceInput], scenarios: list[Any], asked: bool) -> bool:
 
 
 def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> list[TraceInput]:
-    """The run under each strategy, as traces of runs numbered on from the report's."""
+    """Run the scenario under each strategy and write the traces. Their run numbers follow the report's."""
     meta = entry.meta
     folder.mkdir(parents=True, exist_ok=True)
     made = []
@@ -44,9 +43,9 @@ def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> 
 
 
 def compared(runs: list[dict[str, Any]], requests: dict[int, dict[str, int]]) -> list[dict[str, Any]]:
-    """The section's values: one object a strategy, in their order.
+    """The section's values: one object per strategy, in their order.
 
-    `runs` are the strategies' own, `requests` by run.
+    `runs` are the runs of the strategies, `requests` the sync requests by run.
     """
     found = []
     for strategy, run in zip(STRATEGIES, runs, strict=True):

@@ -1,9 +1,9 @@
 """The counting of failovers in Spark, by the definitions that docs/reports.md repeats.
 
-Frames are made in order, figures are plain values.
-Rules: independent of `simulator.protocols.pulsar.verdicts`; a test compares every figure of both. Frames of
-one row a failover or party are made local once, so that later plans are short; frames of one row a message
-stay in Spark and are kept on disk when memory is short.
+Frames are computed in order, figures are plain values. Rules: this code is independent of
+`simulator.protocols.pulsar.verdicts`, and a test compares every figure of both. Frames of one row per
+failover or party are made local once, so that later plans are short. Frames of one row per message stay in
+Spark and are kept on disk when memory is short.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Counting(Steps):
     # --- steps
 
     def find_failovers(self) -> None:
-        """Windows, ends of clusters, topics, and the mark-deletes over time."""
+        """Find the failovers' windows, ends of clusters, topics, and the mark-deletes over time."""
         self.control = self.keep(control_rows(self.rows))
         self.failovers = self.local(failovers.failovers(self.control))
         self.ends = self.local(failovers.cluster_ends(self.control, self.failovers))
@@ -68,7 +68,7 @@ class Counting(Steps):
         self.marks = cursors.marks(self.control)
 
     def judge_deliveries(self) -> None:
-        """Every delivery judged."""
+        """Classify every delivery."""
         histories = self.keep(deliveries.histories(self.rows, self.failovers))
         self.judged = deliveries.judged(histories)
         self.reordered = self.keep(deliveries.reordered(self.judged))
@@ -80,7 +80,7 @@ class Counting(Steps):
         self.dedup_figures = windows.collect()
 
     def find_causes(self) -> None:
-        """Every duplicate explained."""
+        """Assign a cause to every duplicate."""
         known = self._parties()
         copies = causes.copies(
             self.rows, self.duplicates, self.local(cursors.forgettings(self.control)), self.marks
@@ -122,9 +122,9 @@ class Counting(Steps):
         return self.local(met)
 
     def settle_messages(self) -> None:
-        """What became of every message."""
+        """Count what happened to every message."""
         unsettled = self.keep(fates.unsettled(self.rows, self.scopes))
-        # its size is known once it is made, and the next step joins a few rows without a shuffle of all
+        # computed now, so that its size is known and the next step joins a few rows without a shuffle of all
         unsettled.count()
         of_failovers = self.keep(
             fates.fates(self.rows, self.scopes, self.local(fates.opened(self.marks, self.scopes)), unsettled)
@@ -138,7 +138,7 @@ class Counting(Steps):
         self.drained = self._drained()
 
     def _drained(self) -> dict[tuple[int, int], int]:
-        """When the target's cursor covered all that its log held at each failover."""
+        """The instant at which the target's cursor covered all that its log held at each failover."""
         forgotten = self.local(sync.forgettings(self.control))
         stretches = self.local(
             draining.stretches(
@@ -146,18 +146,18 @@ class Counting(Steps):
             )
         )
         held = self.keep(draining.held(self.rows, stretches, self.local(fates.lost_clusters(self.control))))
-        held.count()  # its size is then known, and a small frame is broadcast to the acknowledgements
+        held.count()  # now its size is known, and a small frame is broadcast to the acknowledgements
         taken = draining.taken(
             self.rows, held, stretches, forgotten, self.local(sync.limits(self.rows, forgotten))
         )
         return draining.drained(draining.covered_stretches(held, taken, stretches, self.marks).collect())
 
     def count_subscriptions(self) -> None:
-        """Rows of each subscription, cluster and partition."""
+        """Count the rows of each subscription, cluster and partition."""
         self.partition_figures = subscriptions.partition_counts(self.rows, self.judged).collect()
 
     def run_all(self) -> Counting:
-        """All steps."""
+        """Run all steps."""
         for step in (
             self.find_failovers,
             self.judge_deliveries,
@@ -171,8 +171,9 @@ class Counting(Steps):
     # --- figures
 
     def figures(self) -> dict[int, list[dict[str, Any]]]:
-        """By run its failovers in order, under the names of `simulate --json` (the forecast apart) and
-        `failover_seq`.
+        """The failovers of each run in order, under the names of `simulate --json`.
+
+        They have `failover_seq`, and no forecast.
         """
         counted = [
             _by_failover(frame) for frame in (self.delivery_figures, self.fate_figures, self.dedup_figures)
@@ -199,7 +200,7 @@ class Counting(Steps):
         return found
 
     def subscription_figures(self) -> dict[int, dict[str, dict[str, dict[str, Any]]]]:
-        """By run, subscription, cluster the sums, with `partitions` where there are several topics."""
+        """The sums by run, subscription and cluster, with `partitions`."""
         names = ("delivered", "acknowledged", "repeated", "expired", "skipped")
         found: dict[int, dict[str, dict[str, dict[str, Any]]]] = {}
         for row in sorted(

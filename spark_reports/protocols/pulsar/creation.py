@@ -1,7 +1,7 @@
-"""`creation` of a report's run, for `report.json`: replicators' starts, waiting messages, created topics.
+"""`creation` of a report's run, for `report.json`: replicators' starts, waiting messages, topics.
 
-Rules: only small rows come to the driver: one a replicator, bin and reported refusal. A run whose replicators
-all started at once and that created nothing has no such part (None).
+Rules: only small rows are collected to the driver: one per replicator, bin and reported refusal. A run whose
+replicators all started at once and that created nothing has no such part (None).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ ENDS = {
     "replicator.stopped": "connected, but stopped",
     "replicator.removed": "taken off the list",
 }
-"""The state of a replicator at the end, by its last row; otherwise it is `NOT_CONNECTED`."""
+"""The state of a replicator at the end, by its last row. Otherwise it is `NOT_CONNECTED`."""
 NOT_CONNECTED, DOWN = "not connected", "down with its region"
 
 
 def add_creation(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any) -> None:
-    """Give every run its part."""
+    """Add its part to every run."""
     for run in runs:
         run["creation"] = None
     if not control.filter(is_type("replicator.start-refused", "replicator.stopped", *creation.HAPPENED)).head(
@@ -93,7 +93,7 @@ def _delays(
 def _flows(
     spark: Any, rows: Any, logs: Any, widths: dict[int, int]
 ) -> dict[tuple, dict[int, tuple[int, int]]]:
-    """Messages that came and left by bin, of each topic and direction."""
+    """Messages that arrived and left by bin, of each topic and direction."""
     flows: dict[tuple, dict[int, tuple[int, int]]] = defaultdict(dict)
     for row in creation.waiting(rows, logs, from_rows(spark, sorted(widths.items()), BINS)).collect():
         flows[row.run, row.cluster, row.peer, row.base][row.bin] = (row.came, row.left)
@@ -109,9 +109,9 @@ def _replicators(
     until_us: int,
     down: list[tuple[int, str]],
 ) -> list[dict[str, Any]]:
-    """One object a topic and direction: its logs together.
+    """One object per topic and direction, with its logs together.
 
-    `down`: run and region of each that is down at the end.
+    `down`: run and region of each region that is down at the end.
     """
     together: dict[tuple[str, str, str], list[Any]] = defaultdict(list)
     for row in started:

@@ -1,7 +1,7 @@
-"""From bins to lines: what the driver makes of the few rows that Spark's series have.
+"""Makes curves from the few rows of Spark's series, in the driver.
 
-Rules: plain values in and out; a curve is a list of [instant in seconds, value], `None` where there is
-nothing.
+Rules: plain values in and out. A curve is a list of [instant in seconds, value], with `None` where there is
+no value.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ SECOND_US = 1_000_000
 
 
 def bin_width_us(until_us: int) -> int:
-    """The bin's width for a span."""
+    """The width of a bin for a run's length, µs."""
     return max(1, -(-until_us // SAMPLES))
 
 
 def ledger_starts(log_rows: list[Any]) -> dict[tuple[str, str], dict[int, int]]:
-    """By cluster and topic the ordinal of each ledger's first entry."""
+    """The ordinal of each ledger's first entry, by cluster and topic."""
     lengths: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
     for row in log_rows:
         ledgers = lengths[(row.cluster, row.topic)]
@@ -38,7 +38,7 @@ def ledger_starts(log_rows: list[Any]) -> dict[tuple[str, str], dict[int, int]]:
 
 
 def ordinal(place: int, starts: dict[int, int]) -> int:
-    """How many entries are at or below a place; past the last ledger, a number past the log's end."""
+    """How many entries are at or below a position. Past the last ledger it is a number past the log's end."""
     ledger, entries = divmod(place + 1, LEDGER_STEP)  # entry -1 is before the first of its ledger
     if ledger in starts:
         return starts[ledger] + entries
@@ -49,8 +49,9 @@ def ordinal(place: int, starts: dict[int, int]) -> int:
 def positions(
     log_rows: list[Any], mark_rows: list[Any], bin_us: int, bins: int, topics: set[str], subscription: str
 ) -> dict[str, dict[str, list]]:
-    """By cluster the end of the log and the mark-delete as entries over time, summed over the
-    subscription's topics.
+    """The end of the log and the mark-delete as entries over time, by cluster.
+
+    They are summed over the subscription's topics.
     """
     starts = ledger_starts(log_rows)
     found: dict[str, dict[str, list]] = {}
@@ -107,8 +108,10 @@ def _timed(values: list, bin_us: int) -> list[list]:
 def covering_steps(
     mark_rows: list[Any], cluster: str, topic: str, subscription: str, bins: int
 ) -> list[tuple[int, int, int]]:
-    """(low, high, bin): the places above `low` up to `high` are first covered by the mark-delete at the
-    end of that bin; of bin `bins`: never.
+    """The steps of a mark-delete over time, as (low, high, bin).
+
+    The positions above `low` up to `high` are first covered by the mark-delete at the end of that bin. In bin
+    `bins` they are never covered.
     """
     found = [
         (row.bin, row.mark)
@@ -124,8 +127,10 @@ def covering_steps(
 
 
 def risk_and_lag(coverage: list[Any], bin_us: int, bins: int) -> dict[str, list]:
-    """Duplicates if the consumers moved at each instant, and the age of the oldest message that the
-    target's cursor does not cover.
+    """Curves of a failover's risk and lag.
+
+    `risk` is the duplicates if the consumers moved at each instant, `lag` the age of the oldest message that
+    the target's cursor does not cover.
     """
     change = [0] * (bins + 1)
     oldest: list[int | None] = [None] * bins

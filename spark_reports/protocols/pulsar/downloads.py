@@ -1,4 +1,4 @@
-"""A failover's line in figures.csv, and the judged deliveries as they go into deliveries.parquet."""
+"""A failover's line in figures.csv, and the classified deliveries for deliveries.parquet."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ PLAIN = (
 )
 
 CSV_COLUMNS = ("run", "scenario", "seed", *PLAIN)
-"""Of a file without any failover."""
+"""The columns of a file without any failover."""
 
 
 def csv_lines(run: dict[str, Any]) -> list[dict[str, Any]]:
-    """One line a failover."""
+    """One line of figures.csv per failover."""
     return [_csv_line(run, failover) for failover in run["failovers"]]
 
 
 def result_lines(run: dict[str, Any]) -> list[str]:
-    """One line a failover for the terminal."""
+    """One line per failover for the terminal."""
     return [
         f"{run['scenario']}: {failover['subscription']} {failover['from']} -> {failover['to']}: "
         f"{failover['duplicates']} duplicates, "
@@ -66,7 +66,7 @@ def _csv_line(run: dict[str, Any], failover: dict[str, Any]) -> dict[str, Any]:
 
 
 def delivery_table(judged: DataFrame, explained: DataFrame, reordered: DataFrame) -> DataFrame:
-    """One row a delivery: what it was, and for a duplicate why."""
+    """The rows of deliveries.parquet: one per delivery, with its verdict, and the cause of a duplicate."""
     causes = explained.select("run", "seq", "cause", "evidence_seq")
     disorder = reordered.select("run", "seq", F.lit(True).alias("reordered"))
     ledger = F.floor((F.col("place") + 1) / LEDGER_STEP)

@@ -1,7 +1,7 @@
-"""What a scenario configured, as small frames: replication lists, latencies, each subscription's topic.
+"""Small frames of a scenario's configuration: replication lists, latencies, topics of subscriptions.
 
-Rules: the trace decides what happened; only what rows do not contain comes from here, through the simulator's
-Python API.
+Rules: events are always taken from the trace. Only facts that its rows do not contain are read here, through
+the simulator's Python API.
 """
 
 from __future__ import annotations

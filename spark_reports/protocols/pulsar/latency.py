@@ -1,8 +1,8 @@
-"""`latency` of a report's run, for `report.json`: its declared brokers and the latency of their readers.
+"""`latency` of a report's run, for `report.json`: its declared brokers and their readers' latency.
 
-Rules: only one row a broker and reader comes to the driver. A run without declared brokers has no such part
-(None). Rows of audiences are used only here: an audience's name represents many subscriptions, so transforms
-that count by subscription read `without_audiences`.
+Rules: only one row per broker and reader is collected to the driver. A run without declared brokers has no
+such part (None). Rows of audiences are used only here: an audience's name represents many subscriptions, so
+transforms that count by subscription read `without_audiences`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def without_audiences(rows: DataFrame, scenarios: dict[int, Any]) -> DataFrame:
 
 
 def add_latency(runs: list[dict[str, Any]], scenarios: dict[int, Any], rows: DataFrame) -> None:
-    """Give every run its part."""
+    """Add its part to every run."""
     declared = [run for run in runs if scenarios[run["run"]].brokers]
     for run in runs:
         run["latency"] = None

@@ -1,4 +1,4 @@
-"""What Pulsar in regions declares to reports."""
+"""The declaration of Pulsar in regions to reports."""
 
 from spark_reports.protocols.manifest import Manifest, PageParts
 from spark_reports.protocols.pulsar.downloads import CSV_COLUMNS, csv_lines, result_lines

@@ -1,7 +1,7 @@
 """`migrations` of a report's run, for `report.json`: steps, traffic and client moves of each tenant.
 
-Rules: only small rows come to the driver: one a step's change, cluster and client. A run without a migration
-has an empty list.
+Rules: only small rows are collected to the driver: one per change of a step, cluster and client. A run
+without a migration has an empty list.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CLIENTS_MOST = 40
 
 
 def add_migrations(runs: list[dict[str, Any]], control: Any, rows: Any, subscriptions: Any) -> None:
-    """Give every run its part. `subscriptions` names each topic's tenant."""
+    """Add its part to every run. `subscriptions` names each topic's tenant."""
     for run in runs:
         run["migrations"] = []
     moves = migration.moves(control)
@@ -79,7 +79,7 @@ def _described(move: Any, found: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 def _step(name: str, rows: list[Any]) -> dict[str, Any]:
-    """One of the five: when it began first and ended last, how often it was tried, and what stopped it."""
+    """One of the five steps: its first start, its last end, its attempts and its failures."""
     began = [row for row in rows if row.type == "migration.step-began"]
     over = [row for row in rows if row.type in ("migration.step-finished", "migration.step-undone")]
     last = rows[-1].type.removeprefix("migration.step-") if rows else None

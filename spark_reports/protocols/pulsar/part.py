@@ -1,6 +1,6 @@
-"""The part of a report about failovers: the runs of brokers in regions, counted from their traces.
+"""The part of a report about failovers: runs of brokers in regions, counted from their traces.
 
-Rules: a part has steps by name, in order, and afterwards `runs`, the values of each, and its judged
+Rules: a part has named steps, in order. After them it has `runs`, the values of each run, and its classified
 deliveries.
 """
 
@@ -35,7 +35,7 @@ SNAPSHOTS_SHOWN = 12
 
 
 class FailoverPart:
-    """`job` is the report being made; `inputs` those of its traces that are of this protocol."""
+    """The part of one report. `job` is the report, `inputs` are its traces of this protocol."""
 
     def __init__(self, job: Any, inputs: list[TraceInput]) -> None:
         self.job, self.spark, self.inputs = job, job.spark, inputs
@@ -43,12 +43,12 @@ class FailoverPart:
 
     @property
     def counting(self) -> Counting:
-        """What is counted, once the traces are read."""
+        """The counting, once the traces are read."""
         assert self._counting is not None, "the traces are read first"
         return self._counting
 
     def steps(self) -> list[tuple[str, Callable[[], None]]]:
-        """Names and what to do."""
+        """The names and functions of the steps."""
         return [
             ("running the scenario under each strategy", self._run_strategies),
             ("reading the traces", self._read),
@@ -64,12 +64,12 @@ class FailoverPart:
         ]
 
     def release(self) -> None:
-        """Free what was kept."""
+        """Free the kept frames."""
         if self._counting is not None:
             self._counting.release()
 
     def deliveries(self) -> tuple[DataFrame, int]:
-        """The judged deliveries and how many there are."""
+        """The classified deliveries and their number."""
         counting = self.counting
         table = delivery_table(counting.judged, counting.explained, counting.reordered)
         return self._of_own_runs(table), sum(
@@ -77,7 +77,7 @@ class FailoverPart:
         )
 
     def _run_strategies(self) -> None:
-        """The report's traces, and those of its run under each strategy: counted together, kept apart."""
+        """Add the traces of the run under each strategy, which are counted together with the report's own."""
         self.own = [entry.run for entry in self.inputs]
         if comparison.wanted(self.inputs, scenarios_of(self.inputs), self.job.compare):
             self.inputs += comparison.write_traces(
@@ -116,8 +116,9 @@ class FailoverPart:
         assemble.add_people(self.shown_failovers, consumers, keys)
 
     def _choose_shown(self) -> None:
-        """The failovers described in full, and the rows of their runs: what only they show is counted from
-        those rows alone.
+        """Choose the failovers described in full, and the rows of their runs.
+
+        Figures that only these failovers show are counted from those rows alone.
         """
         self.shown_failovers = [(run, failover) for run in self.runs for failover in run["failovers"]][
             : assemble.DETAILED_MOST
@@ -162,7 +163,7 @@ class FailoverPart:
         latency.add_latency(self.runs, self.by_run, self._of_own_runs(self.every_row))
 
     def _of_own_runs(self, frame: DataFrame) -> DataFrame:
-        """Without what was counted for the comparison only."""
+        """The frame without the runs that were counted for the comparison only."""
         return frame.filter(F.col("run").isin(self.own)) if self.strategies else frame
 
     def _draw(self) -> None:

@@ -1,4 +1,4 @@
-"""Schemas of the small frames about Pulsar: what a scenario configured, and what is looked up.
+"""Schemas of the small frames about Pulsar: a scenario's configuration, and keys of joins.
 
 Rules: as `spark_reports.schemas`.
 """
@@ -26,8 +26,9 @@ SITES = StructType(
         StructField("enabled", BooleanType(), False),
     ]
 )
-"""A cluster of a topic's replication list (topic as the scenario names it), and whether the feature is on
-there.
+"""A cluster of a topic's replication list, and whether the feature is enabled there.
+
+`topic` is the name in the scenario.
 """
 
 LINKS = StructType(
@@ -88,8 +89,9 @@ STEPS = StructType(
     ]
     + [StructField(name, LongType(), False) for name in ("low", "high", "covered_bin")]
 )
-"""Which places of the target's log its mark-delete first covers in which bin: those above `low` up to
-`high`.
+"""Positions of the target's log that its mark-delete first covers in a bin.
+
+They are those above `low` up to `high`.
 """
 
 STARTS = StructType(
@@ -97,7 +99,7 @@ STARTS = StructType(
     + [StructField(name, StringType(), False) for name in ("cluster", "peer", "topic", "base")]
     + [StructField("created_seq", LongType(), False)]
 )
-"""A replicator, one for each log and peer, and the row that opened its cursor."""
+"""A replicator, one per log and peer, and the row that opened its cursor."""
 
 GRID = StructType([*BINS.fields, StructField("until_us", LongType(), False)])
-"""The width of a run's bins, and where it ends."""
+"""The width of a run's bins, and the run's end."""

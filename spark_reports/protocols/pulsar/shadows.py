@@ -1,7 +1,8 @@
 """`shadows` of a report's run, for `report.json`: delay, saved bytes and losses of each shadow topic.
 
-Rules: one small row a shadow, bin and subscription comes to the driver. A run without shadow topics has no
-such part (None). Where reads were served is not in the rows: the lab's page and `simulate --json` show it.
+Rules: one small row per shadow, bin and subscription is collected to the driver. A run without shadow topics
+has no such part (None). The rows do not show where reads were served. The lab's page and `simulate --json`
+do.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from spark_reports.transforms.places import is_type
 
 
 def add_shadows(spark: Any, runs: list[dict[str, Any]], control: Any, rows: Any) -> None:
-    """Give every run its part."""
+    """Add its part to every run."""
     for run in runs:
         run["shadows"] = None
     if not control.filter(is_type("shadow.created")).head(1):

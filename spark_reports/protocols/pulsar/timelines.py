@@ -1,5 +1,6 @@
-"""Series of the failovers that a report describes in full: which spans and bins to ask Spark for, and what
-comes of the answers.
+"""Series of the failovers that a report describes in full: deliveries, positions, risk and lag.
+
+This module chooses the spans and bins that Spark counts, and makes the curves.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from spark_reports.protocols.pulsar.schemas import STEPS, TARGETS
 from spark_reports.protocols.pulsar.transforms import series
 
 BEFORE_US, AFTER_US = 4_000_000, 3_000_000
-"""Shown of the time before the source failed, and after the backlog of the failover was acked."""
+"""Time shown before the source failed, and after the backlog of the failover was acked."""
 LONGEST_US = 60_000_000
 
 
@@ -28,7 +29,7 @@ def add_series(
     runs: list[dict[str, Any]],
     found: list[tuple[dict[str, Any], dict[str, Any]]],
 ) -> None:
-    """Give each failover of `found` (run, failover) its `series`. `rows` are those of the runs in `found`."""
+    """Add `series` to each failover of `found` (run, failover). `rows` are those of the runs in `found`."""
     if not found:
         return
     zooms = {(run["run"], failover["failover_seq"]): _zoom(run, failover) for run, failover in found}
@@ -149,7 +150,7 @@ def _steps(figures: list, mark_rows: dict[int, list[Any]]) -> list[tuple]:
 
 
 def _remaining(failover: dict[str, Any], mine: list[Any], zoom: dict[str, int]) -> list[list]:
-    """Duplicates still to come, from the move on."""
+    """The number of duplicates still to be delivered, from the move on."""
     by_bin: dict[int, int] = defaultdict(int)
     for row in mine:
         if row.kind == "duplicate" and row.cluster == failover["to"]:

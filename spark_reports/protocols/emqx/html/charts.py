@@ -1,7 +1,7 @@
 """Charts of a durable shared subscription: the leases of each stream, and the streams of each session.
 
-Rules: as `charts`. A session has a hue and, beyond the first few, a hatching; a lease is also labelled with its
-session.
+Rules: as `spark_reports.html.charts`. A session has a hue and, beyond the first few, a hatching. A lease is
+also labelled with its session.
 """
 
 from __future__ import annotations
@@ -12,22 +12,25 @@ from spark_reports.html.charts import GREY, HARM, HARM_VEIL, INK, ORIGINS, axis,
 
 HATCHES = ("", "/", "x", "-")
 SESSIONS_MOST = len(HATCHES) * ORIGINS
-"""Sessions with a colour and hatching of their own; the others are grey and labelled."""
+"""Sessions with a colour and hatching of their own. The others are grey and labelled."""
 LINES_MOST = 6
-"""Sessions that have a line each; of more the chart shows most and least."""
+"""Most sessions that have a line each. Of more the chart shows the most and the fewest streams."""
 LEGEND_MOST = 8
-"""Sessions that the chart of readers names above; of more only the bars have names."""
+"""Most sessions in the legend of the chart of readers. Of more only the bars have names."""
 ROW_PX, FRAME_PX = 26, 96
 DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 def readers_height(group: dict[str, Any]) -> int:
-    """How high the chart of readers is, px."""
+    """The height of the chart of readers in px."""
     return FRAME_PX + ROW_PX * max(2, len(group["streams_shown"]))
 
 
 def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """One row a stream, one bar a lease; dotted while without a reader, crimson within a bar where two overlap."""
+    """The chart of leases: one row per stream, one bar per lease.
+
+    A dotted line is time without a reader. Crimson within a bar is an overlap of two leases.
+    """
     figures = group["streams_shown"]
     sessions = sorted({one["client"] for stream in figures for one in stream["readers"]})
     rows = [stream["stream"] for stream in figures]
@@ -78,7 +81,7 @@ def readers(group: dict[str, Any], until_us: int) -> dict[str, Any]:
 
 
 def unread(stream: dict[str, Any]) -> list[tuple[int, int]]:
-    """When a stream had no reader, as (from, until), us."""
+    """The times when a stream had no reader, as (from, until), µs."""
     if stream["found_us"] is None:
         return []
     reached, gaps = stream["found_us"], []
@@ -134,7 +137,10 @@ def _bar(
 
 
 def balance(group: dict[str, Any], until_us: int) -> dict[str, Any]:
-    """Streams of each session (of many sessions: most and fewest), and below how many have no reader."""
+    """The chart of streams per session, and below those without a reader.
+
+    Of many sessions it shows the most and the fewest streams.
+    """
     figures = group["balance"]
     x = [us / 1e6 for us in figures["at_us"]]
     names = list(figures["sessions"])

@@ -1,6 +1,6 @@
 """A group on the report's page: its sentence, figures, causes, leases, balance, single messages.
 
-Rules: a section without content is left out; numbers come ready from the report's values.
+Rules: a section without content is left out. Numbers are taken from the report's values as they are.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ CAUSES = cause_texts("emqx")
 
 
 def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
-    """Named by the group when the page is about one alone."""
+    """The page's heading, which names the group when the page is about one alone."""
     pairs = _pairs(runs)
     return Heading(f"{pairs[0][1]['name']}, a shared subscription", "Report") if alone and pairs else None
 
 
 def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """Every group, a line each; "" when the page is about a single one."""
+    """The list of all groups, one line each; empty when the page is about a single one."""
     pairs = _pairs(runs)
     return [] if alone and pairs else [_overview(pairs)]
 
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """The groups described in full."""
+    """The articles of the groups described in full."""
     return [_article(*found, alone) for found in _detailed(runs)]
 
 
 def figures(runs: list[dict[str, Any]]) -> list[Figure]:
-    """The charts of those articles."""
+    """The charts of these articles."""
     return [figure for found in _detailed(runs) for figure in _charts(*found)]
 
 
@@ -55,13 +55,13 @@ def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, A
 
 
 def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any], int]]:
-    """Run, group and number of those described in full: the ones whose streams were counted one by one."""
+    """Run, group and number of the groups described in full: those whose streams are listed one by one."""
     pairs = enumerate(_pairs(runs))
     return [(run, group, place) for place, (run, group) in pairs if "streams_shown" in group]
 
 
 def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool) -> Markup:
-    """One group from sentence to causal chain; `place` numbers it on the page."""
+    """The article of one group, from the headline to single messages. `place` is its number on the page."""
     parts = [
         headline(run, group, alone),
         six_figures(group),
@@ -80,7 +80,7 @@ def _article(run: dict[str, Any], group: dict[str, Any], place: int, alone: bool
 
 
 def _charts(run: dict[str, Any], group: dict[str, Any], place: int) -> list[tuple[str, dict[str, Any]]]:
-    """The figures that an article names."""
+    """The charts that an article has places for."""
     if not group["streams_shown"]:
         return []
     return [
@@ -90,7 +90,7 @@ def _charts(run: dict[str, Any], group: dict[str, Any], place: int) -> list[tupl
 
 
 def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
-    """Every group of every run, a line each."""
+    """The table of every group of every run, one line each."""
     if not pairs:
         return Markup(
             '<h1>No group was declared.</h1><p class="dek">The trace holds no durable shared subscription, '
@@ -139,7 +139,7 @@ def _overview(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Markup:
 
 
 def headline(run: dict[str, Any], group: dict[str, Any], alone: bool) -> Markup:
-    """The sentence that everything below proves."""
+    """The headline, which the sections below explain."""
     return render(
         f"{TEMPLATES}/headline.html",
         run=run,
@@ -159,7 +159,7 @@ def _span(us: int | None) -> str:
 
 
 def six_figures(group: dict[str, Any]) -> Markup:
-    """The six figures."""
+    """The six main figures of a group."""
     found = [
         (
             number(group["messages_twice"]),
@@ -212,7 +212,7 @@ def _figure(us: int | None) -> tuple[str, str]:
 
 
 def _at(run: dict[str, Any], at_us: int) -> Markup:
-    """An instant; on the site a link to a replay that opens there."""
+    """An instant. On the site it is a link to a replay at that instant."""
     words = f"{seconds(at_us)} s"
     if not run.get("replay_url"):
         return escape(words)
@@ -221,7 +221,7 @@ def _at(run: dict[str, Any], at_us: int) -> Markup:
 
 
 def causes(run: dict[str, Any], group: dict[str, Any]) -> Markup:
-    """One row of squares a cause, with a worked example."""
+    """The section of causes: one row of squares per cause, with an example."""
     if not group["causes"]:
         return NOTHING
     return render(

@@ -1,4 +1,4 @@
-"""The words of a report about durable shared subscriptions: definitions, and each event as a clause."""
+"""Texts of a report about durable shared subscriptions: definitions, and each event as a clause."""
 
 from __future__ import annotations
 

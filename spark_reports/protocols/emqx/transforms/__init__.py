@@ -1,1 +1,1 @@
-"""What Spark counts of durable shared subscriptions: pure frame functions."""
+"""Pure frame functions that count durable shared subscriptions."""

@@ -1,9 +1,9 @@
 """Causes of duplicates in a durable shared subscription: the first of an ordered list that holds.
 
-Let G be the leader's decision to let the reader read from where it read, A the latest acknowledgement before
-the delivery, p the message's position. Of a lease only its furthest positions matter: "another
-leader had recorded a position past p" is "p is below the furthest one". So a lease needs one number, however
-many duplicates it has.
+Let G be the leader's decision that lets the reader read from its position, A the latest acknowledgement
+before the delivery, p the message's position. Of a lease only its furthest positions matter: "another leader
+had recorded a position past p" means "p is below the furthest one". So a lease needs one number, however many
+duplicates it has.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ CAUSES = (
 )
 LEASE = ("run", "lease_seq")
 PARTY = (*LEASE, "ack_client")
-"""Duplicates of one lease that one session had acknowledged."""
+"""Key of the duplicates of one lease that one session had acknowledged."""
 
 
 def duplicates(judged: DataFrame, rows: DataFrame, leases: DataFrame) -> DataFrame:
-    """The duplicates with the lease under which they came (null: a session sent its own chunk again): …,
-    lease_seq, decided_seq, leader.
+    """The duplicates with the lease under which they were delivered.
+
+    Columns: those of `judged`, lease_seq, decided_seq, leader. The last three are null where a session sent
+    its own chunk again.
     """
     twice = judged.filter(F.col("verdict") == "duplicate")
     chunks = (
@@ -58,7 +60,7 @@ def duplicates(judged: DataFrame, rows: DataFrame, leases: DataFrame) -> DataFra
 
 
 def deciding(duplicates: DataFrame) -> DataFrame:
-    """The leases under which duplicates came: STREAM, lease_seq, decided_seq, leader."""
+    """The leases under which duplicates were delivered: STREAM, lease_seq, decided_seq, leader."""
     return (
         duplicates.filter(F.col("lease_seq").isNotNull())
         .select(*STREAM, "lease_seq", "decided_seq", "leader")
@@ -67,9 +69,9 @@ def deciding(duplicates: DataFrame) -> DataFrame:
 
 
 def known(rows: DataFrame, deciding: DataFrame) -> DataFrame:
-    """Progress recorded before each decision: LEASE, decided_seq, leader, type, seq, client, who, position.
+    """Progress recorded before each decision.
 
-    `who` is the leader.
+    Columns: LEASE, decided_seq, leader, type, seq, client, who (the leader that recorded it), position.
     """
     steps = of_group(rows, "progress.told", "progress.saved", "progress.persisted", "stream.found")
     reported_steps = steps.select(*STREAM, "type", "seq", "client", F.col("count").alias("who"), "position")
@@ -79,8 +81,9 @@ def known(rows: DataFrame, deciding: DataFrame) -> DataFrame:
 
 
 def furthest(known: DataFrame) -> DataFrame:
-    """LEASE, persisted (furthest position in the store), elsewhere (furthest that another leader had
-    taken).
+    """The furthest recorded positions of each lease before its decision.
+
+    Columns: LEASE, persisted (in the store), elsewhere (recorded by another leader).
     """
     persisted, reported = F.col("type") == "progress.persisted", F.col("type") == "progress.told"
     return known.groupBy(*LEASE).agg(
@@ -92,9 +95,10 @@ def furthest(known: DataFrame) -> DataFrame:
 
 
 def after_acknowledgement(duplicates: DataFrame, known: DataFrame) -> DataFrame:
-    """run, seq of a duplicate, reported and saved, between A and G.
+    """The progress recorded between A and G for each duplicate.
 
-    `reported` is the furthest position that its acknowledging session reported, `saved` that a leader took.
+    Columns: run, seq of the duplicate, `reported` (the furthest position that its acknowledging session
+    reported), `saved` (the furthest that a leader recorded).
     """
     asked = duplicates.filter(F.col("ack_seq") < F.col("decided_seq"))
     parties = asked.select(*PARTY).distinct()
@@ -125,9 +129,9 @@ def after_acknowledgement(duplicates: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def rewinds(known: DataFrame) -> DataFrame:
-    """Where a leader took a position below an earlier one: LEASE, low, high.
+    """Steps of a leader to a position below an earlier one: LEASE, low, high.
 
-    Messages from low to high (excluded) were passed before, and not after.
+    Messages from low to high (excluded) had been passed before the step, and are not after it.
     """
     kept = known.filter(F.col("type") != "progress.told")
     before = F.max("position").over(
@@ -161,7 +165,7 @@ def explained(duplicates: DataFrame, furthest: DataFrame, after: DataFrame, rewi
 
 
 def cause_figures(explained: DataFrame) -> DataFrame:
-    """GROUP, cause, duplicates, first_us, last_us, example (the first)."""
+    """The figures of each cause: GROUP, cause, duplicates, first_us, last_us, example (the first)."""
     example = F.struct(
         "producer",
         "sequence_id",
@@ -195,7 +199,7 @@ _TURNS = (
     "borrower.dropped",
     "group.destroyed",
 )
-"""Types of rows that may be between an acknowledgement and the same message's next delivery."""
+"""Event types that may be between an acknowledgement and the same message's next delivery."""
 
 
 def stories(rows: DataFrame, found: DataFrame) -> DataFrame:

@@ -1,9 +1,9 @@
-"""Every delivery of a durable shared subscription, judged, and what became of every message.
+"""The verdict on every delivery of a durable shared subscription, and the fate of every message.
 
-Rules: the window is the whole run and every delivery of a message after its first is judged: a duplicate when
-a session had acknowledged the message before, else a redelivery. So first deliveries, duplicates and
-redeliveries add up. What was stored before its group begins is not the group's, nor what was stored when it
-was destroyed, but where a session received it.
+Rules: the window is the whole run, and every delivery of a message after its first gets a verdict: a
+duplicate when a session had acknowledged the message before, else a redelivery. So first deliveries,
+duplicates and redeliveries add up. A message stored before its group begins does not count for the group, nor
+one that was stored when the group was destroyed, unless a session received it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def histories(rows: DataFrame, streams: DataFrame) -> DataFrame:
     """Rows of each group's messages stored, delivered and acknowledged.
 
     Columns: PLACE, producer, sequence_id, type, seq, at_us, client, node, generation, chunk_seq. Stored rows
-    also have kept (it belongs to the group) and current (to the group's latest life).
+    also have kept (within a life of the group) and current (within the group's latest life).
     """
     found = rows.filter(is_type(_STORED, _DELIVERED, _ACKNOWLEDGED)).select(
         "run",
@@ -54,8 +54,10 @@ def _covers(life: Column) -> Column:
 
 
 def judged(histories: DataFrame) -> DataFrame:
-    """The deliveries, with what was before each: … verdict (first, duplicate, redelivery), ack_seq,
-    ack_us, ack_client, ack_node.
+    """The deliveries, with verdict and the acknowledgement before each.
+
+    Columns: PLACE, producer, sequence_id, seq, at_us, client, node, topic, generation, chunk_seq, verdict
+    (first, duplicate, redelivery), ack_seq, ack_us, ack_client, ack_node.
     """
     before = Window.partitionBy(*PLACE).orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
     delivered = F.col("type") == _DELIVERED
@@ -92,7 +94,7 @@ def judged(histories: DataFrame) -> DataFrame:
 
 
 def taken_lightly(control: DataFrame, light: DataFrame) -> DataFrame:
-    """Chunks that were taken for clients of quality of service 0: STREAM, first, after.
+    """Chunks fetched for clients of quality of service 0: STREAM, first, after.
 
     `light`: run, client.
     """
@@ -110,9 +112,9 @@ def taken_lightly(control: DataFrame, light: DataFrame) -> DataFrame:
 def message_figures(
     histories: DataFrame, shared: DataFrame, qualities: DataFrame, lightly: DataFrame
 ) -> DataFrame:
-    """GROUP, published, delivered, acknowledged, lost, lost_qos0, waiting.
+    """The figures of messages: GROUP, published, delivered, acknowledged, lost, lost_qos0, waiting.
 
-    `qualities`: run, producer, qos; `lightly`: STREAM, first, after.
+    `qualities`: run, producer, qos. `lightly`: STREAM, first, after.
     """
     stored = F.col("type") == _STORED
     each = histories.groupBy(*PLACE).agg(
@@ -162,8 +164,10 @@ def _same_stream() -> Column:
 
 
 def reordered(judged: DataFrame, rows: DataFrame) -> DataFrame:
-    """Deliveries older, in the order in which an MQTT client published to a topic, than what its group had
-    of that before: GROUP, seq.
+    """Reordered deliveries: GROUP, seq.
+
+    Each is older than an earlier delivery to its group, in the order in which its MQTT client published to
+    the topic.
     """
     published = rows.filter(is_type("message.published")).select(
         *MESSAGE, F.col("key").alias("publisher_client")
@@ -184,7 +188,10 @@ def reordered(judged: DataFrame, rows: DataFrame) -> DataFrame:
 
 
 def verdict_figures(judged: DataFrame) -> DataFrame:
-    """GROUP, duplicates and redeliveries (deliveries), messages_twice (messages with a duplicate)."""
+    """The figures of verdicts: GROUP, duplicates, redeliveries, messages_twice.
+
+    The first two count deliveries, messages_twice counts messages with a duplicate.
+    """
     twice = F.col("verdict") == "duplicate"
     return (
         judged.filter(F.col("verdict") != "first")

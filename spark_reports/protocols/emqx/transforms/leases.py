@@ -1,8 +1,8 @@
 """Durable shared subscriptions: groups, their streams, leases, time without a reader and overlaps.
 
-Rules: `control` holds all rows but those of messages. A lease is a stretch of reading: from its grant until
-its stream was taken back or its borrower was gone. A stream is shared from its first `stream.found` on, until
-it is read to its end or its group is gone, else to the run's last row.
+Rules: `control` holds all rows but those of messages. A lease lasts from its grant until its stream was
+revoked or its borrower was gone. A stream is shared from its first `stream.found` on, until it is read to its
+end or its group is gone, else to the run's last row.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ def topic_pattern(wanted: str) -> str:
 
 
 def declared(control: DataFrame) -> DataFrame:
-    """One row a group: run, group, asked (as a client writes it), lives (array of until_seq, start_us, in
-    order: from a declaration until it was destroyed).
+    """The declared groups, one row per group.
+
+    Columns: run, group, asked (as a client writes it), lives. `lives` is an array of until_seq, start_us, in
+    order, each from a declaration until the group was destroyed.
     """
     found = control.filter(is_type("group.declared", "group.destroyed")).withColumnRenamed(
         "subscription", "group"
@@ -50,7 +52,10 @@ def declared(control: DataFrame) -> DataFrame:
 
 
 def streams(control: DataFrame, groups: DataFrame, declared: DataFrame) -> DataFrame:
-    """The streams that storage has for each group: STREAM, topic, lives. `groups`: run, group, pattern."""
+    """The streams in storage of each group: STREAM, topic, lives.
+
+    `groups`: run, group, pattern.
+    """
     opened = control.filter(is_type("stream.opened")).select(
         "run", F.col("topic").alias("stream"), F.split("topic", "/", 3)[2].alias("topic")
     )
@@ -59,8 +64,10 @@ def streams(control: DataFrame, groups: DataFrame, declared: DataFrame) -> DataF
 
 
 def of_group(control: DataFrame, *types: str) -> DataFrame:
-    """Rows of these types under this family's names: STREAM, client, seq, at_us, type, count, position
-    (null entry: the end), reason, ledger.
+    """Rows of these types under the column names of groups.
+
+    Columns: STREAM, client, seq, at_us, type, count, position (END where the row has no entry), reason,
+    ledger.
     """
     at = F.when(F.col("type") == "progress.saved", F.col("to_entry")).otherwise(F.col("entry"))
     return control.filter(is_type(*types)).select(
@@ -79,8 +86,9 @@ def of_group(control: DataFrame, *types: str) -> DataFrame:
 
 
 def leases(control: DataFrame) -> DataFrame:
-    """One row a stretch of reading: READER, seq, at_us, position, leader, decided_seq (of its leader),
-    end_us (null: to the end).
+    """The leases, one row per lease.
+
+    Columns: READER, seq, at_us, position, leader, decided_seq (of its leader), end_us (null: to the end).
     """
     changed = of_group(control, "lease.changed", "assignment.changed").withColumn("borrower", F.col("count"))
     granting = (F.col("type") == "assignment.changed") & (F.col("reason") == "granting")
@@ -135,8 +143,8 @@ def leases(control: DataFrame) -> DataFrame:
 def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFrame:
     """Each stream of a group: STREAM, found_us (null: never), done_us, position, run_end_us.
 
-    `position` is the one in the latest leader's memory.
-    `known`: STREAM of `streams`; `run_ends`: run, run_end_us.
+    `position` is the one in the latest leader's memory. `known`: STREAM of `streams`. `run_ends`: run,
+    run_end_us.
     """
     rows = of_group(control, "stream.found", "progress.loaded", "progress.saved")
     found = F.col("type") == "stream.found"
@@ -179,8 +187,9 @@ def shared(control: DataFrame, known: DataFrame, run_ends: DataFrame) -> DataFra
 
 
 def spans(leases: DataFrame, shared: DataFrame) -> DataFrame:
-    """Stretches of reading while their stream was shared: READER, seq, at_us, end_us, found_us, done_us,
-    run_end_us.
+    """The parts of leases during which their stream was shared.
+
+    Columns: READER, seq, at_us, end_us, found_us, done_us, run_end_us.
     """
     met = leases.join(shared.filter(F.col("found_us").isNotNull()), list(STREAM), "inner").filter(
         F.col("at_us") < F.col("done_us")
@@ -197,8 +206,9 @@ def spans(leases: DataFrame, shared: DataFrame) -> DataFrame:
 
 
 def handovers(leases: DataFrame, shared: DataFrame) -> DataFrame:
-    """A stream's passing from one session to another: STREAM, seq, at_us, source, target, gap_us (without
-    either of them).
+    """The hand-overs of streams from one session to another.
+
+    Columns: STREAM, seq, at_us, source, target, gap_us (time without either of them).
     """
     of_stream = Window.partitionBy(*STREAM).orderBy("seq")
     before = F.lag(F.struct("client", "end_us")).over(of_stream)
@@ -217,7 +227,7 @@ def handovers(leases: DataFrame, shared: DataFrame) -> DataFrame:
 
 
 def overlaps(spans: DataFrame) -> DataFrame:
-    """Two sessions that read one stream at once: STREAM, one, other, at_us, end_us."""
+    """The times when two sessions read one stream at once: STREAM, one, other, at_us, end_us."""
     one = spans.select(
         *STREAM,
         F.col("seq").alias("one_seq"),
@@ -241,7 +251,7 @@ def overlaps(spans: DataFrame) -> DataFrame:
 
 
 def idle(shared: DataFrame, spans: DataFrame) -> DataFrame:
-    """When a shared stream had no reader: STREAM, at_us, end_us, run_end_us."""
+    """The times when a shared stream had no reader: STREAM, at_us, end_us, run_end_us."""
     known = shared.filter(F.col("found_us").isNotNull())
     over = known.select(
         *STREAM, F.col("done_us").alias("at_us"), F.col("done_us").alias("end_us"), "found_us", "run_end_us"
@@ -260,7 +270,7 @@ def _by_instant() -> WindowSpec:
 
 
 def covered_us(spans: DataFrame) -> DataFrame:
-    """How long at least one of the spans of a stream lasts: STREAM, covered_us."""
+    """The time covered by at least one of a stream's spans: STREAM, covered_us."""
     fresh = F.greatest(
         F.lit(0),
         F.col("end_us") - F.greatest("at_us", F.coalesce(F.max("end_us").over(_by_instant()), F.lit(-1))),
@@ -271,8 +281,10 @@ def covered_us(spans: DataFrame) -> DataFrame:
 def stream_figures(
     shared: DataFrame, idle: DataFrame, handovers: DataFrame, overlaps: DataFrame
 ) -> DataFrame:
-    """One row a stream: STREAM, found_us, done_us, unowned_us, handovers, slowest_us (null: none),
-    two_readers, two_readers_us.
+    """The figures of streams, one row per stream.
+
+    Columns: STREAM, found_us, done_us, unowned_us, handovers, slowest_us (null: none), two_readers,
+    two_readers_us.
     """
     parts = (
         idle.groupBy(*STREAM).agg(F.sum(F.col("end_us") - F.col("at_us")).alias("unowned_us")),
@@ -297,7 +309,7 @@ def _or_none(name: str) -> Column:
 
 
 def percentiles(handovers: DataFrame) -> DataFrame:
-    """Nearest rank of the hand-overs' times: GROUP, p50, p95, max."""
+    """Percentiles of the hand-overs' times by nearest rank: GROUP, p50, p95, max."""
     rank = F.row_number().over(Window.partitionBy(*GROUP).orderBy("gap_us"))
     many = F.count("*").over(Window.partitionBy(*GROUP))
     found = handovers.withColumns({"rank": rank, "many": many})
@@ -313,7 +325,7 @@ def percentiles(handovers: DataFrame) -> DataFrame:
 
 
 def people(control: DataFrame) -> DataFrame:
-    """GROUP, sessions that ever subscribed, leader_changes."""
+    """The sessions that ever subscribed and the leader changes: GROUP, sessions, leader_changes."""
     rows = control.filter(is_type("session.subscribed", "leader.elected") & F.col("subscription").isNotNull())
     leaders = F.count_if(F.col("type") == "leader.elected")
     return rows.groupBy("run", F.col("subscription").alias("group")).agg(
@@ -323,8 +335,9 @@ def people(control: DataFrame) -> DataFrame:
 
 
 def readers(spans: DataFrame, idle: DataFrame) -> DataFrame:
-    """Leases and times without a reader as intervals for counting: GROUP, client ("" for none),
-    came_us, left_us (null: never).
+    """Leases and times without a reader as intervals for counting.
+
+    Columns: GROUP, client ("" for none), came_us, left_us (null: never).
     """
     left = F.when(F.col("end_us") < F.col("run_end_us"), F.col("end_us")).alias("left_us")
     return spans.select(*GROUP, "client", F.col("at_us").alias("came_us"), left).unionByName(
@@ -333,9 +346,7 @@ def readers(spans: DataFrame, idle: DataFrame) -> DataFrame:
 
 
 def first_spans(spans: DataFrame, streams: DataFrame, most: int) -> DataFrame:
-    """Of each of these streams the first `most` stretches of reading: STREAM, client, borrower, at_us,
-    end_us.
-    """
+    """The first `most` spans of each of these streams: STREAM, client, borrower, at_us, end_us."""
     rank = F.row_number().over(Window.partitionBy(*STREAM).orderBy("seq"))
     return (
         spans.join(F.broadcast(streams), list(STREAM), "leftsemi")

@@ -51,8 +51,10 @@ def _instants(failover: dict[str, Any], top: float = 1.0) -> tuple[list[dict], l
 
 
 def timeline(failover: dict[str, Any], clusters: list[str]) -> dict[str, Any]:
-    """Deliveries around the failover at source and target, and below the duplicates that a move would cause,
-    or that are still to be delivered.
+    """Deliveries around the failover at source and target, and the duplicates of a move.
+
+    Below, before the failover: the duplicates that a move at that instant would cause. After it: those still
+    to be delivered.
     """
     figures, zoom = failover["series"]["deliveries"], failover["series"]["zoom"]
     width_s = zoom["bin_us"] / 1e6
@@ -143,7 +145,7 @@ def _points(points: list[list]) -> dict[str, list]:
 
 
 def _floor(figures: dict[str, list]) -> list[list]:
-    """Down to where the log is to be read: the mark-delete, and nothing to read while there is no cursor."""
+    """The lower edge of the backlog: the mark-delete, or the log's end while there is no cursor."""
     return [
         [x, end if mark is None else mark]
         for (x, end), (_, mark) in zip(figures["end"], figures["mark"], strict=True)
@@ -151,7 +153,7 @@ def _floor(figures: dict[str, list]) -> list[list]:
 
 
 def positions(failover: dict[str, Any]) -> dict[str, Any]:
-    """For each cluster the end of its log (grey) and its mark-delete (black) over time, on one scale."""
+    """The end of the log (grey) and the mark-delete (black) over time of each cluster, on one scale."""
     figures = failover["series"]["positions"]
     clusters = sorted(figures, key=lambda name: (name != failover["from"], name != failover["to"], name))
     traces, drawn = [], layout(240)
@@ -239,7 +241,7 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
 
 
 def lag(failover: dict[str, Any]) -> dict[str, Any]:
-    """Age of the oldest message that the target holds and its cursor does not cover."""
+    """The age over time of the oldest message that the target holds and its cursor does not cover."""
     points = failover["series"]["lag"]
     shapes, notes = _instants(failover)
     trace = {

@@ -1,4 +1,7 @@
-"""“Under three strategies”: the run with other ways to replicate acks, one column each, counted by Spark."""
+"""“Under three strategies”: the run with other ways to replicate acks, one column each.
+
+Spark counts each of these runs.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,7 @@ def _gap(found: dict[str, Any] | None) -> str:
 
 
 def _causes(figures: list[dict[str, Any] | None]) -> list[str]:
-    """Those that any strategy has, in the order of decision."""
+    """The causes that any strategy has, in the order of decision."""
     return [name for name in CAUSES if any(found and found["by_cause"].get(name) for found in figures)]
 
 

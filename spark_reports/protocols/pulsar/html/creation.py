@@ -1,5 +1,6 @@
-"""Topic creation in a report: replicators that did not start and why, what waited meanwhile, and what was
-created or refused.
+"""Topic creation in a report: replicators that did not start, waiting messages, topics and schemas.
+
+It shows why replicators did not start, which messages waited, and what was created or refused.
 """
 
 from __future__ import annotations
@@ -54,13 +55,16 @@ def sentence(run: dict[str, Any]) -> Markup | None:
 
 
 def sections(run: dict[str, Any], name: str) -> Markup:
-    """Its sections; "" when no replicator was refused and nothing was created. `name` names the curves."""
+    """The sections of a run; "" when no replicator was refused and nothing was created.
+
+    `name` is the id of the curves.
+    """
     figures = run.get("creation")
     if figures is None:
         return NOTHING
     parts = [_replicators(figures["replicators"])]
     if drawn(run):
-        # as `figure` draws
+        # the height that `figure` needs
         height = (
             "three" if any(one["curve"] for one in figures["replicators"] if one["refused_at_us"]) else "low"
         )
@@ -153,8 +157,10 @@ def _happened(figures: dict[str, Any]) -> Markup:
 
 
 def figure(run: dict[str, Any]) -> dict[str, Any]:
-    """Three strips over one time, one line a replicator that was ever refused: starts refused so far,
-    messages that wait, the delay as dashboards show it.
+    """The chart of refused starts: three strips over one time, with the replicators ever refused.
+
+    They have one line each. The strips show the starts refused so far, the messages that wait, and the delay
+    as dashboards show it.
     """
     shown = [one for one in run["creation"]["replicators"] if one["refused_at_us"]]
     until_s, dashes = run["until_us"] / 1e6, ("solid", "dash", "dot")
@@ -206,5 +212,5 @@ def _instants(until_s: float, anchor: str) -> dict[str, Any]:
 
 
 def _from_nought(values: list[int]) -> dict[str, Any]:
-    """A line that never leaves 0 is lifted off the axis, so that it is seen."""
+    """The axis of these values. A line that never leaves 0 is lifted off the axis, so that it is visible."""
     return {"rangemode": "tozero", "nticks": 4} if any(values) else {"range": [-0.5, 2], "tickvals": [0]}

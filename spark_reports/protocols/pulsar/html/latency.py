@@ -32,7 +32,7 @@ def sentence(run: dict[str, Any]) -> Markup | None:
 
 
 def sections(run: dict[str, Any]) -> Markup:
-    """Its sections; "" when it declares no brokers."""
+    """The sections of a run; "" when it declares no brokers."""
     figures = run.get("latency")
     if figures is None:
         return NOTHING

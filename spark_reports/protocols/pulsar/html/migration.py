@@ -1,4 +1,4 @@
-"""Migrations in a report: the five steps, the traffic between the clusters, and what the switch cost."""
+"""Migrations in a report: the five steps, the traffic between the clusters, and the switch's cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_MAP = ("migration", "roll-back", "blue-green")
 
 
 def sections(run: dict[str, Any]) -> Markup:
-    """Its sections; "" without a migration."""
+    """The sections of a run; "" without a migration."""
     return NOTHING.join(_migration(run, one) for one in run.get("migrations", []))
 
 

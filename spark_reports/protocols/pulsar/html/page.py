@@ -1,4 +1,4 @@
-"""Failovers on the report's page: the list of all, and each from sentence to causal chain."""
+"""Failovers on the report's page: the list of all, and an article about each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND = "Failover report"
 
 
 def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
-    """Named by the failover or by how many there are; None without any."""
+    """The page's heading, with the failover or the number of failovers; None without any."""
     failovers = [failover for _, failover in _pairs(runs)]
     if not failovers:
         return None
@@ -32,7 +32,7 @@ def heading(runs: list[dict[str, Any]], alone: bool) -> Heading | None:
 
 
 def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """Every failover and every run without one, a line each; "" when the page is about one subject."""
+    """The list of failovers and of runs without one, one line each; empty when the page has one subject."""
     return (
         []
         if alone
@@ -41,13 +41,13 @@ def overview(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
 
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """The failovers described in full, then the runs without one."""
+    """The articles of the failovers described in full, then of the runs without one."""
     found = [_failover(run, failover, place, alone) for place, (run, failover) in enumerate(_detailed(runs))]
     return found + runs_without_failover.articles(runs, alone)
 
 
 def figures(runs: list[dict[str, Any]]) -> list[Figure]:
-    """The charts of those articles."""
+    """The charts of these articles."""
     detailed = _detailed(runs)
     found = [
         (f"{name}-{place}", figure)
@@ -65,12 +65,12 @@ def _pairs(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, A
 
 
 def _detailed(runs: list[dict[str, Any]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Those described in full: the ones whose curves were counted."""
+    """The failovers described in full, which are those with counted curves."""
     return [(run, failover) for run, failover in _pairs(runs) if failover.get("series")][:DETAILED_MOST]
 
 
 def _overview(pairs: list[tuple[dict, dict]]) -> Markup:
-    """The sum over all failovers, and one line each; "" without any."""
+    """The sum over all failovers, and one line for each; "" without any."""
     if not pairs:
         return NOTHING
     twice, lost = (sum(failover[name] for _, failover in pairs) for name in ("duplicates", "lost"))
@@ -78,7 +78,7 @@ def _overview(pairs: list[tuple[dict, dict]]) -> Markup:
 
 
 def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: bool) -> Markup:
-    """One failover from sentence to causal chain."""
+    """The article of one failover, from the headline to single messages."""
     parts = [
         sections.headline(run, failover, alone),
         sections.figures(failover),
@@ -124,7 +124,7 @@ def _failover(run: dict[str, Any], failover: dict[str, Any], place: int, alone: 
 
 
 def _first_move(run: dict[str, Any]) -> dict[str, Any] | None:
-    """The failover under which a run's migrations are shown: its first."""
+    """The failover that shows a run's migrations: its first."""
     return run["failovers"][0] if run["failovers"] else None
 
 

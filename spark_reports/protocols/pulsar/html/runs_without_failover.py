@@ -1,8 +1,7 @@
-"""Runs without a failover: each has a sentence about its main result, and its tables; a job over several
-lists them first.
+"""Runs without a failover: each has a sentence about its main result, and its tables.
 
-Rules: the sentence is the first that a system of the run returns. If none does, it states the cost of
-markers.
+A report over several runs lists them first. Rules: the sentence is the first that a section's module returns
+for the run. If none does, it states the cost of markers.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from spark_reports.protocols.pulsar.html import creation, latency, migration, se
 from spark_reports.protocols.pulsar.html.sections import TEMPLATES
 
 DETAILED_MOST = 8
-"""Runs without a failover that are described in full; a job over many lists the others in its table."""
+"""Most runs without a failover described in full. A report over many lists the others in its table."""
 
 SENTENCES = (migration.sentence, creation.sentence, shadows.sentence, latency.sentence, shadows.saving)
-"""What went wrong before what went well."""
+"""Functions that return a run's sentence: losses and failures first."""
 
 
 def without_failover(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The runs that this part is about."""
+    """The runs without a failover."""
     return [run for run in runs if not run["failovers"]]
 
 
 def articles(runs: list[dict[str, Any]], alone: bool) -> list[Markup]:
-    """Those of `runs` that had no failover, in full; `alone`: the page is about this one run."""
+    """The articles of the runs without a failover; `alone`: the page is about this one run."""
     return [_article(run, alone) for run in without_failover(runs)[:DETAILED_MOST]]
 
 
 def overview(runs: list[dict[str, Any]]) -> Markup:
-    """One line each, and the headline where none of them has a failover; "" without such runs."""
+    """One line per run, and the headline where no run has a failover; "" without such runs."""
     found = without_failover(runs)
     if not found:
         return NOTHING
@@ -62,7 +61,7 @@ def systems(run: dict[str, Any]) -> Markup:
 
 
 def figures(runs: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
-    """Name and figure of each chart that `systems` of these runs has a place for."""
+    """The name and figure of each chart that `systems` of these runs has a place for."""
     drawn = [(f"creation-{run['run']}", creation.figure(run)) for run in runs if creation.drawn(run)]
     return drawn + [(f"shadows-{run['run']}", shadows.figure(run)) for run in runs if run.get("shadows")]
 

@@ -1,6 +1,6 @@
-"""The parts of a failover's report: each a heading, a sentence, and a table or a row of squares.
+"""The sections of a failover's article: each a heading, a sentence, and a table or a row of squares.
 
-Rules: an empty section is left out. Numbers come from the report's values, nothing is counted here.
+Rules: an empty section is left out. Numbers are the report's values, nothing is counted here.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ FIGURE = ("value", "unit", "words", "kind")
 
 
 def headline(run: dict[str, Any], failover: dict[str, Any], alone: bool) -> Markup:
-    """The sentence that everything below proves."""
+    """The headline, which the sections below explain."""
     failed = failover["source_ended_us"] < failover["at_us"] or failover["mode"] in ("crash", "auto")
     return render(f"{TEMPLATES}/headline.html", run=run, one=failover, alone=alone, failed=failed)
 
 
 def figures(failover: dict[str, Any]) -> Markup:
-    """The six figures."""
+    """The six main figures of a failover."""
     not_replicated = (
         f"not replicated, {number(failover['stranded_unprocessed'])} of them unread"
         if failover["stranded"]
@@ -79,7 +79,7 @@ def _span_figure(us: int | None) -> tuple[str, str]:
 
 
 def _also(failover: dict[str, Any]) -> str:
-    """What the six figures leave out, as far as it happened."""
+    """A sentence about figures beside the six, as far as they are not 0."""
     found = [
         (
             plural(failover["extra_deliveries"], "extra delivery", "extra deliveries"),
@@ -100,7 +100,7 @@ def _also(failover: dict[str, Any]) -> str:
 
 
 def causes(run: dict[str, Any], failover: dict[str, Any]) -> Markup:
-    """One row of squares a cause, with a worked example."""
+    """The section of causes: one row of squares per cause, with an example."""
     if not failover["duplicates"]:
         return NOTHING
     by_count = sorted(failover["by_cause"].items(), key=lambda pair: -pair[1])
@@ -136,7 +136,7 @@ def _cause(run: dict[str, Any], failover: dict[str, Any], name: str, count: int)
 
 
 def losses(failover: dict[str, Any]) -> Markup:
-    """By cause, exclusive."""
+    """The section of losses by cause. Each loss has one cause."""
     if not failover["lost"]:
         return NOTHING
     rows = [
@@ -153,7 +153,7 @@ def losses(failover: dict[str, Any]) -> Markup:
 
 
 def forecast(failover: dict[str, Any]) -> Markup:
-    """The forecast at the failover, beside what happened."""
+    """The section that compares the forecast at the failover with the actual figures."""
     found = failover.get("forecast")
     if not found:
         return NOTHING
@@ -170,7 +170,7 @@ def forecast(failover: dict[str, Any]) -> Markup:
 
 
 def snapshots(failover: dict[str, Any]) -> Markup:
-    """The last snapshots that the source requested before the failover."""
+    """The section of the last snapshots that the source requested before the failover."""
     found = failover.get("snapshots") or []
     if not found:
         return section(f"Snapshots requested by {failover['from']}", "None was requested before the move.")
@@ -235,7 +235,7 @@ def _or_never(at_us: int | None) -> str:
 
 
 def consumers(failover: dict[str, Any]) -> Markup:
-    """Each consumer at the source before the move."""
+    """The section of the consumers at the source before the move."""
     found = failover.get("consumers") or []
     if not found:
         return NOTHING
@@ -264,7 +264,7 @@ def consumers(failover: dict[str, Any]) -> Markup:
 
 
 def keys(failover: dict[str, Any]) -> Markup:
-    """The keys with the most duplicates and reordered deliveries."""
+    """The section of the keys with the most duplicates and reordered deliveries."""
     found = failover.get("worst_keys") or []
     rows = [
         [
@@ -287,7 +287,7 @@ def keys(failover: dict[str, Any]) -> Markup:
 
 
 def stories(failover: dict[str, Any]) -> Markup:
-    """A few messages from their publish to the duplicate."""
+    """The section of a few messages from their publish to the duplicate."""
     chosen = [
         message(story, cause_in_sentence(story["cause"], failover), story["rows"], event_words)
         for story in failover.get("stories") or []
@@ -296,7 +296,7 @@ def stories(failover: dict[str, Any]) -> Markup:
 
 
 def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
-    """A row a subscription and cluster, followed by its partitions if there are several."""
+    """One row per subscription and cluster, followed by its partitions if there are several."""
     rows = []
     for name, clusters in run["subscriptions"].items():
         for cluster, found in clusters.items():
@@ -321,7 +321,7 @@ def _subscription_rows(run: dict[str, Any]) -> list[list[str]]:
 
 
 def run_tables(run: dict[str, Any]) -> Markup:
-    """What holds for the whole run: subscriptions by cluster and partition, and what markers cost."""
+    """The tables of the whole run: subscriptions by cluster and partition, and the cost of markers."""
     rows = _subscription_rows(run)
     parts = []
     if rows:

@@ -1,4 +1,6 @@
-"""Shadow topics in a report: what each could read and how late, what it saved, what the source's retention
+"""Shadow topics in a report: readable entries, delay, saved bytes and losses.
+
+It shows which entries each shadow could read and how late, what it saved, and what the source's retention
 deleted before it was acked.
 """
 
@@ -53,7 +55,7 @@ def _names(figures: dict[str, Any]) -> str:
 
 
 def sections(run: dict[str, Any], name: str) -> Markup:
-    """Its sections; "" without shadow topics. `name` names the place of the curves."""
+    """The sections of a run; "" without shadow topics. `name` is the id of the curves."""
     figures = run.get("shadows")
     if figures is None:
         return NOTHING
@@ -138,7 +140,7 @@ def _lost(figures: list[dict[str, Any]]) -> Markup:
 
 
 def figure(run: dict[str, Any]) -> dict[str, Any]:
-    """Entries not readable yet over time, one line a shadow."""
+    """The chart of entries not readable yet over time, one line per shadow."""
     dashes = ("solid", "dash", "dot", "dashdot")
     traces = [
         {

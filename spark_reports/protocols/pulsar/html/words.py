@@ -1,6 +1,6 @@
-"""The words of a report about Pulsar: causes, definitions, and each event as a clause.
+"""Texts of a report about Pulsar: causes, definitions, and each event as a clause.
 
-Rules: plain sentences; the definitions are those by which Spark counts (`transforms/`).
+Rules: plain sentences. The definitions are those by which Spark counts (`transforms/`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from spark_reports.html.clauses import clause
 from spark_reports.html.definitions import from_glossary
 
 CAUSES = cause_texts("pulsar")
-"""By cause of a duplicate or loss its heading and what it means, with {x}, {to} and {subscription}."""
+"""Heading and meaning of each cause of a duplicate or loss, with {x}, {to} and {subscription}."""
 
 DEFINITIONS: tuple[tuple[str, str], ...] = (
     (
@@ -42,12 +42,12 @@ def cause_heading(name: str, failover: dict[str, Any], x: str | None = None) -> 
 
 
 def cause_meaning(name: str, failover: dict[str, Any], x: str | None = None) -> str:
-    """What a cause means, with the names of a failover."""
+    """The meaning of a cause, with the names of a failover."""
     return _named(CAUSES[name][1], failover, x)
 
 
 def cause_in_sentence(name: str, failover: dict[str, Any]) -> str:
-    """The heading of a cause within a sentence; its names keep their capitals."""
+    """The heading of a cause within a sentence. Its names keep their capitals."""
     heading = CAUSES[name][0]
     return _named(heading[0].lower() + heading[1:], failover, None)
 

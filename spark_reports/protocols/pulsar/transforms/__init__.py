@@ -1,1 +1,1 @@
-"""What Spark counts of Pulsar: pure frame functions."""
+"""Pure frame functions that count Pulsar."""

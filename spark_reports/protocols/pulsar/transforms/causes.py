@@ -1,6 +1,6 @@
-"""Why each duplicate came: the first line of the table that holds, one cause each, with the rows it rests on.
+"""The cause of each duplicate: the first condition of a list that holds, with the deciding rows.
 
-Rules: X is the cluster of the latest acknowledgement before the delivery, p the delivered entry's place in
+Rules: X is the cluster of the latest acknowledgement before the delivery, p the delivered entry's position in
 the target's log, "X's end" min(failover, crash of X). The order of `CAUSES` is the order of decision.
 """
 
@@ -31,13 +31,16 @@ CAUSES = (
     "after_newest_snapshot",
 )
 SYNC_CAUSES = ("sync_in_flight", "after_last_sync")
-"""Of subscriptions with acknowledgement-state sync only, and counted in runs whose family may have such."""
+"""Causes of subscriptions with acknowledgement-state sync only.
+
+They are counted in runs whose family may have such subscriptions.
+"""
 SYNC_FAMILY = "tenant-migration"
 DUPLICATE = [*FAILOVER, "producer", "sequence_id"]
 
 
 def causes_of(family: str) -> tuple[str, ...]:
-    """The causes of a family's table, in their order."""
+    """The causes that a family's runs may have, in their order."""
     return tuple(name for name in CAUSES if family == SYNC_FAMILY or name not in SYNC_CAUSES)
 
 
@@ -69,10 +72,10 @@ def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
 
 
 def copies(rows: DataFrame, duplicates: DataFrame, forgettings: DataFrame, marks: DataFrame) -> DataFrame:
-    """What logs and cursors held of each duplicate.
+    """The copies and recorded acks of each duplicate in logs and cursors.
 
-    DUPLICATE, stored_us (of p), earlier_copy_seq (covered at delivery), registered_at_x, registered_at_b_seq,
-    forgotten_at_b.
+    Columns: DUPLICATE, stored_us (of p), earlier_copy_seq (covered at delivery), registered_at_x,
+    registered_at_b_seq, forgotten_at_b.
     """
     wanted = duplicates.select(
         *DUPLICATE,
@@ -125,7 +128,7 @@ def copies(rows: DataFrame, duplicates: DataFrame, forgettings: DataFrame, marks
 
 
 def _forgotten(held: DataFrame, forgettings: DataFrame) -> DataFrame:
-    """Whether the target's own registration of p was forgotten before the delivery."""
+    """Add whether the target's own record of p's ack was lost before the delivery."""
     gone = forgettings.withColumnsRenamed({"cluster": "target", "subscription": "of_subscription"})
     met = held.filter(F.col("registered_at_b_seq").isNotNull()).join(
         F.broadcast(gone), ["run", "target", "topic", "of_subscription"], "inner"
@@ -140,7 +143,10 @@ def _forgotten(held: DataFrame, forgettings: DataFrame) -> DataFrame:
 
 
 def _resent(held: DataFrame, marks: DataFrame) -> DataFrame:
-    """Whether an earlier entry of the same message was covered at the delivery; few messages have one."""
+    """Add whether an earlier entry of the same message was covered at the delivery.
+
+    Few messages have one.
+    """
     twice = held.filter(F.col("earlier_place").isNotNull())
     stood = marks.withColumnsRenamed(
         {"cluster": "target", "subscription": "of_subscription", "seq": "mark_seq"}
@@ -161,8 +167,9 @@ def _resent(held: DataFrame, marks: DataFrame) -> DataFrame:
 
 
 def went_back(duplicates: DataFrame, backward_steps: DataFrame) -> DataFrame:
-    """Duplicates whose place the target's mark-delete had passed and fell below before the delivery:
-    DUPLICATE, back_seq.
+    """Duplicates whose position the target's mark-delete passed and fell below before the delivery.
+
+    Columns: DUPLICATE, back_seq.
     """
     same = ["run", "cluster", "topic", "subscription"]
     met = duplicates.select(*DUPLICATE, *same[1:], "seq", "place").join(
@@ -179,9 +186,10 @@ def went_back(duplicates: DataFrame, backward_steps: DataFrame) -> DataFrame:
 def explained(
     duplicates: DataFrame, copies: DataFrame, went_back: DataFrame, reported: DataFrame, parties: DataFrame
 ) -> DataFrame:
-    """Each duplicate with `cause` and `evidence_seq`: the deciding row beside delivery and acknowledgement.
+    """Each duplicate with its `cause` and `evidence_seq`.
 
-    `reported` is of `transforms.sync`; `parties` holds every threshold of `transforms.parties` and what
+    The evidence is the deciding row beside delivery and acknowledgement. `reported` is from
+    `transforms.sync`. `parties` holds every threshold of `transforms.parties` and the columns that
     `sync.synced` adds.
     """
     known = parties.select(*PARTY, *_THRESHOLDS).withColumnRenamed("x", "ack_cluster")
@@ -287,7 +295,7 @@ def origin_counts(explained: DataFrame) -> DataFrame:
 
 
 def cause_counts(explained: DataFrame) -> DataFrame:
-    """Duplicates by failover and cause, with the earliest as the worked example."""
+    """Duplicates by failover and cause, with the earliest as the example."""
     example = F.struct(
         "producer",
         "sequence_id",

@@ -1,6 +1,6 @@
 """Replicators' starts and refusals, messages that waited, and created topics, policies and schemas.
 
-Rules: a replicator is one log of one cluster towards one other; its state at the end is its last row. A
+Rules: a replicator sends one log of one cluster to one other cluster. Its state at the end is its last row. A
 message waits if it was stored in the cluster since the replicator's cursor opened and is in no log of the
 same name at the peer.
 """
@@ -26,12 +26,14 @@ HAPPENED = (
     "schema.deleted",
     "command.refused",
 )
-"""Types of rows about what was created, changed or refused."""
+"""Event types about what was created, changed or refused."""
 
 
 def starts(control: DataFrame) -> DataFrame:
-    """One row a replicator: run, cluster, peer, topic, base, created_seq, refused, started,
-    first_refused_us, last (event type), words.
+    """The starts of replicators, one row per replicator.
+
+    Columns: run, cluster, peer, topic, base, created_seq, refused, started, first_refused_us, last (event
+    type), words.
     """
     rows = control.filter(
         is_type(
@@ -66,7 +68,7 @@ def refusals(control: DataFrame) -> DataFrame:
 
 
 def regions_down(control: DataFrame) -> DataFrame:
-    """Regions that have crashed, or were lost, and are not up again at the end: run, cluster."""
+    """Regions that have crashed or were lost, and are not up at the end: run, cluster."""
     life = control.filter(is_type("cluster.crashed", "cluster.lost", "cluster.restarted"))
     return (
         life.groupBy("run", "cluster")
@@ -77,15 +79,16 @@ def regions_down(control: DataFrame) -> DataFrame:
 
 
 def happened(control: DataFrame) -> DataFrame:
-    """Rows of HAPPENED, whole."""
+    """Rows of the types HAPPENED, with all columns."""
     return control.filter(is_type(*HAPPENED))
 
 
 def waiting(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
-    """Messages that came and left, by bin, of replicators that were ever refused.
+    """Messages that arrived and left, by bin, of replicators that were ever refused.
 
     `troubled`: run, cluster, peer, topic, base, created_seq. `bins`: run, bin_us. Returns run, cluster, peer,
-    base, bin, came, left; the messages waiting at the end of a bin are the sum of both up to it.
+    base, bin, came, left. The messages waiting at the end of a bin are all that came minus all that left up
+    to it.
     """
     stored = rows.filter(is_type("message.stored")).select(
         "run",
@@ -119,8 +122,8 @@ def delays(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
     """The age of each log's oldest pending send at the end of each bin; without a row it is 0.
 
     Columns: run, cluster, peer, base, bin, delay_us. A connection keeps the order, so the n-th message sent
-    is the n-th to arrive. When it breaks, what has not arrived is no longer pending, nor is a message that
-    its schema held back until then. `bins`: run, bin_us, until_us.
+    is the n-th to arrive. When it breaks, a message that has not arrived is no longer pending, nor is one
+    that its schema held back until then. `bins`: run, bin_us, until_us.
     """
     pending = _pending(rows, troubled).join(F.broadcast(bins), "run", "inner")
     last = F.floor(F.col("until_us") / F.col("bin_us")) + 1
@@ -143,8 +146,9 @@ def delays(rows: DataFrame, troubled: DataFrame, bins: DataFrame) -> DataFrame:
 
 
 def _pending(rows: DataFrame, troubled: DataFrame) -> DataFrame:
-    """Each message on the wire or held back: run, cluster, peer, base, from_us, to_us (null: still at the
-    end).
+    """Each message in flight or held back.
+
+    Columns: run, cluster, peer, base, from_us, to_us (null: still so at the end).
     """
     way = ["run", "cluster", "peer", "topic"]
     there = is_type("message.stored", "message.deduplicated")
@@ -156,7 +160,7 @@ def _pending(rows: DataFrame, troubled: DataFrame) -> DataFrame:
         .when(broken, "broken")
     )
     found = rows.withColumn("kind", kinds).filter(F.col("kind").isNotNull() & F.col("peer").isNotNull())
-    turned = F.col("kind") == "arrived"  # an arrival is a row of the cluster that it came to
+    turned = F.col("kind") == "arrived"  # an arrival is a row of the receiving cluster
     found = found.select(
         "run",
         "seq",

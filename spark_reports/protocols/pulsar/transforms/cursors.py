@@ -1,6 +1,6 @@
-"""Mark-deletes over time: every row that set one, its value at an instant, and where one went back.
+"""Mark-deletes over time: every row that set one, its value at an instant, and its backward steps.
 
-Rules: a deleted subscription is at `ABSENT`, below every position; before its first row a cursor does not
+Rules: a deleted subscription is at `ABSENT`, below every position. Before its first row a cursor does not
 exist.
 """
 
@@ -31,7 +31,7 @@ def marks(rows: DataFrame) -> DataFrame:
 def mark_at(marks: DataFrame, moments: DataFrame, keys: list[str], upto: str, name: str) -> DataFrame:
     """`moments` with `name`, the mark in force, and `name`_seq, the row that set it.
 
-    `moments` is small and has cluster, topic, subscription and `upto`; `keys` identify a moment. Both new
+    `moments` is small and has cluster, topic, subscription and `upto`. `keys` identify a moment. Both new
     columns are null where the cursor had no row by then.
     """
     before = marks.join(
@@ -46,8 +46,9 @@ def mark_at(marks: DataFrame, moments: DataFrame, keys: list[str], upto: str, na
 
 
 def backward_steps(marks: DataFrame) -> DataFrame:
-    """Where a mark-delete fell: run, cluster, topic, subscription, back_seq, low (the new mark), high (the
-    old one).
+    """The backward steps of mark-deletes.
+
+    Columns: run, cluster, topic, subscription, back_seq, low (the new mark), high (the old one).
     """
     previous = F.lag("mark").over(Window.partitionBy(*CURSOR).orderBy("seq"))
     return (
@@ -58,8 +59,9 @@ def backward_steps(marks: DataFrame) -> DataFrame:
 
 
 def forgettings(rows: DataFrame) -> DataFrame:
-    """Rows after which individual acknowledgements may be gone: run, cluster, topic, subscription,
-    forgot_seq.
+    """Rows after which individual acknowledgements may be lost.
+
+    Columns: run, cluster, topic, subscription, forgot_seq.
     """
     reset = (F.col("type") == "cursor.moved") & (F.col("reason") == "reset")
     return rows.filter(reset | is_type("cursor.recovered", "subscription.deleted")).select(

@@ -1,6 +1,6 @@
 """The dedup window: how many recent ids, and what span, an idempotent consumer must keep.
 
-Rules: an id is stored when it is acknowledged in any cluster; a repeated acknowledgement makes it recent
+Rules: an id is stored when it is acknowledged in any cluster. A repeated acknowledgement makes it recent
 again. So the ids that count between a duplicate's acknowledgement and its delivery are the acknowledgements
 in between minus those repeated in between. Both are counted by blocks of seq: no task sorts a whole trace,
 only blocks that contain a duplicate's end are searched, and no join compares every repeated acknowledgement
@@ -20,12 +20,15 @@ BLOCK_ROWS_LEAST = 8192
 
 
 def block_rows(rows_of_longest_run: int) -> int:
-    """Rows of the trace per block: at most `BLOCKS_MOST` blocks a run, and few for a short one."""
+    """Rows of the trace per block: at most `BLOCKS_MOST` blocks per run, and few for a short one."""
     return max(BLOCK_ROWS_LEAST, rows_of_longest_run // BLOCKS_MOST + 1)
 
 
 def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, block_rows: int) -> DataFrame:
-    """run, failover_seq, dedup_messages, dedup_us. `repeated`: run, subscription, early, late."""
+    """The dedup window of each failover: run, failover_seq, dedup_messages, dedup_us.
+
+    `repeated`: run, subscription, early, late.
+    """
     wanted = duplicates.select(
         *_OF,
         "failover_seq",
@@ -53,8 +56,9 @@ def dedup_windows(duplicates: DataFrame, rows: DataFrame, repeated: DataFrame, b
 
 
 def _counted(acknowledged: DataFrame, wanted: DataFrame, block_rows: int) -> DataFrame:
-    """How many acknowledgements the subscription had up to each end of the spans: run, subscription, seq,
-    acks.
+    """How many acknowledgements the subscription had up to each end of the spans.
+
+    Columns: run, subscription, seq, acks.
     """
     ends = wanted.select(*_OF, F.explode(F.array("first", "last")).alias("seq")).distinct()
     ends = _with_blocks(ends, "seq", block_rows=block_rows)
@@ -68,7 +72,7 @@ def _counted(acknowledged: DataFrame, wanted: DataFrame, block_rows: int) -> Dat
         F.broadcast(ends.select(*_OF, "seq_block").distinct()), [*_OF, "seq_block"], "leftsemi"
     )
     merged = inside.withColumn("acks", F.lit(1)).unionByName(ends.withColumn("acks", F.lit(0)))
-    # by value: an end that is an acknowledgement counts itself
+    # ordered by value, so an end that is an acknowledgement counts itself
     of_block = Window.partitionBy(*_OF, "seq_block").orderBy("seq")
     counted = merged.withColumn("acks_inside", F.sum("acks").over(of_block)).filter(F.col("acks") == 0)
     return counted.join(totals, [*_OF, "seq_block"], "left").select(
@@ -81,7 +85,7 @@ def _with_blocks(frame: DataFrame, *names: str, block_rows: int) -> DataFrame:
 
 
 def _far(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Pairs whose blocks lie wholly inside, by the blocks of a span."""
+    """The number of pairs whose blocks are strictly between the blocks of a span."""
     cells = pairs.groupBy(*_OF, "early_block", "late_block").agg(F.count("*").alias("pairs"))
     spans = wanted.select(*_OF, "first_block", "last_block").distinct()
     inside = (F.col("early_block") > F.col("first_block")) & (F.col("late_block") < F.col("last_block"))
@@ -90,8 +94,9 @@ def _far(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
 
 
 def _near(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Pairs that share their early block with a span's first or their late block with its last, one by
-    one.
+    """The number of pairs inside a span that share its first block (early) or its last block (late).
+
+    They are compared one by one.
     """
     spans = wanted.select(
         *_OF,

@@ -1,10 +1,10 @@
 """The verdict on every delivery: first, duplicate, redelivery, extra, or a repeat outside any window.
 
-Rules: what happened before a delivery is what has a smaller seq. A delivery belongs to a failover when it is
-at the target inside the window; each message is judged once, at its first delivery there. Duplicate:
-acknowledged before, anywhere. Redelivery: delivered before, anywhere, not acknowledged before. Publishes,
-deliveries and acknowledgements meet in one shuffle by message and one sort by subscription and seq, which
-serves every window function here.
+Rules: a row is before a delivery when its seq is smaller. A delivery belongs to a failover when it is at the
+target inside the window. Each message gets one verdict, at its first delivery there. Duplicate: acknowledged
+before, in any cluster. Redelivery: delivered before in any cluster, not acknowledged before. Publishes,
+deliveries and acknowledgements are joined in one shuffle by message and one sort by subscription and seq,
+which serves every window function here.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ _JUDGED = (
 def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
     """Deliveries and repeated acknowledgements, each with the latest acknowledgement before it.
 
-    A repeated acknowledgement has the verdict "acknowledged".
-    Columns `_JUDGED`; `failover_seq` is null outside a window; verdict: first, duplicate, redelivery, extra,
-    plain, repeated.
+    A repeated acknowledgement has the verdict "acknowledged". Columns: `_JUDGED`. `failover_seq` is null
+    outside a window. Verdict: first, duplicate, redelivery, extra, plain, repeated.
     """
     found = rows.filter(is_type(_PUBLISHED, _DELIVERED, _ACKNOWLEDGED)).select(
         *MESSAGE,
@@ -58,7 +57,7 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
         place().alias("place"),
         F.col("evidence_seq").alias("stored_seq"),
     )
-    # nulls first: the publish, which has no subscription
+    # nulls are first, so the publish is, which has no subscription
     of_message = Window.partitionBy(*MESSAGE).orderBy("subscription", "seq")
     publish = F.when(F.col("type") == _PUBLISHED, F.struct("key", "cluster"))
     published = F.first(publish, ignorenulls=True).over(
@@ -89,7 +88,7 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
 
 
 def _placed(rows: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Rows with the failover in whose window, and at whose target, a delivery is."""
+    """Rows with the failover of each delivery: it is in the failover's window and at its target."""
     windows = failovers.select(
         *FAILOVER, F.col("subscription").alias("of"), "target", "end_seq"
     ).withColumnRenamed("run", "of_run")
@@ -107,8 +106,8 @@ def _placed(rows: DataFrame, failovers: DataFrame) -> DataFrame:
 def _before(is_delivery: Column) -> dict[str, Column]:
     """Columns about the earlier rows of the same message and subscription.
 
-    Windows of a subscription never overlap, so the newest failover before tells whether this is the first in
-    its own.
+    Windows of a subscription never overlap, so the newest failover before a delivery shows whether it is the
+    first in its own window.
     """
     before = (
         Window.partitionBy(*MESSAGE, "subscription").orderBy("seq").rowsBetween(Window.unboundedPreceding, -1)
@@ -133,7 +132,7 @@ def _verdict() -> Column:
 
 
 def judged(histories: DataFrame) -> DataFrame:
-    """The deliveries."""
+    """The deliveries with their verdicts."""
     return histories.filter(F.col("verdict") != "acknowledged")
 
 
@@ -144,8 +143,9 @@ def repeated(histories: DataFrame) -> DataFrame:
 
 
 def reordered(judged: DataFrame) -> DataFrame:
-    """Deliveries in a window that are older, in their producer's order, than one of the same key before:
-    FAILOVER, producer, key, seq.
+    """Reordered deliveries in a window: FAILOVER, producer, key, seq.
+
+    Each is older, in its producer's order, than an earlier delivery of the same key.
     """
     of_key = Window.partitionBy(*FAILOVER, "producer", "key").orderBy("seq")
     newest_before = F.max("sequence_id").over(of_key.rowsBetween(Window.unboundedPreceding, -1))
@@ -160,7 +160,7 @@ def reordered(judged: DataFrame) -> DataFrame:
 
 
 def delivery_figures(judged: DataFrame, reordered: DataFrame) -> DataFrame:
-    """Counts of each failover's deliveries."""
+    """The counts of each failover's deliveries."""
     verdicts = (
         judged.filter(F.col("failover_seq").isNotNull())
         .groupBy(*FAILOVER)

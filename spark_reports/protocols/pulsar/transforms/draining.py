@@ -1,8 +1,8 @@
-"""When the target's cursor covered every message that the target's log held at the failover.
+"""The instant at which the target's cursor covered all messages that its log held at the failover.
 
 Rules: a window is cut into stretches at each row with which the target's cursor loses acknowledgements or
-goes back; within one, coverage only grows. A message that is removed while it is not covered never will be.
-The first instant at which all partitions are covered together counts.
+moves back. Within a stretch coverage only grows. A message that is removed while it is not covered will never
+be covered. The result is the first instant at which all partitions are covered together.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ COPY = [*FAILOVER, "topic", "producer", "sequence_id", "place"]
 def stretches(
     scopes: DataFrame, marks: DataFrame, forgettings: DataFrame, backward_steps: DataFrame
 ) -> DataFrame:
-    """STRETCH, subscription, cluster (the target), start (seq, at_us), end_seq, mark (the mark-delete at
-    the start; ABSENT before there is a cursor).
+    """The stretches of each failover's window, per topic.
+
+    Columns: STRETCH, subscription, cluster (the target), start (seq, at_us), end_seq, mark (the mark-delete
+    at the start, ABSENT before there is a cursor).
     """
     of = scopes.select(
         *FAILOVER,
@@ -39,7 +41,7 @@ def stretches(
         .unionByName(backward_steps.select(*CURSOR, F.col("back_seq").alias("seq")))
         .distinct()
     )
-    at = marks.select(*CURSOR, "seq", "at_us").distinct()  # every turn is a row that sets a mark-delete
+    at = marks.select(*CURSOR, "seq", "at_us").distinct()  # every cut is a row that sets a mark-delete
     cuts = (
         turns.join(at, [*CURSOR, "seq"], "inner")
         .join(of, list(CURSOR), "inner")
@@ -65,8 +67,9 @@ def stretches(
 
 
 def held(rows: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> DataFrame:
-    """COPY, gone_seq (NEVER: still there): what the target's log held at the failover above the lowest
-    mark-delete since; what is below stays covered.
+    """The messages in the target's log at the failover: COPY, gone_seq (NEVER: still in the log).
+
+    Only those above the lowest mark-delete since then are included, since those below stay covered.
     """
     lowest = stretches.groupBy(*FAILOVER, "topic", "cluster").agg(F.min("mark").alias("lowest"))
     lost = lost_clusters.select("run", "cluster", "lost_seq")
@@ -90,8 +93,9 @@ def held(rows: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> Dat
 def taken(
     rows: DataFrame, held: DataFrame, stretches: DataFrame, forgettings: DataFrame, limits: DataFrame
 ) -> DataFrame:
-    """Individual acknowledgements of held messages at the target: COPY, taken (seq, at_us), until_seq (the
-    row that forgot it; NEVER).
+    """Individual acknowledgements of held messages at the target.
+
+    Columns: COPY, taken (seq, at_us), until_seq (the row that lost it, or NEVER).
     """
     cursors = stretches.select(*FAILOVER, "topic", "subscription", "cluster").distinct()
     found = rows.filter(is_type("message.registered")).select(
@@ -116,8 +120,10 @@ def taken(
 
 
 def covered_stretches(held: DataFrame, taken: DataFrame, stretches: DataFrame, marks: DataFrame) -> DataFrame:
-    """STRETCH, from (seq and instant since which all is covered within it; null: not before its end),
-    end_seq, broken (something went uncovered).
+    """When all is covered within each stretch.
+
+    Columns: STRETCH, from (seq and instant since which all is covered within it; null: not before its end),
+    end_seq, broken (an entry was removed while not covered).
     """
     each = held.join(F.broadcast(stretches.drop("mark")), [*FAILOVER, "topic"], "inner").filter(
         F.col("gone_seq") > F.col("start_seq")
@@ -146,7 +152,7 @@ def covered_stretches(held: DataFrame, taken: DataFrame, stretches: DataFrame, m
 
 
 def _by_acknowledgement(taken: DataFrame, stretches: DataFrame) -> DataFrame:
-    """[*COPY, start_seq], by_ack: since when the copy was individually acknowledged within the stretch."""
+    """When each copy was individually acknowledged within the stretch: COPY, start_seq, by_ack."""
     met = taken.join(
         F.broadcast(stretches.select(*STRETCH, "start_us", "end_seq")), [*FAILOVER, "topic"], "inner"
     )
@@ -157,9 +163,9 @@ def _by_acknowledgement(taken: DataFrame, stretches: DataFrame) -> DataFrame:
 
 
 def _by_mark(each: DataFrame, stretches: DataFrame, marks: DataFrame) -> DataFrame:
-    """[*COPY, start_seq], by_mark: the first row of the stretch with which the mark-delete reached the copy.
+    """When the mark-delete reached each copy: COPY, start_seq, by_mark (the first such row).
 
-    Rows and copies are merged by place: one sort.
+    Rows and copies are merged by position in one sort.
     """
     spans = stretches.select(
         *STRETCH, "subscription", "cluster", "start_us", "end_seq", F.col("mark").alias("mark_then")
@@ -198,8 +204,9 @@ def _row(seq: str, at_us: str) -> Column:
 
 
 def drained(rows: list[Any]) -> dict[tuple[int, int], int]:
-    """By failover the first instant at which all its topics are covered together; from the collected
-    `covered_stretches`.
+    """The first instant, by failover, at which all its topics are covered together.
+
+    `rows` are the collected `covered_stretches`.
     """
     topics: dict[tuple[int, int], dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for row in sorted(rows, key=lambda row: row.start_seq):
@@ -217,8 +224,9 @@ def drained(rows: list[Any]) -> dict[tuple[int, int], int]:
 
 
 def _whole(stretches_of_topic: list[Any]) -> list[tuple[tuple[int, int], int]]:
-    """((seq, at_us), end_seq) of each stretch in which all is covered, up to one in which something went
-    uncovered.
+    """The stretches in which all is covered, up to the first broken one.
+
+    Returns ((seq, at_us), end_seq) of each.
     """
     found = []
     for row in stretches_of_topic:

@@ -1,8 +1,8 @@
-"""Failovers, their windows, and when each cluster's part in them ended.
+"""Failovers, their windows, and the end of each cluster's part in them.
 
-Rules: a window opens with the row `failover.started` and runs to the subscription's next one, else to the end
-of the trace. A cluster's end is its crash when it had not come back at the failover, else the failover, or
-the unload after it.
+Rules: a window begins at the row `failover.started` and lasts to the subscription's next one, else to the end
+of the trace. A cluster's end is its crash if it had not restarted by the failover, else the failover, or the
+unload after it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from spark_reports.transforms.places import FAILOVER, NEVER, is_type
 
 DOWN = ("cluster.crashed", "cluster.lost")
 BY_MAP = ("migration", "roll-back")
-"""Modes of a failover in which clients go by the LookupService's map."""
+"""Modes of a failover in which clients follow the LookupService's map."""
 
 
 def failovers(rows: DataFrame) -> DataFrame:
-    """One row a failover: run, failover_seq, failover_us, subscription, source, target, mode, end_seq,
-    end_us (null: open).
+    """The failovers, one row per failover.
+
+    Columns: run, failover_seq, failover_us, subscription, source, target, mode, end_seq, end_us (null: open).
     """
     following = Window.partitionBy("run", "subscription").orderBy("seq")
     return rows.filter(is_type("failover.started")).select(
@@ -36,8 +37,9 @@ def failovers(rows: DataFrame) -> DataFrame:
 
 
 def cluster_ends(rows: DataFrame, failovers: DataFrame) -> DataFrame:
-    """For each failover and cluster the end of its part: run, failover_seq, cluster, ended_seq, ended_us,
-    crashed.
+    """The end of each cluster's part in each failover.
+
+    Columns: run, failover_seq, cluster, ended_seq, ended_us, crashed.
     """
     events = rows.filter(is_type(*DOWN, "cluster.restarted")).select("run", "cluster", "type", "seq", "at_us")
     clusters = (
@@ -69,8 +71,8 @@ def cluster_ends(rows: DataFrame, failovers: DataFrame) -> DataFrame:
 def topic_ends(rows: DataFrame, failovers: DataFrame, ends: DataFrame, topics: DataFrame) -> DataFrame:
     """`ends` for each topic: run, failover_seq, topic, cluster, ended_seq, ended_us, crashed.
 
-    Where clients follow the LookupService's map they stay until the topic is unloaded, which comes after the
-    failover: the end is then the last such unload of the window, except at the target and after a crash.
+    Clients that follow the LookupService's map stay until the topic is unloaded, which is after the failover.
+    The end is then the last such unload of the window, except at the target and after a crash.
     """
     each = ends.join(F.broadcast(topics), list(FAILOVER), "inner")
     unloads = rows.filter(is_type("topic.unloaded") & F.col("reason").isin("migration", "crash")).select(

@@ -1,9 +1,9 @@
-"""Each message of a failover: not replicated, lost and why, expired or skipped, and when it was covered.
+"""The fate of each message of a failover: not replicated, lost and why, expired, skipped or covered.
 
-Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. A subscription
-should receive every message stored after a consumer or a person opened its cursor in some cluster; a cursor
-opened by an Update does not count. Of several copies in the target the highest decides: it is the last to be
-covered or removed.
+Rules: `stranded` (not replicated) is evaluated at the failover, lost at the end of the window. A subscription
+should receive every message stored after a consumer or an operator opened its cursor in some cluster. A
+cursor opened by an Update does not count. Of several copies in the target the highest decides, since it is
+the last to be covered or removed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _OF_MESSAGE = (
 
 
 def scopes(failovers: DataFrame, failover_topics: DataFrame, ends: DataFrame) -> DataFrame:
-    """One row a failover and topic: FAILOVER, topic, subscription, source, target, failover_us, end_seq,
-    source_ended_seq.
+    """The failovers' topics, one row per failover and topic.
+
+    Columns: FAILOVER, topic, subscription, source, target, failover_us, end_seq, source_ended_seq.
     """
     ended = ends.select(
         *FAILOVER, F.col("cluster").alias("source"), F.col("ended_seq").alias("source_ended_seq")
@@ -53,7 +54,7 @@ def scopes(failovers: DataFrame, failover_topics: DataFrame, ends: DataFrame) ->
 
 
 TOLD = ("update", "acknowledgement-sync", "migration")
-"""Reasons for which another cluster's state opens a cursor here; such a cursor does not count."""
+"""Reasons for which another cluster's state opens a cursor here. Such a cursor does not count."""
 
 
 def opened(marks: DataFrame, scopes: DataFrame) -> DataFrame:
@@ -80,8 +81,9 @@ def opened(marks: DataFrame, scopes: DataFrame) -> DataFrame:
 
 
 def _owed(stored: Column) -> Column:
-    """In some cluster where a cursor was opened the message was not there yet: no copy of it, or one
-    above.
+    """Whether the subscription should receive the message in some cluster where its cursor was opened.
+
+    It should if that cluster had no copy of it, or one above the cursor's first position.
     """
     has_copy = F.coalesce(F.bit_or(F.when(stored, F.col("opened_bit"))), F.lit(0))
     has_above = F.coalesce(
@@ -93,9 +95,11 @@ def _owed(stored: Column) -> Column:
 
 
 def unsettled(rows: DataFrame, scopes: DataFrame) -> DataFrame:
-    """FATE of every message that a figure of its failover can depend on: not in the target at the failover
-    though in the source, there and not acknowledged by then, or not acknowledged by the window's end. The
-    others, nearly all, are done with: one narrow aggregate finds them.
+    """The messages that a figure of their failover can depend on: FATE.
+
+    They are not in the target at the failover though in the source, or there and not acknowledged by then, or
+    not acknowledged by the window's end. Nearly all messages are none of these. One narrow aggregate finds
+    the rest.
     """
     found = rows.filter(is_type("message.receipted", "message.stored", "message.acknowledged")).select(
         "run", "topic", "producer", "sequence_id", "seq", "type", "cluster", F.col("subscription").alias("of")
@@ -120,8 +124,9 @@ def unsettled(rows: DataFrame, scopes: DataFrame) -> DataFrame:
 
 
 def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: DataFrame) -> DataFrame:
-    """One row for each failover and message of `unsettled` with the first (or deciding) seq of everything
-    that happened to it.
+    """The first (or deciding) seq of everything that happened to each message of `unsettled`.
+
+    It has one row per failover and message.
     """
     messages = unsettled.select("run", "topic", "producer", "sequence_id").distinct()
     found = rows.filter(is_type(*_OF_MESSAGE)).join(
@@ -184,7 +189,7 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: Data
 
 
 def lost_clusters(rows: DataFrame) -> DataFrame:
-    """Clusters lost for good: run, cluster, lost_seq, lost_us."""
+    """Clusters lost permanently: run, cluster, lost_seq, lost_us."""
     return (
         rows.filter(is_type("cluster.lost"))
         .groupBy("run", "cluster")
@@ -194,12 +199,10 @@ def lost_clusters(rows: DataFrame) -> DataFrame:
 
 
 def covered(fates: DataFrame, marks: DataFrame, scopes: DataFrame) -> DataFrame:
-    """Since which row the target's mark-delete stood at or above each open message, without a break to the
-    window's end.
+    """The row from which on the target's mark-delete covered each open message up to the window's end.
 
-    FATE, covered_seq, covered_us, covered_by. Open: in the target, not acknowledged before the failover. The
-    rows of the
-    cursor and the messages are merged by place: one sort, no join.
+    Columns: FATE, covered_seq, covered_us, covered_by. Open: in the target, not acknowledged before the
+    failover. The rows of the cursor and the messages are merged by position in one sort, without a join.
     """
     steps = marks.join(
         F.broadcast(scopes.withColumnRenamed("target", "cluster")), list(CURSOR), "inner"
@@ -240,8 +243,9 @@ def covered(fates: DataFrame, marks: DataFrame, scopes: DataFrame) -> DataFrame:
 
 
 def replicators(rows: DataFrame, scopes: DataFrame) -> DataFrame:
-    """Replication cursors to the target at the window's end: FAILOVER, topic, origin, sends (is there
-    one), begins (its first mark-delete).
+    """Replication cursors to the target at the window's end.
+
+    Columns: FAILOVER, topic, origin, sends (whether there is one), begins (its first mark-delete).
     """
     events = rows.filter(is_type("replicator.created", "replicator.removed")).select(
         "run",
@@ -270,8 +274,10 @@ def replicators(rows: DataFrame, scopes: DataFrame) -> DataFrame:
 def settled(
     fates: DataFrame, covered: DataFrame, replicators: DataFrame, lost_clusters: DataFrame
 ) -> DataFrame:
-    """Each message's verdicts: stranded (with unprocessed, returned), `fate` (lost, expired, skipped,
-    null), lost cause, caught-up instant.
+    """The verdicts on each message.
+
+    They are stranded (with unprocessed, returned), `fate` (lost, expired, skipped, null), lost cause, and the
+    caught-up instant.
     """
     lost_target = lost_clusters.select(
         "run",
@@ -326,7 +332,7 @@ def settled(
 
 
 def _by(seq: Column, limit: Column) -> Column:
-    """It happened, at or before the limit."""
+    """Whether it happened, at or before the limit."""
     return F.coalesce(seq <= limit, F.lit(False))
 
 
@@ -338,8 +344,9 @@ def _held(found: DataFrame) -> Column:
 
 
 def _resolved() -> list[Column]:
-    """The first row that settled the message, and its instant: acknowledged, expired, skipped or past
-    delivery.
+    """The first row that settled the message, and its instant.
+
+    A message is settled when it is acknowledged, expired, skipped or can no longer be delivered.
     """
     ways = (
         ("acknowledged_seq", "acknowledged_us"),
@@ -357,7 +364,7 @@ def _resolved() -> list[Column]:
 
 
 def _with_going(found: DataFrame) -> DataFrame:
-    """When and why the target can no longer deliver it: gone_seq (null: it can), gone_us, gone_cause."""
+    """Add when and why the target can no longer deliver it: gone_seq (null: it can), gone_us, gone_cause."""
     closed = F.col("end_seq") - 1
     present = F.col("target_place").isNotNull()
     highest = F.when(
@@ -401,7 +408,7 @@ def _with_going(found: DataFrame) -> DataFrame:
 
 
 def fate_figures(settled: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Counts of each failover, and `caught_up_us` (null: not inside the window)."""
+    """The counts of each failover, and `caught_up_us` (null: not inside the window)."""
     resolved = F.coalesce("resolved_seq", F.lit(NEVER))
     counted = settled.groupBy(*FAILOVER).agg(
         *(

@@ -1,8 +1,8 @@
 """The dispatch of declared brokers and its latency, from the rows about messages that left a broker.
 
-Rules: latency is from publishing to leaving the broker, one a message and reader, repeats included; an
-audience is one reader. Percentiles are by nearest rank, so they are latencies that occurred. A broker's
-dispatch is an entry: its first row carries the bytes and the time.
+Rules: latency is from publishing to leaving the broker, one per message and reader, repeats included. An
+audience is one reader. Percentiles are by nearest rank, so they are latencies that occurred. A broker
+dispatches entries: the first row of an entry has its bytes and its time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SECOND_US = 1_000_000
 
 
 def readers(rows: DataFrame) -> DataFrame:
-    """One row a reader: READER, delivered, total_us, p50_us, p99_us, max_us."""
+    """The latency of readers, one row per reader: READER, delivered, total_us, p50_us, p99_us, max_us."""
     message = ["run", "producer", "sequence_id"]
     published = rows.filter(is_type("message.published")).select(
         *message, F.col("at_us").alias("published_us")
@@ -42,12 +42,15 @@ def readers(rows: DataFrame) -> DataFrame:
 
 
 def _at_share(percent: int) -> Column:
-    """The latency when it is the one at that share of the ranks; null otherwise."""
+    """The latency if it is at that percentile's rank, else null."""
     return F.when(F.col("rank") == F.ceil(F.col("of") * percent / 100), F.col("waited_us"))
 
 
 def brokers(rows: DataFrame) -> DataFrame:
-    """One row a broker: run, cluster, broker, dispatches, bytes_out, busy_us, bytes_out_per_s_max."""
+    """The load of brokers, one row per broker.
+
+    Columns: run, cluster, broker, dispatches, bytes_out, busy_us, bytes_out_per_s_max.
+    """
     topic = ["run", "cluster", "topic"]
     in_order = Window.partitionBy(*topic).orderBy("seq")
     assigned = (

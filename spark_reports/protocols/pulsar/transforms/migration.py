@@ -1,7 +1,7 @@
 """Tenant migrations: rows, messages and ack state sent each way, and when clients moved.
 
-Rules: a migration begins with `migration.started` and ends with the tenant's next one, else with the trace;
-what belongs to it is of the tenant's topics, between the two.
+Rules: a migration begins with `migration.started` and ends with the tenant's next one, else with the trace.
+Its rows are those of the tenant's topics between the two.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ STEP_ROWS = (
 
 
 def moves(control: DataFrame) -> DataFrame:
-    """One row a migration: run, move_seq, at_us, tenant, source, target, strategy, end_seq."""
+    """The migrations, one row per migration.
+
+    Columns: run, move_seq, at_us, tenant, source, target, strategy, end_seq.
+    """
     following = Window.partitionBy("run", "tenant").orderBy("seq")
     return control.filter(is_type("migration.started")).select(
         "run",
@@ -59,9 +62,9 @@ def _of_topics(rows: DataFrame, moves: DataFrame, topics: DataFrame) -> DataFram
 
 
 def traffic(rows: DataFrame, moves: DataFrame, topics: DataFrame) -> DataFrame:
-    """What crossed the link: MOVE, cluster, messages (copies sent), requests (tellings of
-    acknowledgements), request_bytes.
+    """The traffic between the clusters.
 
+    Columns: MOVE, cluster, messages (copies sent), requests (ack-state sync requests sent), request_bytes.
     `topics`: run, topic, tenant.
     """
     sent = rows.filter(is_type("message.replicated", "acknowledgements.sent")).select(
@@ -80,8 +83,9 @@ def traffic(rows: DataFrame, moves: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def comings(control: DataFrame, moves: DataFrame, topics: DataFrame) -> DataFrame:
-    """Each client's connections within a migration: MOVE, client, cluster, first_us (connected there),
-    last_left_us, asked, failed.
+    """Each client's connections within a migration.
+
+    Columns: MOVE, client, cluster, first_us (first connected there), last_left_us, asked, failed.
     """
     types = (
         "consumer.connected",

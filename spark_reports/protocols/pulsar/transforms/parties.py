@@ -1,9 +1,9 @@
 """Thresholds about cluster X at X's end, which decide the causes of duplicates.
 
 Rules: a party is one failover, one topic (partition) and one cluster X in which a duplicate was last
-acknowledged. Places in a log only grow, so "some Update, snapshot or attempt covers p" is "p is at or below
-the furthest one": each cause needs one number a party, whatever the number of duplicates. All frames here are
-small.
+acknowledged. Positions in a log only grow, so "some Update, snapshot or attempt covers p" means "p is at or
+below the furthest one". Each cause needs one number per party, whatever the number of duplicates. All frames
+here are small.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ LOST_UNUSED = ("unloaded", "cursor-reset", "switched-off")
 
 
 def parties(duplicates: DataFrame, failovers: DataFrame, ends: DataFrame) -> DataFrame:
-    """One row a party: PARTY, subscription, target, failover_us, ended_seq, ended_us, crashed."""
+    """The parties, one row per party.
+
+    Columns: PARTY, subscription, target, failover_us, ended_seq, ended_us, crashed.
+    """
     met = duplicates.select(*FAILOVER, "topic", F.col("ack_cluster").alias("x")).distinct()
     ended = ends.withColumnRenamed("cluster", "x")
     known = failovers.select(*FAILOVER, "failover_us", "subscription", "target")
@@ -151,7 +154,7 @@ def replication(
 
 
 def _feature(rows: DataFrame, parties: DataFrame, sites: DataFrame) -> DataFrame:
-    """Is the feature on in X and in the target at X's end: PARTY, enabled."""
+    """Whether the feature is enabled in X and in the target at X's end: PARTY, enabled."""
     both = parties.withColumn("cluster", F.explode(F.array("x", "target"))).withColumn("base", base_topic())
     configured = both.join(
         F.broadcast(sites.select("run", F.col("topic").alias("base"), "cluster", "enabled")),
@@ -175,8 +178,9 @@ def _feature(rows: DataFrame, parties: DataFrame, sites: DataFrame) -> DataFrame
 
 
 def updates(rows: DataFrame, parties: DataFrame) -> DataFrame:
-    """The furthest positions that Updates of X name for the target: PARTY, late_update (not applied by the
-    failover), prompt_update, their rows.
+    """The furthest positions that X's Updates have for the target.
+
+    Columns: PARTY, late_update (not applied by the failover), prompt_update, their rows.
     """
     named = _of_x(
         rows, parties, ["peer", "marker", "to_ledger", "to_entry"], "update.position", of_subscription=True
@@ -205,11 +209,10 @@ def updates(rows: DataFrame, parties: DataFrame) -> DataFrame:
 
 
 def snapshots(rows: DataFrame, parties: DataFrame) -> DataFrame:
-    """The furthest positions of usable completed snapshots that were not used: PARTY, evicted_snapshot,
-    unused_snapshot, their rows.
+    """The furthest positions of usable completed snapshots that were not used.
 
-    Usable: local position at or below mark_x. `passed` ones do not count: a newer one was used in their
-    place.
+    Columns: PARTY, evicted_snapshot, unused_snapshot, their rows. Usable: local position at or below mark_x.
+    Snapshots that left the cache as `passed` do not count, since a newer one was used instead.
     """
     completed = _of_x(rows, parties, ["snapshot", "ledger", "entry"], "snapshot.completed").filter(
         place() <= F.col("mark_x")
@@ -249,11 +252,11 @@ def snapshots(rows: DataFrame, parties: DataFrame) -> DataFrame:
 
 
 def attempts(rows: DataFrame, control: DataFrame, parties: DataFrame, replication: DataFrame) -> DataFrame:
-    """The latest snapshot attempt of X that would have been usable in its nominal time: PARTY, attempt_us,
-    attempt_seq.
+    """The latest snapshot attempt of X that would have been usable in its nominal time.
 
-    An attempt is a requested first round that did not finish in nominal time, or a tick refused by rule 2 or
-    4. Usable: nominally complete by X's end, before anything was appended to X's log past X's mark-delete.
+    Columns: PARTY, attempt_us, attempt_seq. An attempt is a requested first round that did not finish in
+    nominal time, or a tick refused by rule 2 or 4. Usable: nominally complete by X's end, before anything was
+    appended to X's log past X's mark-delete.
     """
     entries = _of_x(
         rows, parties, ["at_us", "ledger", "entry"], "message.stored", "marker.written", "marker.stored"

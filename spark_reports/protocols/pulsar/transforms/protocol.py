@@ -1,4 +1,4 @@
-"""What the protocol did and what it cost: snapshots, their fate, and markers' entries and bytes."""
+"""The work and cost of the protocol: snapshots, how they ended, and markers' entries and bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from spark_reports.transforms.places import FAILOVER, first_seq, is_type
 
 
 def snapshots(rows: DataFrame) -> DataFrame:
-    """One row a snapshot: run, cluster, topic, snapshot, asked_us, completed_us, taken_us, ledger, entry,
-    ended (how it ended, if not complete).
+    """The snapshots, one row per snapshot.
+
+    Columns: run, cluster, topic, snapshot, asked_us, completed_us, taken_us, ledger, entry, ended (how it
+    ended, if not complete).
     """
     wanted = rows.filter(
         is_type("snapshot.requested", "snapshot.completed", "snapshot.timed-out", "snapshot.abandoned")
@@ -46,8 +48,10 @@ def snapshots(rows: DataFrame) -> DataFrame:
 
 
 def snapshot_totals(snapshots: DataFrame, rows: DataFrame) -> DataFrame:
-    """run, cluster, asked, completed, timed_out, abandoned, taken_us (mean), evicted (by the cache rule),
-    used.
+    """The numbers of snapshots by cluster.
+
+    Columns: run, cluster, asked, completed, timed_out, abandoned, taken_us (mean), evicted (by the cache
+    rule), used.
     """
     totals = snapshots.groupBy("run", "cluster").agg(
         F.count("asked_us").alias("asked"),
@@ -151,8 +155,9 @@ def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame
 
 
 def marker_costs(rows: DataFrame) -> DataFrame:
-    """Entries and bytes by kind in each log: run, cluster, kind (marker type, or message), entries,
-    size_bytes.
+    """Entries and bytes by kind in each log.
+
+    Columns: run, cluster, kind (marker type, or message), entries, size_bytes.
     """
     wanted = rows.filter(is_type("marker.written", "marker.stored", "message.stored"))
     kind = F.when(F.col("type") == "message.stored", "message").otherwise(F.col("reason"))
@@ -179,11 +184,10 @@ def request_costs(rows: DataFrame) -> DataFrame:
 def stories(
     rows: DataFrame, messages: DataFrame, seqs: DataFrame, near_messages: Column, near_seqs: Column
 ) -> DataFrame:
-    """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq):
-    what examples are made from.
+    """Every row of a few chosen messages (run, producer, sequence_id) and a few chosen rows (run, seq).
 
-    The conditions `near_…` hold for all of them and need no join, so that of a trace's file only the row
-    groups around them are read.
+    Examples are made from them. The conditions `near_…` hold for all of them and need no join, so only the
+    row groups around them are read from a trace's file.
     """
     of_messages = rows.filter(near_messages).join(
         F.broadcast(messages), ["run", "producer", "sequence_id"], "leftsemi"

@@ -1,6 +1,6 @@
 """A report's curves over time: deliveries around a failover, positions, and the target's lag.
 
-Rules: time is cut into bins in Spark, so a series has at most `SAMPLES` points however long the run; a sample
+Rules: time is cut into bins in Spark, so a series has at most `SAMPLES` points however long the run. A sample
 is the value at the end of its bin. `clock` frames have the width of a bin for each run.
 """
 
@@ -49,7 +49,7 @@ def delivery_bins(judged: DataFrame, zooms: DataFrame) -> DataFrame:
 
 
 def log_bins(rows: DataFrame, clock: DataFrame) -> DataFrame:
-    """Appends: run, cluster, topic, ledger, bin, last_entry. `clock`: run, bin_us."""
+    """Appends to the logs: run, cluster, topic, ledger, bin, last_entry. `clock`: run, bin_us."""
     entries = rows.filter(is_type("message.stored", "marker.written", "marker.stored")).select(
         "run", "cluster", "topic", "ledger", "entry", "at_us"
     )
@@ -62,8 +62,9 @@ def log_bins(rows: DataFrame, clock: DataFrame) -> DataFrame:
 
 
 def mark_bins(marks: DataFrame, clock: DataFrame) -> DataFrame:
-    """The mark-delete at the end of each bin in which it moved: run, cluster, topic, subscription, bin,
-    mark.
+    """The mark-delete at the end of each bin in which it moved.
+
+    Columns: run, cluster, topic, subscription, bin, mark.
     """
     return (
         marks.join(F.broadcast(clock), "run", "inner")
@@ -77,9 +78,9 @@ def coverage(rows: DataFrame, targets: DataFrame, steps: DataFrame) -> DataFrame
     """Messages in the target's log by when they were stored, acknowledged, and covered by its mark-delete.
 
     `targets`: run, of_failover, topic, subscription, cluster (the target), bin_us. `steps`: run, of_failover,
-    topic, low, high, covered_bin: the places above `low` up to `high` are first covered in that bin (the
+    topic, low, high, covered_bin: the positions above `low` up to `high` are first covered in that bin (the
     number of bins: never). Returns failover_seq, stored_bin, risky_bin (stored and acknowledged; null:
-    never), covered_bin, messages, oldest_us. The result has one row a combination, not a message.
+    never), covered_bin, messages, oldest_us. The result has one row per combination of bins, not per message.
     """
     of_message = ["run", "of_failover", "topic", "producer", "sequence_id"]
     wanted = rows.filter(is_type("message.stored", "message.acknowledged")).select(

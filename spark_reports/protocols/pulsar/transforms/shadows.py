@@ -1,6 +1,6 @@
-"""Shadow topics: when each source entry became visible, messages lost, and bytes that a copy would store.
+"""Shadow topics: when source entries became visible, messages lost, and bytes that a copy would store.
 
-Rules: an entry is its source's; a shadow sees it from the first row on at which the shadow's last confirmed
+Rules: an entry is its source's. A shadow sees it from the first row on at which the shadow's last confirmed
 entry is at or beyond it. Lost is a `message.lost` whose message the subscription's application never
 acknowledged. `control` holds all rows but those of messages.
 """
@@ -18,7 +18,7 @@ NEVER_US = 1 << 62
 
 
 def shadows(control: DataFrame) -> DataFrame:
-    """One row a shadow topic (partition): run, cluster, topic, source (the log that it reads)."""
+    """The shadow topics (partitions): run, cluster, topic, source (the log that it reads)."""
     return (
         control.filter(is_type("shadow.created"))
         .groupBy(*SHADOW)
@@ -42,8 +42,9 @@ def steps(control: DataFrame) -> DataFrame:
 
 
 def entries(rows: DataFrame, known: DataFrame) -> DataFrame:
-    """Entries of every log that has shadows, once for each: run, cluster, topic (the shadow), ledger,
-    place, stored_us, size_bytes.
+    """Entries of every log that has shadows, once for each shadow.
+
+    Columns: run, cluster, topic (the shadow), ledger, place, stored_us, size_bytes.
     """
     stored = rows.filter(
         is_type("message.stored", "marker.written", "marker.stored")
@@ -103,8 +104,10 @@ def seen(of_source: DataFrame, moves: DataFrame) -> DataFrame:
 
 
 def figures(sights: DataFrame, moves: DataFrame, control: DataFrame, known: DataFrame) -> DataFrame:
-    """One row a shadow: entries, unseen, median_us, slowest_us (from stored to seen), announced, saved_bytes
-    (seen at the end, and not deleted).
+    """The figures of shadow topics, one row per shadow.
+
+    Columns: entries, unseen, median_us, slowest_us (from stored to seen), announced, saved_bytes (of entries
+    seen at the end and not deleted).
     """
     last = moves.groupBy(*SHADOW).agg(
         F.max_by("place", "seq").alias("last"), F.sum("announced").alias("announced")
@@ -150,7 +153,8 @@ def unseen_flow(sights: DataFrame, bins: DataFrame) -> DataFrame:
 def losses(rows: DataFrame) -> DataFrame:
     """Messages deleted before they were acknowledged, and not acknowledged later.
 
-    run, cluster, topic, subscription, reason, messages, first_us, producer, sequence_id (of the first).
+    Columns: run, cluster, topic, subscription, reason, messages, first_us, producer, sequence_id (of the
+    first).
     """
     message = ["run", "subscription", "producer", "sequence_id"]
     lost = rows.filter(is_type("message.lost")).select(

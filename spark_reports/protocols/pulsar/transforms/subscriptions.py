@@ -1,7 +1,7 @@
-"""Rows of each subscription in each cluster, topic partition and client.
+"""Counts of each subscription in each cluster, topic partition and client.
 
-Rules: figures are numbers of rows; `repeated` are deliveries of what the cluster had delivered before,
-outside the windows that move the subscription there.
+Rules: figures are numbers of rows. `repeated` counts deliveries of messages that the cluster had delivered
+before, outside the windows that move the subscription there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ _WHERE = ("run", "subscription", "cluster", "topic")
 
 
 def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
-    """run, subscription, cluster, topic, delivered, acknowledged, repeated, expired, skipped."""
+    """The counts of each subscription, cluster and partition.
+
+    Columns: run, subscription, cluster, topic, delivered, acknowledged, repeated, expired, skipped.
+    """
     words = ("delivered", "acknowledged", "expired", "skipped")
     wanted = rows.filter(is_type("subscription.created", *(f"message.{word}" for word in words))).select(
         *_WHERE, "type"
@@ -35,9 +38,10 @@ def partition_counts(rows: DataFrame, judged: DataFrame) -> DataFrame:
 
 
 def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame) -> DataFrame:
-    """Each consumer at the source before the failover: its numbers of messages and slowest acknowledgement.
+    """The consumers at the source before the failover: numbers of messages and slowest acknowledgement.
 
-    Messages delivered, acknowledged, delivered but not acked, and later delivered as duplicates.
+    The numbers are messages delivered, acknowledged, delivered but not acked, and later delivered as
+    duplicates.
     """
     windows = failovers.select(*FAILOVER, "subscription", F.col("source").alias("cluster"))
     handled = rows.filter(is_type("message.delivered", "message.acknowledged"))
@@ -74,8 +78,9 @@ def consumer_counts(rows: DataFrame, explained: DataFrame, failovers: DataFrame)
 
 
 def worst_keys(explained: DataFrame, reordered: DataFrame, most: int) -> DataFrame:
-    """The keys (the producer where there are none) with most duplicates and reordered deliveries: at most
-    `most` a failover.
+    """The keys with most duplicates and reordered deliveries, at most `most` per failover.
+
+    Where there are no keys, the producer is the key.
     """
     of_key = [*FAILOVER, "producer", "key"]
     twice = explained.groupBy(*of_key).agg(

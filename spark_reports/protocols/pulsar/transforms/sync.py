@@ -2,7 +2,7 @@
 
 Rules: a request contains all acks that X's cursor covered when it was sent. So only a few requests decide,
 the `tellings`: the newest, and the last before each time that X's cursor lost acks. Synced acks remain valid
-until an operator resets or deletes X's cursor and X has sent that; earlier requests do not count.
+until an operator resets or deletes X's cursor and X has sent that. Earlier requests do not count.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ def _requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFram
 
 
 def synced(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """PARTY, synchronises, reported_mark (the furthest mark-delete that X sent), newest_request_seq."""
+    """The sync of each party.
+
+    Columns: PARTY, synchronises, reported_mark (the furthest mark-delete that X sent), newest_request_seq.
+    """
     of_tenant = (
         rows.filter(is_type("migration.started") & (F.col("reason") == "acknowledgement-sync"))
         .groupBy("run", "tenant")
@@ -78,7 +81,7 @@ def synced(rows: DataFrame, parties: DataFrame, marks: DataFrame, subscriptions:
 
 
 def nothing_synced(parties: DataFrame) -> DataFrame:
-    """As `synced`, where no subscription synchronises."""
+    """The result of `synced` if no subscription has acknowledgement-state sync."""
     none = F.lit(None).cast("long")
     return parties.select(
         *PARTY,
@@ -89,16 +92,16 @@ def nothing_synced(parties: DataFrame) -> DataFrame:
 
 
 def nothing_reported(duplicates: DataFrame) -> DataFrame:
-    """As `reported_acks`, where no subscription synchronises."""
+    """The result of `reported_acks` if no subscription has acknowledgement-state sync."""
     return duplicates.filter(F.lit(False)).select(*DUPLICATE, F.lit(None).cast("long").alias("reported_seq"))
 
 
 def forgettings(rows: DataFrame) -> DataFrame:
-    """Rows after which individual acknowledgements may be gone: CURSOR, forgot_seq, kept_seq, kept_count,
-    held_count, mark.
+    """Rows after which individual acknowledgements may be lost.
 
-    Of a recovery: what was taken by kept_seq was persisted, held_count entries of it, and kept_count came
-    back, the least places above `mark`. Of a reset or deletion nothing is kept: kept_seq is -1.
+    Columns: CURSOR, forgot_seq, kept_seq, kept_count, held_count, mark. In a recovery, acks recorded up to
+    kept_seq were persisted, in held_count entries. kept_count of them were recovered, those with the lowest
+    positions above `mark`. After a reset or deletion nothing is kept: kept_seq is -1.
     """
     reset = (F.col("type") == "cursor.moved") & (F.col("reason") == "reset")
     gone, recovered = (
@@ -123,8 +126,9 @@ def forgettings(rows: DataFrame) -> DataFrame:
 
 
 def limits(rows: DataFrame, forgettings: DataFrame) -> DataFrame:
-    """Recoveries that brought back fewer entries than were held: CURSOR, forgot_seq, kept_place, the last
-    place that came back.
+    """Recoveries that brought back fewer entries than were held.
+
+    Columns: CURSOR, forgot_seq, kept_place (the last recovered position).
     """
     cut = forgettings.filter((F.col("kept_seq") >= 0) & (F.col("kept_count") < F.col("held_count")))
     entries = rows.filter(is_type("message.registered", "marker.filtered")).select(
@@ -143,7 +147,7 @@ def limits(rows: DataFrame, forgettings: DataFrame) -> DataFrame:
 
 
 def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame:
-    """Of each party the requests that decide: PARTY, subscription, sent_seq."""
+    """The requests that decide about each party: PARTY, subscription, sent_seq."""
     gone = forgettings(rows).select("run", F.col("cluster").alias("x"), "topic", "subscription", "forgot_seq")
     met = _requests(rows, parties, marks).join(
         F.broadcast(gone), ["run", "x", "topic", "subscription"], "left"
@@ -161,7 +165,7 @@ def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame
 def reported_acks(
     rows: DataFrame, duplicates: DataFrame, tellings: DataFrame, forgettings: DataFrame, limits: DataFrame
 ) -> DataFrame:
-    """Duplicates whose individual ack was in a request: DUPLICATE, reported_seq (the first such request)."""
+    """Duplicates with an individual ack in a request: DUPLICATE, reported_seq (the first such request)."""
     cursor = ["run", "x", "topic", "subscription"]
     wanted = duplicates.select(
         *DUPLICATE, "topic", "subscription", F.col("ack_cluster").alias("x"), "ack_place"
