@@ -1,10 +1,10 @@
-/** Where the dots of a plot stand: along by value, and upon each other where they would hide one another. */
+/** Places the dots of a dot plot: along the axis by value, stacked where they would overlap. */
 
 /**
- * @param {(number | null)[]} values null stands at the far end, beyond the axis
+ * @param {(number | null)[]} values null is placed at the far end, beyond the axis
  * @param {{width: number, dot: number, highest: number}} given px
  * @returns {{low: number, high: number, height: number, dots: ({along: number, up: number} | null)[]}} px from the left and from below;
- *   a pile that would be higher than `highest` is pressed together
+ *   a stack that would be higher than `highest` is compressed
  */
 export function dotPlaces(values, { width, dot, highest }) {
   const known = values.filter((value) => value !== null);

@@ -1,9 +1,10 @@
 /**
- * The collision pass: every label of the diagram requests one or more places. The important ones choose first, and a label
- * without a free place is dropped, never shrunk. Boxes are x, y (top left), width, height in px.
+ * Places the labels of a diagram without overlap; each label requests one or more places, in order of preference.
+ * Labels of higher priority are placed first. A label without a free place is dropped, never shrunk. Boxes are x, y (top left),
+ * width and height in px.
  */
 
-/** Order of importance; lower chooses first. */
+/** Order of priority; labels with lower numbers are placed first. */
 export const PRIORITY = { hole: 0, thread: 1, cursor: 2, harm: 3, flag: 4, range: 5, quiet: 6 };
 
 /**
@@ -18,10 +19,10 @@ const overlap = (a, b, gap) => a.x < b.x + b.width + gap && b.x < a.x + a.width 
 /**
  * @param {LabelRequest[]} requests
  * @param {{width: number, height: number}} bounds of the picture
- * @param {{x: number, y: number, width: number, height: number}[]} taken places that no label may cover
+ * @param {{x: number, y: number, width: number, height: number}[]} taken areas that no label may cover
  * @param {number} gap between neighbours on a line, px
- * @param {{x: number, y: number, width: number, height: number}[]} lines what a label rather does not cover, and may when there is no other place
- * @returns {{x: number, y: number, width: number, height: number, label: object}[]} those that found a place, in the form that fitted
+ * @param {{x: number, y: number, width: number, height: number}[]} lines areas that a label covers only when it has no other free place
+ * @returns {{x: number, y: number, width: number, height: number, label: object}[]} the labels that were placed, each in the longest form that fits
  */
 export function placeLabels(requests, bounds, taken = [], gap = 6, lines = []) {
   const boxes = [...taken];
@@ -36,7 +37,7 @@ export function placeLabels(requests, bounds, taken = [], gap = 6, lines = []) {
   return placed;
 }
 
-/** A longer form on a line says more than a shorter one beside it: what is said is never cut for a line's sake. */
+/** A longer form that covers a line is preferred to a shorter one beside it: no text is shortened to keep a line visible. */
 function firstFree({ forms, height }, bounds, boxes, lines, gap) {
   for (const { width, label, places } of forms) {
     const free = places

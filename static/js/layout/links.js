@@ -1,4 +1,4 @@
-/** Arcs between the heads of the lanes, one per direction, and the place of a thing that travels on one. Px only. */
+/** Computes the arcs of the links between lanes, one per direction, and the position of a message on an arc. Px only. */
 
 import { reachOf } from "./plane.js";
 
@@ -34,7 +34,7 @@ function arcPoints(plane, one, other, lanes_apart, outer) {
   return along.flatMap((a, at) => (plane.turned ? [across[at], a] : [a, across[at]]));
 }
 
-/** @returns {[x: number, y: number]} the place at share `s` (0 leaves, 1 arrives) */
+/** @returns {[x: number, y: number]} the point at share `s` of the arc (0: the sender, 1: the receiver) */
 export function pointOn(points, s) {
   const r = 1 - s;
   const a = r * r * r;
@@ -44,7 +44,7 @@ export function pointOn(points, s) {
   return [a * points[0] + b * points[2] + c * points[4] + d * points[6], a * points[1] + b * points[3] + c * points[5] + d * points[7]];
 }
 
-/** @returns {number} how far along the link a thing is at an instant, 0 to 1 */
+/** @returns {number} share of the link that a message in flight has covered at an instant, 0 to 1 */
 export function shareOf(flight, at_us) {
   const whole_us = flight.due_us - flight.sent_us;
   if (whole_us <= 0) return 1;

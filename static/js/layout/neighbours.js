@@ -1,4 +1,4 @@
-/** Which of many boxes lies next to one, in a direction: for arrow keys in a grid whose columns come and go. */
+/** Finds the nearest box in a direction, for arrow keys in a grid with a variable number of columns. */
 
 const AHEAD = {
   ArrowRight: (from, to) => to.left >= from.right - 1 && overlaps(from.top, from.bottom, to.top, to.bottom),
@@ -12,9 +12,9 @@ const middle = (box) => (box.left + box.right) / 2;
 
 /**
  * @param {{left: number, right: number, top: number, bottom: number}[]} boxes
- * @param {number} at index of the one to go from
+ * @param {number} at index of the box to start from
  * @param {string} key
- * @returns {number} index of the nearest one that way, -1 when there is none
+ * @returns {number} index of the nearest box in that direction, -1 when there is none
  */
 export function neighbour(boxes, at, key) {
   const ahead = AHEAD[key];
@@ -25,7 +25,7 @@ export function neighbour(boxes, at, key) {
   let nearest = Infinity;
   boxes.forEach((box, index) => {
     if (index === at || !ahead(from, box)) return;
-    // boxes of a row share their top, whatever their heights: the next row first, in it the nearest column
+    // boxes of a row have the same top and different heights: choose the next row first, then the nearest column in it
     const aside = Math.abs(middle(box) - middle(from));
     const distance = across ? Math.abs(box.top - from.top) * 1000 + aside : aside;
     if (distance < nearest) [best, nearest] = [index, distance];

@@ -1,8 +1,8 @@
 /**
- * The plane of the lanes: where each log lies and how large things are. Numbers only, in px.
+ * Computes the plane of the lanes: the position of each log and the sizes of its parts. Numbers only, in px.
  * Two axes, so that the diagram can turn a quarter: `along` grows from the oldest entry to the newest, `offset` grows from a
  * strip's far side (0) through its body (cell height) to the rail and the labels beyond it. Landscape: along is x and
- * offset is down. Turned (narrow pages): along is y and offset runs to the left, so that labels stand left of a column.
+ * offset is down. Turned (narrow pages): along is y and offset runs to the left, so that labels are left of a column.
  */
 
 /** Pages narrower than this are turned, in px. */
@@ -13,30 +13,30 @@ const TURN_BELOW_PX = 800;
  * @property {boolean} turned
  * @property {number} width of the whole picture
  * @property {number} height
- * @property {number} scale 1, or more on a projector
+ * @property {number} scale 1, or larger on a projector
  * @property {number} a0 where strips begin, along
  * @property {number} a1 where strips end: the newest entry's far edge
  * @property {number} port where links begin, along
  * @property {number} cell breadth of a strip
- * @property {number} lift how far a held message stands out
- * @property {number} flags room beside a turned lane for the flags of its peers; 0 where they stand above the strip
+ * @property {number} lift how far an individually held message is raised
+ * @property {number} flags width beside a turned lane for the flags of its peers; 0 where they are above the strip
  * @property {{name: string, base: number}[]} lanes base: offset 0 on the cross axis
  */
 
 /**
- * @param {{width: number, scale: number, names: string[], room: number}} given room: height there is for the picture
+ * @param {{width: number, scale: number, names: string[], room: number}} given room: height available for the picture
  * @returns {Plane}
  */
 export function makePlane({ width, scale, names, room }) {
   return width < TURN_BELOW_PX ? turnedPlane(width, names, room) : landscapePlane(width, scale, names, room);
 }
 
-/** Between two lanes there must be room for a rail, a bracket and its words; more than this is a waste. */
+/** Limits of the distance between two lanes: it must fit a rail, a bracket and its label, and should waste no space. */
 const NARROWEST_PITCH_PX = 97;
 const WIDEST_PITCH_PX = 136;
-/** From a strip's far side to the words under its bracket. */
+/** From a strip's far side to the label under its bracket. */
 export const WORDS_PX = 39;
-/** Under the last strip: rail, pin, bracket and their words. */
+/** Under the last strip: rail, pin, bracket and their labels. */
 const FOOT_PX = WORDS_PX + 17;
 
 function landscapePlane(width, scale, names, room) {
@@ -70,15 +70,15 @@ function turnedPlane(width, names, room) {
   return { turned: true, width, height: room, scale: 1, a0: HEADING_PX, a1: room - links, port: room - links + 10, cell, lift: 7, flags, lanes };
 }
 
-/** Above a turned lane: its name and its consumers as buttons that a finger hits, and a line of words between. */
+/** Above a turned lane: its name and its consumers as buttons large enough for a finger, with a line of text between. */
 const HEADING_PX = 78;
 
-/** Right of a turned lane: how far the first flag stands out, each further one, and how many stand side by side. */
+/** Right of a turned lane: distance of the first flag, distance of each further one, and how many fit side by side. */
 export const FLAG_PX = 12;
 export const FLAG_STEP_PX = 10;
 export const FLAG_LEVELS = 3;
 
-/** How far a link's arc stands out from the ports: farther lanes wider, one direction outside the other. */
+/** How far a link's arc extends from the ports: wider for lanes that are farther apart, one direction outside the other. */
 export const reachOf = (lanes_apart, outer) => 20 + 44 * (lanes_apart - 1) + (outer ? 18 : 0);
 
 const marginForLinks = (lanes) => (lanes < 2 ? 96 : 14 + reachOf(lanes - 1, true) + 68);

@@ -1,28 +1,28 @@
 /**
- * The time window of the space-time diagram and its ticks. The window stands still while the now line crosses it, then turns
- * a page: nothing scrolls, so a reader's eye keeps its place and the chart below needs few updates. Which page is shown depends
- * on the instant and the span alone.
+ * Computes the time window of the space-time diagram and its ticks.
+ * The window does not scroll: it stays fixed while the now line crosses it and then moves on by a page. Positions therefore stay
+ * comparable and the chart below needs few updates. The page that is shown depends on the instant and the span alone.
  */
 
-/** Shortest window, µs, and how many seconds of the wall clock one page lasts at least. */
+/** Shortest window, µs; longest window, µs; shortest time that one page is shown, s of the wall clock; default span, µs. */
 export const SHORTEST_US = 50_000;
 const LONGEST_US = 24 * 3600 * 1_000_000;
 const PAGE_S = 5;
 const DEFAULT_US = 2_500_000;
 
-/** Parts of a page: the now line enters it (but the first) at EARLIEST and moves by STEP until the next page is shown. */
+/** Parts of a page: the now line enters each page but the first at EARLIEST and moves by STEP until the next page is shown. */
 const EARLIEST = 0.5;
 const STEP = 0.4;
 
-/** @typedef {{start_us: number, span_us: number, held: boolean, away?: boolean}} TimeWindow held: a person chose the span; away: and the place */
+/** @typedef {{start_us: number, span_us: number, held: boolean, away?: boolean}} TimeWindow held: the viewer chose the span; away: the viewer chose the start, too */
 
-/** @returns {number} the span that suits a speed */
+/** @returns {number} the default span for a playback speed */
 export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
 
 /**
  * @param {TimeWindow | null} window
  * @param {number} now_us
- * @param {number} wanted_us span when no person chose one
+ * @param {number} wanted_us span when the viewer chose none
  * @returns {TimeWindow} the same object while the now line stays inside
  */
 export function turned(window, now_us, wanted_us) {
@@ -35,7 +35,7 @@ export function turned(window, now_us, wanted_us) {
   return window?.start_us === start_us && window.span_us === span_us && window.held === held ? window : { start_us, span_us, held };
 }
 
-/** Whether the now line is well inside a window that a person has magnified: it then keeps its place. */
+/** Whether the now line is well inside a window that the viewer has zoomed: the window then does not move. */
 function isWellInside({ start_us, span_us }, now_us) {
   const share = (now_us - start_us) / span_us;
   return share <= 0.92 && (share >= 0.3 || (start_us === 0 && share >= 0));
@@ -43,8 +43,8 @@ function isWellInside({ start_us, span_us }, now_us) {
 
 /**
  * @param {TimeWindow} window
- * @param {1 | -1} direction 1 magnifies
- * @param {number} around_us stays at its place when it is in the window, else comes into it
+ * @param {1 | -1} direction 1 zooms in
+ * @param {number} around_us keeps its position when it is inside the window; otherwise the window moves to include it
  */
 export function timeZoomed(window, direction, around_us) {
   const span_us = Math.min(LONGEST_US, Math.max(SHORTEST_US, direction > 0 ? window.span_us / 2 : window.span_us * 2));
@@ -52,7 +52,7 @@ export function timeZoomed(window, direction, around_us) {
   return { ...window, start_us: Math.max(0, Math.round(around_us - (share >= 0 && share <= 1 ? share : 0.7) * span_us)), span_us, held: true };
 }
 
-/** Moved by a span; it then stays there, whatever the now line does, until it is let follow again. */
+/** Moves the window by a span. It then stays there, wherever the now line is, until the viewer chooses to follow again. */
 export function timePanned(window, by_us) {
   return { ...window, start_us: Math.max(0, Math.round(window.start_us + by_us)), held: true, away: true };
 }
