@@ -1,12 +1,12 @@
 /**
- * The answer to "if this region goes down", run by run. Pure: messages in, a value out; medians and ranges are taken of the
- * runs that are there.
+ * Folds the messages of the answer to "what if this region goes down" and computes its figures. Pure.
+ * Medians and ranges are computed over the runs received so far.
  *
  * @typedef {object} Answer
  * @property {"none" | "waiting" | "running" | "done" | "error" | "cancelled"} state
- * @property {object | null} asked what is run: from, to, mode, period_us, runs
- * @property {object[]} runs the figures that came, each with its seed
- * @property {number} before questions that are answered first
+ * @property {object | null} asked the question as it is run: from, to, mode, period_us, runs
+ * @property {object[]} runs the figures received so far, each with its seed
+ * @property {number} before number of questions that are answered first
  * @property {{error: string, hint: string} | null} error
  */
 
@@ -25,7 +25,7 @@ export function foldAnswer(answer, message) {
   return answer;
 }
 
-/** What is drawn and said of each run. `harm` ones are drawn as harm. */
+/** The figures that are shown for each run. Those with `harm` are drawn in the colour for harm. */
 export const FIGURES = [
   { name: "duplicates", says: "duplicates", words: (value) => counted(value, "duplicate"), harm: true, always: true },
   { name: "stranded_unprocessed", says: "not replicated (unread)", words: (value) => `${whole(value)} not replicated (unread)`, harm: true, always: true },
@@ -35,25 +35,25 @@ export const FIGURES = [
   { name: "outage_us", says: "delivery gap", words: (value) => `delivery gap ${shortSpan(value)}`, harm: false, always: true },
 ];
 
-/** The figures worth a row: those always shown, and those that are not nought in some run. */
+/** The figures that get a row: those always shown, and those that are not 0 in some run. */
 export const figuresOf = (runs) => FIGURES.filter((figure) => figure.always || runs.some((run) => run[figure.name]));
 
-/** Of these the ones worth a word in the sentence: harm at once, the rest when it is the rule. */
+/** The figures that are named in the sentence: those of harm always, the others when their median is not 0. */
 const inSentence = (runs) => figuresOf(runs).filter((figure) => figure.always || figure.harm || spreadOf(runs, figure.name)?.median > 0);
 
-/** Whether a figure differs between the runs: only then is there something to draw. */
+/** Whether a figure differs between the runs. A figure that does not differ is not plotted. */
 export const differs = (runs, name) => runs.some((run) => run[name] !== runs[0][name]);
 
 /** @returns {string} "5 s", "1.24 s", "340 ms" */
 export const shortSpan = (value_us) => (value_us >= 1e6 ? `${seconds(value_us, 2).replace(/\.?0+$/, "")} s` : span(value_us));
 
-/** As written under a plot: a number, or a span. */
+/** The label of a value under a plot: a number or a span. */
 export const valueWords = (figure, value) => (value === null ? "never" : figure.name.endsWith("_us") ? shortSpan(value) : whole(value));
 
 /**
  * @param {object[]} runs
  * @param {string} name
- * @returns {{median: number, low: number, high: number, never: number} | null} of the runs that have the figure
+ * @returns {{median: number, low: number, high: number, never: number} | null} over the runs that have the figure
  */
 export function spreadOf(runs, name) {
   const values = runs.map((run) => run[name]).filter((value) => value !== null && value !== undefined).sort((one, other) => one - other);
@@ -65,8 +65,8 @@ export function spreadOf(runs, name) {
 
 /**
  * @param {Answer} answer
- * @param {{from: string, to: string, mode: string} | null} failure what would be asked
- * @returns {import("./format.js").TextPart[]} parts of the sentence in large type
+ * @param {{from: string, to: string, mode: string} | null} failure the failure that would be asked about
+ * @returns {import("./format.js").TextPart[]} parts of the headline sentence
  */
 export function sentenceOf(answer, failure) {
   const from = answer.asked?.from ?? failure?.from;
@@ -93,7 +93,7 @@ function figureParts(runs, figure) {
   return [figure.harm && spread.high > 0 ? { harm: strong } : { strong }, ...range, ...never];
 }
 
-/** @returns {{cause: string, count: number, share: number}[]} why, over all runs, most first */
+/** @returns {{cause: string, count: number, share: number}[]} causes summed over all runs, most frequent first */
 export function causesOf(runs) {
   const sums = new Map();
   for (const run of runs) for (const [cause, count] of Object.entries(run.by_cause ?? {})) if (count) sums.set(cause, (sums.get(cause) ?? 0) + count);
@@ -101,7 +101,7 @@ export function causesOf(runs) {
   return [...sums].map(([cause, count]) => ({ cause, count, share: count / total })).sort((one, other) => other.count - one.count);
 }
 
-/** @returns {string} how the runs differ, in words */
+/** @returns {string} how the runs differ from each other, as a text */
 export function rule(asked) {
   const last = asked.runs.at(-1);
   const step_us = asked.runs[1].at_us - asked.runs[0].at_us;

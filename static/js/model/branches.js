@@ -1,4 +1,7 @@
-/** The branches of a run as a tree: each begins with a command at an instant of its parent, and goes on without what came later there. */
+/**
+ * Builds the tree of the branches of a run.
+ * A branch begins with a command at an instant of its parent and does not contain the parent's later events.
+ */
 
 import { commandWords } from "./command_words.js";
 import { capitalised, seconds } from "./format.js";
@@ -7,11 +10,11 @@ import { capitalised, seconds } from "./format.js";
  * @typedef {object} BranchNode
  * @property {number} number
  * @property {number | null} parent
- * @property {number} at_us where it leaves its parent
- * @property {number} furthest_us how far it has been run
+ * @property {number} at_us where it branches off its parent
+ * @property {number} furthest_us how far it has been simulated
  * @property {string} words the command that began it
  * @property {number} depth
- * @property {boolean} on_way whether the branch shown goes back to it
+ * @property {boolean} on_way whether it is the branch shown or one of its ancestors
  */
 
 /**
@@ -34,10 +37,10 @@ export function branchTree(branches, state, shown) {
   return nodes;
 }
 
-/** The branches as they are now: frames between two snapshots report the length of the shown branch only. */
+/** The branches with current lengths: frames between two snapshot frames report the length of the shown branch only. */
 export const branchesNow = (state) => state.branches.map((one) => (one.number === state.view?.branch ? { ...one, furthest_us: Math.max(one.furthest_us, state.view.furthest_us) } : one));
 
-/** @returns {string} "As planned" for the first, else the command that began it: "Crash a cluster: us-west, at 5.100 s" */
+/** @returns {string} "As planned" for the first, else the command that began it, such as "Crash a cluster: us-west, at 5.100 s" */
 function branchWords(branch, state) {
   if (!branch.command) return "As planned";
   const { do: name, ...given } = branch.command;

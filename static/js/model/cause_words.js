@@ -1,4 +1,4 @@
-/** Causes of a duplicate in a few words, as the protocols say them. */
+/** Words for the causes of duplicates, collected from all protocols. */
 
 import { LIGHT_PROTOCOLS } from "../protocols/light_table.js";
 

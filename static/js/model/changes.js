@@ -1,13 +1,13 @@
 /**
- * Puts the changes of a frame into the view before it (`visualizer/live/changes.py` finds them). Objects that nothing touched are
- * shared with the view before; nothing is written to.
+ * Applies the changes of a frame to the view of the frame before (`visualizer/live/changes.py` computes them).
+ * Unchanged objects are shared with the previous view. No object is modified.
  */
 
 /**
  * @param {object} view
- * @param {object} changes what is other, nested as in the view; lists and plain values are replaced
- * @param {string[][]} whole paths of objects that `changes` gives whole, in the order of their names
- * @returns {object} the view after
+ * @param {object} changes the changed values, nested as in the view; lists and plain values are replaced
+ * @param {string[][]} whole paths of objects that `changes` contains completely, in the order of their names
+ * @returns {object} the new view
  */
 export function changedView(view, changes, whole) {
   return merged(whole.reduce(emptied, view), changes);

@@ -1,13 +1,13 @@
-/** A command in words: what it does and to what, for lists of events and of branches. */
+/** Describes a command in words: what it does and to what, for lists of events and of branches. */
 
 import { commandsOf } from "./commands.js";
 import { span } from "./format.js";
 
 /**
- * @param {import("./state.js").LabState} state of the lab whose commands they are
+ * @param {import("./state.js").LabState} state of the lab that declares the command
  * @param {string} name such as "link.cut"
- * @param {Object<string, unknown>} given its arguments as the trace writes them, spans with `_us` at the end of their names
- * @returns {{does: string, to: string}} "cut a link" and "us-east ↔ us-west": what must be said of it, without switches and what it has by default
+ * @param {Object<string, unknown>} given its arguments as in the trace; names of durations end in `_us`
+ * @returns {{does: string, to: string}} "cut a link" and "us-east ↔ us-west"; without switches and optional durations
  */
 export function commandWords(state, name, given) {
   const command = commandsOf(state)[name];

@@ -1,24 +1,27 @@
-/** The commands that a person may give in a lab, as the server's welcome declares them: names for menus, arguments for forms, and what each will do. */
+/**
+ * The commands of a lab as the server's welcome declares them.
+ * A declaration contains the label for menus, the arguments for forms and the text of the consequence.
+ */
 
 /** @typedef {{name: string, kind: string, required?: boolean, choices?: string[], begin?: string | number | boolean}} Argument */
 /**
  * @typedef {object} When
  * @property {string} when an argument
- * @property {{[value: string]: Text}} texts by its value, "" while it is not chosen
+ * @property {{[value: string]: Text}} texts by the argument's value, "" while none is chosen
  * @property {Text} otherwise
  */
-/** @typedef {string | When | any[]} Text a list holds texts; `simulator/scenarios/consequence.py` says what each means */
+/** @typedef {string | When | any[]} Text a list is a concatenation of texts; `simulator/scenarios/consequence.py` defines the meaning of each form */
 /** @typedef {{label: string, consequence: Text, arguments: Argument[]}} Command */
 
 /** @returns {Object<string, Command>} by name, in the order of docs/scenarios.md; none before the welcome */
 export const commandsOf = (state) => state.welcome?.tables?.commands ?? {};
 
 /**
- * A command out of a form's texts: empty ones are left out, numbers and lists become what they are.
+ * Builds a command from the texts of a form: empty fields are left out, numbers and lists are parsed.
  * @param {import("./state.js").LabState} state
  * @param {string} name
  * @param {Object<string, string | boolean>} given
- * @returns {object} as the socket takes it
+ * @returns {object} in the format of the socket
  */
 export function commandOf(state, name, given) {
   const command = { do: name };

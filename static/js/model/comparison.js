@@ -1,9 +1,9 @@
 /**
- * A comparison as the page holds it: for each strategy the messages of one failover, and what is true of them at an instant.
- * Pure; instants are µs, -1 is never. The server's columns are whole runs, so any instant can be asked for.
+ * The model of a comparison: for each strategy the messages of one failover, and their state at any instant.
+ * Pure. Instants are µs, -1 is never. The server's columns cover whole runs.
  */
 
-/** States of a message's cell, the later covers the earlier. */
+/** States of a message's cell; the larger one replaces the smaller one. */
 export const CELL = { absent: 0, there: 1, done: 2 };
 
 /**
@@ -14,16 +14,16 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {string} [text] the scenario with this strategy, as YAML
  * @property {any} followed the server's data about the failover
  * @property {number} total messages
- * @property {Object<string, number[]>} sorted instants in order: stored, acknowledged, unreplicated, replicated, twice, redelivered
- * @property {Map<string, number[]>} causes by cause the instants of its duplicates, in order
+ * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, unreplicated, replicated, twice, redelivered
+ * @property {Map<string, number[]>} causes by cause the instants of its duplicates, ascending
  */
 
-/** @returns {Column[]} columns of the failover at a place, of the strategies under which it came about */
+/** @returns {Column[]} columns of the failover with this index, for the strategies under which it happened */
 export function columnsOf(answer, place) {
   return answer.columns.filter((column) => column.followed[place]).map((column) => columnOf(column, column.followed[place]));
 }
 
-/** Why a strategy has no such failover: what was refused. */
+/** Why a strategy has no such failover: the command that was refused. */
 export function missingWords(column) {
   const refused = column.commands.find((command) => !command.ok);
   return `No failover under this strategy.${refused ? ` ${refused.command} was refused: ${refused.error}.` : ""}`;
@@ -67,7 +67,7 @@ export function standing(column, at_us) {
   const { sorted } = column;
   const acknowledged = reached(sorted.acknowledged, at_us);
   const move_us = column.followed.at_us;
-  const replicated = reached(sorted.replicated, Math.min(at_us, move_us)); // later it is the target's own consumers who acknowledge
+  const replicated = reached(sorted.replicated, Math.min(at_us, move_us)); // after the move the target's own consumers acknowledge
   return {
     moved: at_us >= move_us,
     stored: reached(sorted.stored, at_us),
@@ -80,16 +80,16 @@ export function standing(column, at_us) {
   };
 }
 
-/** The number in large type: what a move would bring twice, then what it has brought. */
+/** The headline number: how many duplicates a move would cause now; after the move, how many it has caused. */
 export const figureOf = (now) => (now.moved ? now.twice : now.unreplicated);
 
-/** Causes that any column counts in the end, in the order of decision. */
+/** Causes with at least one duplicate in any column, in the order in which they are decided. */
 export function causesOf(columns) {
   const names = [...columns[0].causes.keys()];
   return names.filter((name) => columns.some((column) => column.causes.get(name)?.length));
 }
 
-/** The highest that any column's figure gets, for one scale in all of them. */
+/** Largest value of the headline number in any column, so that all columns use one scale. */
 export function highestFigure(columns) {
   let most = 1;
   for (const column of columns) for (const at_us of [column.followed.at_us - 1, Number.MAX_SAFE_INTEGER]) most = Math.max(most, figureOf(standing(column, at_us)));
@@ -97,7 +97,7 @@ export function highestFigure(columns) {
   return most;
 }
 
-/** A message's cell in the source's or target's log. */
+/** State of a message's cell in the log of the source or of the target. */
 export function cellAt(messages, at, at_us, in_target) {
   const arrived_us = in_target ? messages.at_target_us[at] : messages.at_source_us[at];
   if (arrived_us < 0 || arrived_us > at_us) return CELL.absent;
@@ -108,7 +108,7 @@ export function cellAt(messages, at, at_us, in_target) {
 
 const by = (instant_us, at_us) => instant_us >= 0 && instant_us <= at_us;
 
-/** @returns {"" | "would" | "has"} whether a message would be a duplicate at the target, or is one */
+/** @returns {"" | "would" | "has"} whether a message would become a duplicate in the target, or is one */
 export function twiceAt(messages, at, at_us, moved) {
   if (messages.delivery[at] === "twice" && by(messages.delivered_us[at], at_us)) return "has";
   if (moved) return messages.delivery[at] === "twice" && by(messages.at_target_us[at], at_us) ? "would" : "";
@@ -116,10 +116,10 @@ export function twiceAt(messages, at, at_us, moved) {
   return there && by(messages.acknowledged_us[at], at_us) && !by(messages.known_us[at], at_us) ? "would" : "";
 }
 
-/** Wider gaps are no holes: there something else goes on. */
+/** Widest gap, in messages, that counts as a hole. Wider gaps have other reasons. */
 const HOLE_MOST = 3;
 
-/** @returns {number} the oldest message that is not acknowledged, in a small gap among messages that are; -1 for none */
+/** @returns {number} index of the oldest unacked message in a small gap between acked messages, -1 for none */
 export function holeAt(messages, at_us, in_target) {
   let hole = -1;
   let wide = 0;
@@ -132,7 +132,7 @@ export function holeAt(messages, at_us, in_target) {
   return -1;
 }
 
-/** What is between the clusters at an instant: kind, from, how far (0 to 1), lost. One that never arrives stands at the beginning of its way. */
+/** Messages in flight between the clusters: kind, from, way (0 to 1), lost. One that never arrives is shown near its sender. */
 export function passagesAt(followed, at_us) {
   const found = [];
   for (const passage of followed.passages) {
@@ -143,7 +143,7 @@ export function passagesAt(followed, at_us) {
   return found;
 }
 
-/** Instants to step to: the failover, faults, and what arrived in the columns. In order, each once. */
+/** Instants to step to: the failover, faults, and departures and arrivals of messages. Ascending, without repetitions. */
 export function stepsOf(columns) {
   const found = columns.flatMap(({ followed }) => [
     followed.at_us,

@@ -1,13 +1,13 @@
-/** The effect of a command in words, before it is given: the declared text with its arguments, and what the protocol adds from the present state. */
+/** Describes the effect of a command before it is sent: its declared text, and what depends on the present state. */
 
 import { protocolOf } from "../protocols/table.js";
 import { commandsOf } from "./commands.js";
 
 /**
- * @param {object} command as it would be given; what is not chosen yet may be missing
+ * @param {object} command as it would be sent; arguments that are not chosen yet may be missing
  * @param {import("./state.js").LabState} state
  * @param {object} watched
- * @returns {string} what will happen, "" for a command that is not declared
+ * @returns {string} what will happen, "" for a command without a declaration
  */
 export function consequencesOf(command, state, watched) {
   const declared = commandsOf(state)[command.do];
@@ -26,7 +26,7 @@ function wordsOf(text, command) {
   return wordsOf(Object.hasOwn(text.texts, value) ? text.texts[value] : text.otherwise, command);
 }
 
-/** An argument that is not chosen yet is "the" and its name, or what stands after the bar; with a capital where a sentence begins. */
+/** A missing argument becomes "the" and its name, or the text after the bar. It is capitalised at the start of a sentence. */
 function filled(text, command) {
   return text.replace(/\{([^|}]+)\|?([^}]*)\}/g, (_, name, missing, at) => {
     const value = [command[name] ?? []].flat().join(", ");

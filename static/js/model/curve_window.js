@@ -1,12 +1,12 @@
 /**
- * The risk curve of a stretch of time in a run that is longer than the points of the frames: what lies before them is requested from the
- * server, once per stretch. At rest the answer is the one for exactly this stretch, so the curve is the same however the viewer got there.
+ * Requests the part of the risk curve that is older than the points of the frames, once per stretch of time.
+ * When playback is paused, the answer is for exactly this stretch, so the curve does not depend on how the viewer got there.
  */
 
 import { pointsOf } from "../wire/decode.js";
 import { curveUpToNow } from "./forecast.js";
 
-/** While the lab plays, at most this often, ms. */
+/** Shortest time between two requests during playback, ms. */
 const ASK_EVERY_MS = 700;
 
 /**
@@ -31,18 +31,18 @@ export function makeCurveWindow({ get, base, onAnswer }) {
         onAnswer();
       })
       .catch(() => {
-        asked = ""; // the lab seeks or the line is down: a later drawing asks again
+        asked = ""; // the lab seeks or the connection is lost: the next drawing requests it again
       });
   }
 
   return {
-    /** Grows with each answer, so that a picture can see when to redraw. */
+    /** Increases with each answer, so that a diagram can detect that it must be redrawn. */
     version: () => version,
     /**
      * @param {object} state
      * @param {number} from_us
-     * @param {number} to_us of the stretch; points up to the instant shown are given in any case
-     * @returns {import("./forecast.js").Point[]} ascending instants
+     * @param {number} to_us of the stretch; points up to the instant shown are always included
+     * @returns {import("./forecast.js").Point[]} in ascending order
      */
     points(state, from_us, to_us, wall_ms) {
       const newest = curveUpToNow(state);

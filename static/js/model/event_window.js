@@ -1,12 +1,12 @@
 /**
- * The rows of the event list: those around the instant, as the server returns them, so that the list is the same for every viewer
- * at this instant. While the lab plays, the frames' rows are added to the last answer.
+ * The rows of the event list: those around the instant shown, as the server returns them.
+ * The list is therefore the same for every viewer at this instant. During playback, the rows of frames are added to the last answer.
  */
 
-/** While the lab plays behind the front of its branch, at most this often, ms. */
+/** Shortest time between two requests while the lab plays at an instant that the branch has already passed, ms. */
 const ASK_EVERY_MS = 700;
 
-/** @typedef {{rows: object[], ahead: object[]}} Listed rows before the instant and after it, ascending seq */
+/** @typedef {{rows: object[], ahead: object[]}} Listed rows before the instant and after it, by ascending seq */
 
 /**
  * @param {object} parts
@@ -15,7 +15,7 @@ const ASK_EVERY_MS = 700;
  * @param {() => void} parts.onAnswer
  */
 export function makeEventWindow({ get, base, onAnswer }) {
-  let held = null; // the newest answer: {branch, seq, rows_from, rows, ahead} and the key of the state that it was asked for
+  let held = null; // the newest answer: {branch, seq, rows_from, rows, ahead}, and the key of the state for which it was requested
   let asked = "";
   let asked_ms = -Infinity;
   let made = { state: null, held: null, listed: { rows: [], ahead: [] } };
@@ -28,13 +28,13 @@ export function makeEventWindow({ get, base, onAnswer }) {
         if (asked === key) held = { ...answer, key };
       })
       .catch(() => {
-        asked = ""; // the lab seeks or the line is down: a later drawing asks again
+        asked = ""; // the lab seeks or the connection is lost: the next drawing requests it again
       })
       .finally(onAnswer);
   }
 
   return {
-    /** @returns {Listed} the same object while nothing is new */
+    /** @returns {Listed} the same object while nothing has changed */
     of(state, wall_ms) {
       const { view } = state;
       const key = [view.branch, view.seq, view.furthest_us].join("|");

@@ -1,18 +1,19 @@
 /**
- * The fail-over-now curve: instants and, per subscription and peer, the duplicates then forecast. The server decides the instants, by the
- * run alone (`visualizer/questions/curve.py`); a page holds the newest `POINTS_KEPT` up to now. Older ones are requested by `curve_window.js`.
+ * The fail-over-now curve: instants and, per subscription and peer, the forecast number of duplicates.
+ * The server chooses the instants from the run alone (`visualizer/questions/curve.py`). A page holds the newest `POINTS_KEPT` up to
+ * now. `curve_window.js` requests older ones.
  */
 
-/** Points held: what a snapshot frame brings, so that it does not matter how the page came to the instant. */
+/** Number of points held. A snapshot frame contains as many, so the curve does not depend on how the page got to the instant. */
 export const POINTS_KEPT = 800;
 
 /** @typedef {[at_us: number, values: Object<string, Object<string, number>>]} Point */
 
 /**
- * @param {Point[]} points ascending instants
- * @param {Point[] | undefined} added ascending instants; they replace those known of their time, which a command may have changed
- * @param {boolean} follows whether no point is missing between the two
- * @returns {Point[]} the same list when nothing was added
+ * @param {Point[]} points in ascending order
+ * @param {Point[] | undefined} added in ascending order; they replace points of the same time, which a command may have changed
+ * @param {boolean} follows whether no point is missing between the two lists
+ * @returns {Point[]} `points` itself when nothing was added
  */
 export function addPoints(points, added, follows = true) {
   if (!follows) return (added ?? []).slice(-POINTS_KEPT);
@@ -21,7 +22,7 @@ export function addPoints(points, added, follows = true) {
   return [...points.slice(0, before), ...added].slice(-POINTS_KEPT);
 }
 
-/** @returns {Point[]} the points held and, as the last one, the forecast at the instant shown */
+/** @returns {Point[]} the points held, followed by the forecast at the instant shown */
 export function curveUpToNow(state) {
   const now = Object.entries(state.view?.forecast ?? {}).map(([name, { to }]) => [name, Object.fromEntries(Object.entries(to).map(([peer, figures]) => [peer, figures.duplicates]))]);
   if (now.length === 0) return state.forecast;
@@ -46,7 +47,7 @@ export function curveOf(points, subscription, peer) {
   return { x, y };
 }
 
-/** @returns {string[]} peers that the curve knows for this subscription, in order of appearance */
+/** @returns {string[]} peers that occur in the curve for this subscription, in order of appearance */
 export function peersOf(points, subscription) {
   const peers = new Set();
   for (const [, values] of points) for (const peer of Object.keys(values[subscription] ?? {})) peers.add(peer);

@@ -1,4 +1,4 @@
-/** Numbers as people read them. Nothing here depends on the page. */
+/** Formats numbers, spans and instants for display, and parses typed ones. Independent of the page. */
 
 /** @param {number} us @param {number} digits @returns {string} seconds, "12.235" */
 export const seconds = (us, digits = 3) => (us / 1e6).toFixed(digits);
@@ -14,7 +14,7 @@ export function span(us) {
 
 const trimmed = (value, digits) => value.toFixed(digits).replace(/\.0$/, "");
 
-/** @returns {string} thousands apart by a thin space */
+/** @returns {string} with thin spaces between thousands */
 export const whole = (value) => String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u2009");
 
 /** @returns {string} a median of whole numbers, which may end in a half: "1 167.5" with a thin space */
@@ -32,12 +32,12 @@ export function bytes(count) {
 }
 
 /**
- * A piece of a sentence: plain text, or text that is set off; `pick` is one of `choices`, which the reader may change.
+ * A part of a sentence: plain text or highlighted text. `pick` is one of `choices`, which the viewer may change.
  * @typedef {string | {strong?: string, harm?: string, soft?: string, pick?: string, choices?: string[]}} TextPart
  */
 
 /**
- * A place to go to as typed: an instant ("5.8", "5800ms", "1:05.2") or a row of the trace ("#1234").
+ * Parses a typed place to seek to: an instant ("5.8", "5800ms", "1:05.2") or a row of the trace ("#1234").
  * @returns {{at_us: number} | {seq: number} | null}
  */
 export function parsePlace(text) {
@@ -47,7 +47,7 @@ export function parsePlace(text) {
   return at_us === null ? null : { at_us };
 }
 
-/** A message as typed, "web/5". @returns {[producer: string, number: number] | null} */
+/** Parses a typed message, "web/5". @returns {[producer: string, number: number] | null} */
 export function parseMessage(text) {
   const found = /^\s*(.+?)\s*[/#]\s*(\d+)\s*$/.exec(text);
   return found ? [found[1], Number(found[2])] : null;
@@ -56,8 +56,8 @@ export function parseMessage(text) {
 const UNITS_US = { us: 1, µs: 1, ms: 1000, s: 1e6, m: 60e6, min: 60e6, h: 3600e6 };
 
 /**
- * Reads an instant or a span as typed: "12.5", "12.5 s", "300ms", "1:05.250". Plain numbers are seconds.
- * @returns {number | null} microseconds, null when it is none
+ * Parses an instant or a span: "12.5", "12.5 s", "300ms", "1:05.250". Plain numbers are seconds.
+ * @returns {number | null} microseconds, null when the text is neither
  */
 export function parseSpan(text) {
   const clock = /^\s*(\d+):(\d{1,2}(?:\.\d+)?)\s*$/.exec(text);
@@ -68,16 +68,16 @@ export function parseSpan(text) {
   return unit_us === undefined ? null : Math.round(Number(plain[1].replace(",", ".")) * unit_us);
 }
 
-/** A name whose hyphens end no line: an invisible word joiner follows each. @param {string} name */
+/** Prevents line breaks at the hyphens of a name: an invisible word joiner follows each. @param {string} name */
 export const unbroken = (name) => name.replaceAll("-", "-\u2060");
 
 export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** @returns {string} a phrase as a sentence: what a refusal says comes without a capital and a full stop */
+/** @returns {string} a phrase as a sentence: refusals have neither a capital letter nor a full stop */
 export function sentence(text) {
   const begun = capitalised(text);
   return /[.!?:…]$/.test(begun) ? begun : `${begun}.`;
 }
 
-/** The paragraphs of a text from a scenario file, without the line breaks of the file. @returns {string[]} */
+/** Splits a text of a scenario file into paragraphs, without the line breaks of the file. @returns {string[]} */
 export const paragraphsOf = (text) => (text ?? "").split(/\n\s*\n/).map((part) => part.split(/\s+/).filter(Boolean).join(" ")).filter(Boolean);

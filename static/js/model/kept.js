@@ -1,9 +1,10 @@
 /**
- * The rows that every page holds whatever it has watched: the newest of each class up to the instant shown. The classes come with the
- * server's welcome, so a page that followed the frames holds what a page that begins with a snapshot frame is given.
+ * The rows that every page holds whatever it has shown: the newest of each class up to the instant shown.
+ * The server's welcome declares the classes. A page that received all frames therefore holds the same rows as one that begins with a
+ * snapshot frame.
  *
- * @typedef {Object<string, {types: string[], most: number}>} Classes class to its event types and how many of its newest rows are held
- * @typedef {Object<string, object[]>} Kept class to its rows, ascending seq
+ * @typedef {Object<string, {types: string[], most: number}>} Classes class to its event types and the number of its newest rows that are held
+ * @typedef {Object<string, object[]>} Kept class to its rows, by ascending seq
  */
 
 /** @param {{welcome: {rows?: {kept: Classes}} | null}} state @returns {Classes} none before the welcome */
@@ -14,9 +15,9 @@ export const nothingKept = (classes) => Object.fromEntries(Object.keys(classes).
 
 /**
  * @param {Kept} kept
- * @param {object[]} rows ascending seq; those known already are passed over
+ * @param {object[]} rows by ascending seq; those already held are skipped
  * @param {Classes} classes
- * @returns {Kept} `kept` itself when nothing was new; a class without new rows keeps its list
+ * @returns {Kept} `kept` itself when no row was new; a class without new rows keeps its list
  */
 export function addKept(kept, rows, classes) {
   let next = kept;

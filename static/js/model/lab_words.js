@@ -1,4 +1,4 @@
-/** The text about each lab in a list of labs. */
+/** The facts that lists of labs show about each lab. */
 
 import { counted, seconds } from "./format.js";
 
@@ -24,6 +24,6 @@ export function ago(iso, now_ms) {
 export const factsOfLab = (lab) =>
   [lab.scenario, `seed ${lab.seed}`, `at ${seconds(lab.at_us)} s`, lab.commands ? counted(lab.commands, "command") : null, lab.branch ? `branch ${lab.branch}` : null].filter(Boolean).join(" · ");
 
-/** @returns {string} what goes with it, before it goes */
+/** @returns {string} what is deleted together with the lab, for the confirmation */
 export const lossOf = (lab) =>
   `It is at ${seconds(lab.at_us)} s${lab.commands ? `; the ${counted(lab.commands, "command")} given to it, its branches and its reports are deleted too` : "; its reports are deleted too"}. Its links stop working. The same scenario with seed ${lab.seed} can be opened again.`;

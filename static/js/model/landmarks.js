@@ -1,12 +1,13 @@
 /**
- * Faults, failovers and ended snapshots of the whole branch, for the scrub bar; `welcome` names their types. They are requested once per epoch, then the frames' rows
- * are added. Frames leave out rows in fast playback, so after such a gap they are requested again when playback is paused. A page that
- * holds all rows of a branch which has not been run further than the instant shown requests nothing.
+ * Faults, failovers and ended snapshots of the whole branch, for the time slider; `welcome` names their types.
+ * They are requested once per epoch, then the frames' rows are added. Frames leave out rows in fast playback, so after such a gap they
+ * are requested again when playback is paused. A page that holds all rows of a branch requests nothing if the branch has not been
+ * simulated beyond the instant shown.
  */
 
 import { PROTOCOLS } from "../protocols/table.js";
 
-/** @returns {"completed" | "failed" | null} how the row ends a snapshot, if it does */
+/** @returns {"completed" | "failed" | null} how the row ends a snapshot; null for other rows */
 export const snapshotEnd = (row) => PROTOCOLS.map((protocol) => protocol.snapshotEnd?.(row)).find(Boolean) ?? null;
 
 /** @param {{get: (path: string) => Promise<object>, base: string, onAnswer: () => void}} parts */
@@ -15,7 +16,7 @@ export function makeLandmarks({ get, base, onAnswer }) {
   let branch = null;
   let asked = "";
   let seen = null;
-  let complete_to = 0; // no row of the branch before this seq is missing in `held`
+  let complete_to = 0; // `held` contains every row of the branch before this seq
 
   function ask(key, shown) {
     asked = key;
@@ -32,7 +33,7 @@ export function makeLandmarks({ get, base, onAnswer }) {
   }
 
   return {
-    /** @returns {object[]} rows, ascending; of the branch shown, those ahead of the instant too */
+    /** @returns {object[]} rows in ascending order, including those of the branch after the instant shown */
     of(state) {
       if (state.view.branch !== branch) {
         held = [];
@@ -51,7 +52,7 @@ export function makeLandmarks({ get, base, onAnswer }) {
         seen = state.rows;
         const known = new Set(held.map((row) => row.seq));
         const added = state.rows.filter((row) => state.welcome.rows.landmarks.includes(row.type) && !known.has(row.seq));
-        if (added.length) held = [...held, ...added].sort((one, other) => one.seq - other.seq); // a frame at rest brings rows that earlier ones left out
+        if (added.length) held = [...held, ...added].sort((one, other) => one.seq - other.seq); // a frame of the paused lab contains rows that earlier frames left out
       }
       return held;
     },

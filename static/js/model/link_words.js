@@ -1,4 +1,4 @@
-/** The links in words, for the instant in words of any protocol. */
+/** Describes the links as lines of the text view, for any protocol. */
 
 import { span } from "./format.js";
 

@@ -1,6 +1,6 @@
 /**
- * A causal cone as the page lights it: which rows, markers, snapshots and entries belong to it, and which cause leads to which
- * row. Made once per click from the server's answer; lanes, diagram and list only look things up in it.
+ * A causal cone prepared for highlighting: the rows, markers, snapshots and entries in it, and its cause-effect pairs.
+ * It is computed once per click from the server's answer. Lanes, diagram and list only look things up in it.
  */
 
 import { PROTOCOLS } from "../protocols/table.js";
@@ -10,11 +10,11 @@ const PLACES = new Set(["message.stored", ...PROTOCOLS.flatMap(({ entry_rows }) 
 
 /**
  * @typedef {object} Lit
- * @property {object} row what was clicked
+ * @property {object} row the clicked row
  * @property {Set<number>} seqs rows of the cone, the clicked one included
- * @property {number} back how many rows led to it
- * @property {number} forward how many came of it
- * @property {boolean} more there are others that were not asked for
+ * @property {number} back number of rows that led to it
+ * @property {number} forward number of rows that followed from it
+ * @property {boolean} more whether the cone has further rows that were not requested
  * @property {Set<number>} markers
  * @property {Set<number>} snapshots
  * @property {Object<string, string[]>} entries "ledger:entry" by "cluster/topic"

@@ -1,7 +1,7 @@
-/** Commands and faults as marks on the time axis: those that happened (from rows) and those the scenario has still planned. */
+/** Turns commands and faults into marks on the time axis: those that happened (from rows) and those still planned. */
 
 /**
- * @typedef {object} MarkWords a protocol's words for its marks
+ * @typedef {object} MarkWords a protocol's texts for its marks
  * @property {Object<string, (row: object) => string>} rows by event type
  * @property {Object<string, (named: object) => string>} planned by command, from its arguments
  */
@@ -11,9 +11,9 @@ const LINK_PLANNED = { "link.cut": () => "cut link", "link.heal": () => "heal li
 
 /**
  * @param {import("./state.js").LabState} state
- * @param {object[]} rows landmarks of the branch, or what the page has seen of it
+ * @param {object[]} rows landmarks of the branch, or the rows that the page holds
  * @param {MarkWords} words of the lab's protocol
- * @returns {{at_us: number, text: string, done: boolean, kind: "fault" | "failover" | "healing", seq?: number}[]} ascending instants
+ * @returns {{at_us: number, text: string, done: boolean, kind: "fault" | "failover" | "healing", seq?: number}[]} by ascending instant
  */
 export function marksOf(state, rows, words) {
   const [happened, planned] = [{ ...LINK_ROWS, ...words.rows }, { ...LINK_PLANNED, ...words.planned }];

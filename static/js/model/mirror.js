@@ -1,6 +1,6 @@
 /**
- * The text view: what the diagram shows, as headings and lists of plain sentences, for screen readers and for
- * viewers who press T. It is a function of the state alone, so it cannot differ from the picture.
+ * Builds the text view: the content of the diagram as headings and lists of plain sentences.
+ * It is for screen readers and for viewers who press T. It depends on the state alone, so it cannot differ from the picture.
  */
 
 import { protocolOf } from "../protocols/table.js";

@@ -1,6 +1,6 @@
 /**
- * One table of names for the whole page: cells carry numbers, blocks carry their own small name lists.
- * Append-only, so a state made earlier can share it with one made later.
+ * The table of names of the whole page: cells refer to names by number, blocks contain short name lists of their own.
+ * It only grows, so an earlier state can share it with a later one.
  */
 
 /** @typedef {{list: string[], numbers: Map<string, number>}} NameTable */
@@ -10,7 +10,7 @@ export function makeNames() {
   return { list: [], numbers: new Map() };
 }
 
-/** @returns {number} the name's number, given now if it is new */
+/** @returns {number} the name's number, assigned on first use */
 export function numberOf(table, name) {
   let number = table.numbers.get(name);
   if (number === undefined) {

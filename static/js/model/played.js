@@ -1,6 +1,6 @@
 /**
- * What this browser stores about a scenario: that it was played to its end, and the visitor's guess before. It is never
- * sent. In a window without storage nothing is stored, and outcomes stay hidden.
+ * Stores per scenario in this browser: that it was played to its end, and the visitor's guess before that.
+ * Nothing is sent to the server. In a window without storage nothing is stored, and outcomes stay hidden.
  */
 
 import { counted, whole } from "./format.js";
@@ -37,7 +37,7 @@ export function guessOf(storage, name) {
   return text === null ? null : Number(text);
 }
 
-/** @param {string} typed @returns {boolean} whether it is a number of messages that can be kept */
+/** @param {string} typed @returns {boolean} whether it is a number of messages that can be stored */
 export function noteGuess(storage, name, typed) {
   if (!/^\d+$/.test(typed.trim()) || typed.trim().length > LONGEST) return false;
   write(storage, GUESS + name, String(Number(typed)));
@@ -45,7 +45,7 @@ export function noteGuess(storage, name, typed) {
 }
 
 /**
- * Duplicates of the run, and the visitor's guess: "31 duplicates, your guess 12".
+ * Duplicates of the run and the visitor's guess, such as "31 duplicates, your guess 12".
  * @param {{failovers: object[]}} outcome
  * @param {number | null} guess
  * @returns {(string | {harm: string} | {strong: string})[]}
@@ -63,7 +63,7 @@ export function outcomeParts(outcome, guess) {
 }
 
 /**
- * Whether the run on the page is the scenario's own, seen to its end.
+ * Whether the page shows the run of the scenario as written, played to its end.
  * @param {import("./state.js").LabState} state
  */
 export const isPlayed = (state) => state.welcome !== null && state.view !== null && state.view.branch === 0 && state.at_us >= state.welcome.until_us;

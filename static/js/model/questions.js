@@ -1,4 +1,4 @@
-/** The question that the line under the sentence offers after a failover: only about harm that happened. */
+/** The question that the line under the sentence offers after a failover with duplicates or losses. */
 
 /**
  * @param {{lost?: number | null, duplicates?: number} | null} over the latest failover's figures

@@ -1,6 +1,7 @@
 /**
- * (state, message) → state. Pure: the same messages in the same order give the same state; nothing is read from the
- * clock, the page or the network. A frame that does not follow is counted in `gaps` and changes nothing else.
+ * Reduces (state, message) to the next state. Pure: the same messages in the same order give the same state.
+ * It does not read the clock, the page or the network. A frame that does not follow the previous one is counted in `gaps` and changes
+ * nothing else.
  */
 
 import { protocolOf } from "../protocols/table.js";
@@ -20,7 +21,7 @@ const TAKES = {
 
 /**
  * @param {import("./state.js").LabState} state
- * @param {object} message a decoded frame of the socket
+ * @param {object} message a decoded message of the socket
  * @returns {import("./state.js").LabState} the same object when the message is not about the lab
  */
 export function reduce(state, message) {
@@ -63,7 +64,7 @@ function takeFrame(state, given) {
   };
 }
 
-/** A snapshot frame starts a new past: nothing of what the page showed before may be seen in it. */
+/** A snapshot frame replaces the state: nothing that the page showed before may remain in it. */
 function startOver(state) {
   return {
     ...emptyLab(),

@@ -1,18 +1,17 @@
 /**
- * Rows of a list with their repetitions folded: rows that say the same again, as their protocol declares it, are one line with a
- * count.
+ * Folds repeated rows of a list: rows that their protocol declares as repetitions become one line with a count.
  */
 
 import { PROTOCOLS } from "../protocols/table.js";
 
 const repeatOf = (row) => PROTOCOLS.map((protocol) => protocol.repeatOf?.(row)).find(Boolean);
 
-/** How many lines back a repetition is looked for; other clusters' rows may be in between. */
+/** How many lines back a repetition is searched; rows of other clusters may be in between. */
 const LOOKED_BACK = 4;
 
 /**
- * @param {object[]} rows ascending seq
- * @returns {{row: object, times: number}[]} ascending; a run is shown as its newest row
+ * @param {object[]} rows by ascending seq
+ * @returns {{row: object, times: number}[]} in ascending order; repeated rows are represented by the newest one
  */
 export function foldedRuns(rows) {
   const lines = [];

@@ -1,7 +1,7 @@
 /**
- * One line in words per event type, as parts: plain text and {strong} or {harm}. Each protocol brings the lines of its own events; those that
- * several protocols write are here. A type without a line falls back to its own name and subjects; tests/js/test_tables.py asserts that every
- * event has a line.
+ * Describes a row of each event type as one line of parts: plain text and {strong} or {harm}.
+ * Each protocol contributes the lines of its own events; those of events that several protocols write are here. A type without a line
+ * falls back to its name and subjects. tests/js/test_tables.py asserts that every event has a line.
  */
 
 import { PROTOCOLS } from "../protocols/table.js";
@@ -39,8 +39,8 @@ export const ROW_WORDS = Object.assign(
 
 /**
  * @param {object} row
- * @param {import("./state.js").LabState} state of the lab that it is a row of
- * @returns {Array<string | object>} the row in words
+ * @param {import("./state.js").LabState} state of the row's lab
+ * @returns {Array<string | object>} the row's line
  */
 export function wordsOfRow(row, state) {
   const words = ROW_WORDS[row.type];
@@ -49,11 +49,11 @@ export function wordsOfRow(row, state) {
   return [b(row.type.replace(/[.-]/g, " ")), ` ${subjects}`, row.producer === undefined ? "" : ` ${row.producer}/${row.sequence_id}`];
 }
 
-/** @returns {string} the row in plain words, for titles and screen readers */
+/** @returns {string} the row's line as plain text, for titles and screen readers */
 export const plainWordsOf = (row, state) => wordsOfRow(row, state).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft ?? ""))).join("");
 
 /**
- * Glyph that stands before a row: the protocol's own for it, or one for harm, or for anything else.
+ * The glyph before a row: the protocol's own, or else a cross for harm and a dot for anything else.
  * @returns {any} a kind of `glyph`
  */
 export function glyphOfRow(row) {
@@ -64,8 +64,8 @@ export function glyphOfRow(row) {
   return /crashed|lost|cut|failover\.started|violated|timed-out/.test(row.type) ? "cross" : "dot";
 }
 
-/** @returns {boolean} whether a row about a message is listed with the protocol events all the same */
+/** @returns {boolean} whether a row about a message is also listed among the protocol events */
 export const isProtocolMessage = (row) => PROTOCOLS.some((protocol) => protocol.isProtocolMessage?.(row) ?? false);
 
-/** @returns {boolean} whether another row says the same, so that the list of protocol events leaves it out */
+/** @returns {boolean} whether another row reports the same, so that the list of protocol events leaves this one out */
 export const isDetail = (row) => PROTOCOLS.some((protocol) => protocol.isDetail?.(row) ?? false);

@@ -1,16 +1,16 @@
 /**
- * The newest control rows up to the instant, as the page holds them: in order of seq, none missing between the first and the instant.
- * Older ones, and those that a branch has run beyond the instant, are asked of the server (`event_window.js`).
+ * The newest control rows up to the instant shown, in order of seq, without gaps.
+ * Older rows, and rows after the instant on a branch that was simulated further, are requested from the server (`event_window.js`).
  */
 
-/** Rows held: what a snapshot frame brings, so that it does not matter how the page came to the instant. */
+/** Number of rows held. A snapshot frame contains as many, so the list does not depend on how the page got to the instant. */
 export const ROWS_KEPT = 300;
 
 /**
- * @param {object[]} kept ascending seq
- * @param {object[]} added ascending seq
- * @param {boolean} follows whether no row is missing between the two
- * @returns {object[]} a new list, or `kept` itself when nothing was new
+ * @param {object[]} kept by ascending seq
+ * @param {object[]} added by ascending seq
+ * @param {boolean} follows whether no row is missing between the two lists
+ * @returns {object[]} a new list, or `kept` itself when no row was new
  */
 export function addRows(kept, added, follows = true) {
   if (!follows || added[0]?.seq < kept[0]?.seq) return added.slice(-ROWS_KEPT);

@@ -1,4 +1,4 @@
-/** The small print of a card: how long, how many regions, and the outcome or the visitor's guess. */
+/** The facts on a scenario's card: duration, number of regions, and the outcome or the visitor's guess. */
 
 import { counted, span } from "./format.js";
 import { outcomeParts } from "./played.js";

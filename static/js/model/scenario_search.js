@@ -1,4 +1,4 @@
-/** Finding a scenario by words: every word must occur in its name, title, family or texts. */
+/** Searches scenarios: every typed word must occur in the name, title, family or texts. */
 
 import { capitalised } from "./format.js";
 

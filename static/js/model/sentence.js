@@ -1,6 +1,6 @@
 /**
- * The one sentence that the page proves, as parts: plain text, {strong}, {harm}, {soft} and {pick} (the target, which a
- * viewer may choose). Every figure comes from the engine's own counting, never from the drawing.
+ * The headline sentence of the page, as parts: plain text, {strong}, {harm}, {soft} and {pick}.
+ * {pick} is the target, which the viewer may change. Every figure is counted by the engine, none is derived from the drawing.
  */
 
 import { protocolOf } from "../protocols/table.js";

@@ -1,28 +1,29 @@
 /**
- * The page's state of its lab, as one plain value. Only `reduce` makes a new one. A protocol adds what it folds from frames.
+ * The page's state of its lab, as one plain value. Only `reduce` makes a new one.
+ * A protocol adds the fields that it folds from frames.
  *
  * @typedef {object} LabState
- * @property {object | null} welcome the server's welcome: title, scenario, clusters, owner, rows to hold and to mark…
+ * @property {object | null} welcome the server's welcome: title, scenario, clusters, owner, types of rows to hold and to mark…
  * @property {number} epoch -1 before the first frame
  * @property {number} number
  * @property {number} at_us instant of the newest frame
  * @property {boolean} playing
  * @property {number} speed simulated seconds per second of the wall clock
- * @property {number | null} reached the speed that the last second of play really had
+ * @property {number | null} reached the speed actually reached in the last second of playback
  * @property {object | null} view `world.view()` as of the newest frame
  * @property {import("./names.js").NameTable} names
- * @property {object[]} flights things on the wire
+ * @property {object[]} flights messages in flight
  * @property {Object<string, number>} flights_total by "a -> b"
- * @property {boolean} sampled fewer cells or flights came than there are
+ * @property {boolean} sampled whether the frame contains only a sample of the cells or flights
  * @property {object[]} rows the newest control rows up to the instant
- * @property {number} rows_from no control row from this seq on is missing in `rows`
- * @property {import("./kept.js").Kept} kept the newest rows of what is held for longer
+ * @property {number} rows_from `rows` contains every control row from this seq on
+ * @property {import("./kept.js").Kept} kept the newest rows of each class that is held for longer
  * @property {import("./forecast.js").Point[]} forecast
- * @property {number} forecast_from_us no point from this instant on is missing in `forecast`
+ * @property {number} forecast_from_us `forecast` contains every point from this instant on
  * @property {object[]} branches
  * @property {number} viewers
- * @property {number} missed frames that this page was too slow for
- * @property {number} gaps times the page had to ask for a snapshot
+ * @property {number} missed number of frames that the server dropped because this page was too slow
+ * @property {number} gaps how often the page had to request a snapshot frame
  */
 
 import { makeNames } from "./names.js";
@@ -54,17 +55,17 @@ export function emptyLab() {
   };
 }
 
-/** Clusters in the scenario's sorted order (the number of a cell's origin is a place in this list), or the nodes of a group lab. */
+/** Clusters in the scenario's sorted order (a cell's origin is an index into this list), or the nodes of a group lab. */
 export function clustersOf(state) {
   const named = state.welcome?.names?.clusters ?? [];
   return named.length ? named : Object.keys(state.view?.clusters ?? {});
 }
 
 /**
- * Clusters in the order in which they are shown: the scenario file's, so that its author chooses which region a story begins with. A failover
- * does not change it, since a reader would have to search for a lane that moved.
+ * Clusters in the order in which they are shown: that of the scenario file, so that its author chooses the first region.
+ * A failover does not change the order, so that no lane moves.
  */
 export const lanesOf = (state) => state.welcome?.lanes ?? clustersOf(state);
 
-/** @returns {boolean} whether a cluster or node is up: the only ones that anything can move to */
+/** @returns {boolean} whether a cluster or node is up; only these can be the target of a move */
 export const isUp = (state, cluster) => state.view?.clusters?.[cluster]?.state === "up";

@@ -1,4 +1,4 @@
-/** A story's place in the address's fragment: failover, kind, message and step, so that a link leads to the very sentence. */
+/** Encodes a step of a story in the fragment of the page's address: failover, kind, message and step. */
 
 /**
  * @typedef {object} StoryPlace
@@ -23,11 +23,11 @@ export function placeOf(fragment) {
   return { failover: Number(failover), kind, producer, number: Number(number), step: Math.max(1, Number(step)) };
 }
 
-/** @returns {string} path that answers the story of a message @param {{place?: number, producer?: string, number?: number}} which */
+/** @returns {string} path of the request for a message's story @param {{place?: number, producer?: string, number?: number}} which */
 export function storyPath(base, failover, kind, which) {
   const query = which.place === undefined ? new URLSearchParams({ producer: which.producer, number: String(which.number) }) : new URLSearchParams({ place: String(which.place) });
   return `${base}failovers/${failover}/${encodeURIComponent(kind)}/story.json?${query}`;
 }
 
-/** How long a step stays while a story plays by itself, ms: as long as it takes to read, never shorter than two seconds. */
+/** How long a step is shown while a story plays, ms: the time it takes to read, at least two seconds. */
 export const readingTime = (words) => Math.max(2000, 900 + 62 * words.length);

@@ -1,6 +1,6 @@
-/** Where a line and column of a text are, both counted from 1. */
+/** Finds a line and column, both counted from 1, in a text. */
 
-/** @returns {{start: number, end: number}} the word there, or the rest of the line when there is none */
+/** @returns {{start: number, end: number}} range of the word there, or the rest of the line when there is none */
 export function placeInText(text, line, column) {
   const lines = text.split("\n");
   const above = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);

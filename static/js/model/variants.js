@@ -1,25 +1,28 @@
-/** What would have helped, put in order for reading: the real run first, then what helped most, then what made no difference, then what assumes a plan that there was not. */
+/**
+ * Sorts the variants of a what-if for reading.
+ * The real run is first, then changes by how much they helped, then those without a difference, then those that assume an earlier plan.
+ */
 
 const NO_DIFFERENCE = "no difference";
 
 /**
- * What a change did to one case (a failover, a group).
+ * The effect of a change on one case (a failover, a group).
  * @typedef {object} Line
  * @property {string} key
  * @property {string} name
  * @property {string} label of the case
- * @property {number} at_us where to look at it
- * @property {Record<string, number | null> | null} figures null when it did not come about
+ * @property {number} at_us instant to show for the case
+ * @property {Record<string, number | null> | null} figures null when the case did not happen
  * @property {string} difference in words
- * @property {number[] | null} harm small is good, the first number that differs decides; null where it is unknown
+ * @property {number[] | null} harm compared number by number, smaller is better; null when unknown
  * @property {boolean} helps
- * @property {string | null} [assumes] what it assumes that was not so: no advice, listed last
+ * @property {string | null} [assumes] an assumption that was not true in the run; such a change is no advice and is listed last
  */
 
 /**
  * @param {{variants: {key: string, name: string, cases: object[]}[]}} answer of what-if.json
- * @param {number} place of the case
- * @returns {{real: Line | null, changed: Line[], same: Line[], assumed: Line[]}} changed: most helpful first; assumed: changes that could not have been made in time, likewise
+ * @param {number} place index of the case
+ * @returns {{real: Line | null, changed: Line[], same: Line[], assumed: Line[]}} changed: most helpful first; assumed: changes that could not have been made in time, in the same order
  */
 export function inOrder({ variants }, place) {
   const [real = null, ...others] = variants.map(({ key, name, cases }) => ({ key, name, ...cases[place] }));

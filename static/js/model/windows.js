@@ -1,22 +1,22 @@
 /**
- * What a diagram shows of a stretch of time and frames do not carry: requested from the server by instants, once per window, with a
- * margin. While the lab plays, not too often, and an older answer that covers the window will do. At rest it is the answer for exactly this
- * window and this instant, so that the diagram is the same however the viewer got there. In a window that a person has moved, any answer
- * of this instant that covers it will do, so a little panning needs no new request.
+ * Requests data of a stretch of time that frames do not contain, once per window of a diagram and with a margin.
+ * During playback, requests are limited in rate, and an older answer that covers the window is used. When playback is paused, the answer
+ * is for exactly this window and instant, so the diagram does not depend on how the viewer got there. In a window that the viewer has
+ * moved, any answer of this instant that covers it is used, so that panning a little needs no new request.
  */
 
-/** Around the window asked for, in parts of it. */
+/** Margin on each side of a requested window, as a share of its span. */
 const MARGIN = 0.5;
-/** Counts over more than so many windows are too coarse for this one. */
+/** Counts over a stretch of more than this many windows are too coarse. */
 const COARSE = 3;
-/** While the lab plays, at most this often, ms. */
+/** Shortest time between two requests during playback, ms. */
 const ASK_EVERY_MS = 700;
 
 /**
  * @param {object} parts
  * @param {(path: string) => Promise<object>} parts.get
  * @param {(from_us: number, to_us: number, about: string) => string} parts.address
- * @param {(answer: object) => object} parts.take what is kept of an answer
+ * @param {(answer: object) => object} parts.take returns the fields of an answer that are kept
  * @param {() => void} parts.onAnswer
  */
 export function makeWindows({ get, address, take, onAnswer }) {
@@ -29,7 +29,7 @@ export function makeWindows({ get, address, take, onAnswer }) {
     version: () => version,
     /** The newest answer of this branch, whatever its window. */
     held: (state, about = "") => (held?.branch === state.view.branch && held.about === about ? held : null),
-    /** Whether that answer is what is to be shown of the window up to an instant. */
+    /** Whether that answer can be used for the part of the window up to an instant. */
     covers(state, window, until_us, about = "") {
       const { from_us, to_us } = boundsOf(state, window);
       if (to_us <= from_us) return true; // nothing has happened there yet
@@ -53,14 +53,14 @@ export function makeWindows({ get, address, take, onAnswer }) {
           version += 1;
         })
         .catch(() => {
-          asked = ""; // the lab seeks or the line is down: the next drawing asks again
+          asked = ""; // the lab seeks or the connection is lost: the next drawing requests it again
         })
         .finally(onAnswer);
     },
   };
 }
 
-/** The stretch that is requested for a window: with margins, and nothing after the instant shown. */
+/** The stretch that is requested for a window: with margins, and without anything after the instant shown. */
 function boundsOf(state, { start_us, span_us }) {
   return {
     from_us: Math.max(0, Math.round(start_us - span_us * MARGIN)),
@@ -68,5 +68,5 @@ function boundsOf(state, { start_us, span_us }) {
   };
 }
 
-/** What an answer given at rest is good for. */
+/** Key of the paused state that an answer belongs to. */
 const restOf = ({ at_us, view }) => `${view.branch}|${view.seq}|${at_us}`;
