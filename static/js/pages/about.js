@@ -1,4 +1,4 @@
-/** The dialog "About this scenario": what the scenario shows and what to watch, for a lab whose file says it. */
+/** The dialog "About this scenario": what the scenario shows and what to watch, if its file contains these texts. */
 
 import { allOf } from "../render/dom.js";
 import { paragraphsOf } from "../model/format.js";

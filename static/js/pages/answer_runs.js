@@ -1,4 +1,4 @@
-/** The runs of an answer: a row of dots for each figure, the run that is looked at in words, and a table of all numbers. */
+/** The runs of an answer: a row of dots for each figure, the chosen run in words, and a table of all numbers. */
 
 import { causesOf, differs, figuresOf, valueWords } from "../model/answer.js";
 import { causeWords } from "../model/cause_words.js";
@@ -7,7 +7,7 @@ import { dotPlot } from "../render/dot_plot.js";
 import { allOf, element, found, required, setText } from "../render/dom.js";
 import { columnHeads } from "../render/terms.js";
 
-/** Causes that few runs have are left out of the words: at least this share of the duplicates, and so many causes. */
+/** Limits of the causes that are listed: the least share of the duplicates, and the largest number of causes. */
 const LEAST_SHARE = 0.01;
 const MOST_CAUSES = 3;
 
@@ -26,7 +26,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
     return `Seed ${run.seed}, moved at ${seconds(run.at_us)} s: ${figures.join(", ")}.`;
   }
 
-  /** Drawn anew, with the focus put back where it was: a dot that is looked at does not go away under the hand. */
+  /** Redraws the plots and restores the focus, so that the focused dot stays focused. */
   function drawPlots() {
     const active = /** @type {HTMLElement | null} */ (document.activeElement);
     const held = /** @type {HTMLElement | null} */ (active?.closest?.(".plot") ?? null);
@@ -70,7 +70,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
       drawPlots();
       drawOne();
     },
-    /** No run is looked at. */
+    /** Clears the choice of a run. */
     forget() {
       looked_at = null;
     },
@@ -78,7 +78,7 @@ export function makeRuns(document, root, { runs, onOpen }) {
 }
 
 /**
- * The same runs as a table, and one of them as a command line.
+ * The table of all runs, with the command line of one of them.
  * @param {Document} document
  * @param {HTMLElement} root
  * @param {(seed: number) => void} onOpen

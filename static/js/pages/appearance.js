@@ -1,9 +1,9 @@
-/** Theme, projector mode, motion: chosen in the page or by the system, remembered per browser; look.js sets them before the first paint. */
+/** Theme, projector mode and reduced motion: chosen in the page or by the system, and stored per browser. */
 
 import { readTheme } from "../render/theme.js";
 import { required, setText } from "../render/dom.js";
 
-/** As in the stylesheet: narrower pages turn the diagram. */
+/** As in the stylesheet: the diagram is turned on narrower pages. */
 const NARROW_PX = 800;
 const KEY = "failover-lab.appearance";
 
@@ -40,14 +40,14 @@ export function makeAppearance(document, root, window, onChange) {
   return {
     theme: () => (theme ??= readTheme(window.getComputedStyle(html))),
     calm: () => calm.matches,
-    /** Height there is for the lanes so that the sentence, the time diagram and the foot stay in view, px. */
+    /** Height available for the lanes so that the sentence, the time diagram and the footer stay in view, px. */
     room: (theme, lanes) => {
       const above = required(root, ".logs").offsetTop + (html.clientWidth < NARROW_PX ? 0 : 34 * theme.scale);
       const foot = required(root, ".transport").offsetHeight;
       if (html.clientWidth < NARROW_PX) return Math.max(430, window.innerHeight - above - foot);
       return window.innerHeight - above - foot - (34 + (lanes - 1) * 31 + 22 + 104 + 64 + 24) * theme.scale;
     },
-    /** Height in view from the time section's top to the foot, px. */
+    /** Height in view from the time section's top to the footer, px. */
     spare: () => window.innerHeight - required(root, "[data-part=time]").offsetTop - required(root, ".transport").offsetHeight,
   };
 }

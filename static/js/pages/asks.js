@@ -1,4 +1,7 @@
-/** The questions under the sentence: why messages were duplicated or lost, once some were; what would have helped, after a failover. Each leads to the panel that answers it. */
+/**
+ * The questions under the sentence: why messages were duplicated or lost, and what would have helped.
+ * The first is shown once there are some, the second after a failover. Each opens the panel that answers it.
+ */
 
 import { protocolOf } from "../protocols/table.js";
 import { required, setText } from "../render/dom.js";

@@ -1,4 +1,4 @@
-/** The first visit: where nothing has happened yet, the empty logs say how to begin. */
+/** The hint for a first visit: a lab at instant 0 explains how to start playback. */
 
 import { required } from "../render/dom.js";
 

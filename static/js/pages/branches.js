@@ -1,4 +1,4 @@
-/** The branches of the run: a small tree in a dialog, each branch a bar on the run's time that can be chosen; undo goes to the one before. */
+/** The dialog of branches: a tree in which each branch can be chosen, with a bar for its time; undo returns to the parent branch. */
 
 import { branchesNow, branchTree } from "../model/branches.js";
 import { seconds } from "../model/format.js";
@@ -44,7 +44,7 @@ export function makeBranches(document, root, { link, getState, say }) {
     if (number !== getState().view.branch) link.branch(number);
   }
 
-  /** The run without the last command: the branch before, at the same instant; a command that began no branch is only gone back before. */
+  /** Undoes the last command: shows the parent branch at the same instant, or else seeks to before a command that began no branch. */
   function undo() {
     const state = getState();
     const here = state.branches.find((one) => one.number === state.view?.branch);
@@ -70,7 +70,7 @@ export function makeBranches(document, root, { link, getState, say }) {
   };
 }
 
-/** A branch as a line of the list: a button with its words, and the part of the run that is its own. */
+/** A branch as a line of the list: a button with its text, and a bar for its own part of the run. */
 function lineOf(document, node, state, end_us, choose) {
   const current = node.number === state.view.branch;
   const words = element(document, "span.branch-words", {}, [`${"\u2003".repeat(node.depth)}${node.depth ? "└ " : ""}`, element(document, "b", { text: node.words })]);

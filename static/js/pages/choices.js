@@ -1,4 +1,4 @@
-/** What a viewer may choose to look at: topic or partition, subscription, group. Hidden while there is nothing to choose. */
+/** The selectors of what to show: topic or partition, subscription, group. Hidden when there is nothing to choose. */
 
 import { protocolOf } from "../protocols/table.js";
 import { element, required } from "../render/dom.js";

@@ -1,4 +1,4 @@
-/** The page of a comparison: finds its root and makes it live. */
+/** The entry point of the comparison page: finds its root element and opens it. */
 
 import { found } from "../render/dom.js";
 import { openComparison } from "./comparison_page.js";

@@ -1,4 +1,4 @@
-/** One column of a comparison: its figure, its picture with the same in words, its curve, and the way to the whole lab. */
+/** One column of a comparison: its figure, its picture with the same as text, its curve, and the button that opens the lab. */
 
 import { figureOf, standing } from "../model/comparison.js";
 import { counted, whole } from "../model/format.js";
@@ -9,7 +9,7 @@ import { required, setText } from "../render/dom.js";
 /**
  * @param {{root: HTMLElement}} page
  * @param {import("../model/comparison.js").Column} column
- * @param {{most: number, open: (column: object) => void}} given most: messages that a picture's width holds
+ * @param {{most: number, open: (column: object) => void}} given most: messages that fit into a picture's width
  */
 export function makeColumn({ root }, column, { most, open }) {
   const section = required(root, `[data-column="${column.strategy}"]`);
@@ -44,7 +44,7 @@ export function makeColumn({ root }, column, { most, open }) {
   };
 }
 
-/** A strategy under which the move did not come about: why, in the place of its picture. */
+/** A strategy without this failover: shows the reason in place of the picture. */
 export function writeMissing({ root }, column, why) {
   const section = required(root, `[data-column="${column.strategy}"]`);
   setText(required(section, "[data-part=figure] b"), "–");
@@ -54,7 +54,7 @@ export function writeMissing({ root }, column, why) {
   for (const name of ["lanes", "curve"]) required(section, `[data-part=${name}]`).hidden = true;
 }
 
-/** The picture in a sentence or two. */
+/** Describes the picture in a sentence or two. */
 export function wordsOf(column, at_us) {
   const { from, to } = column.followed;
   const now = standing(column, at_us);

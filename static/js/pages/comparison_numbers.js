@@ -1,4 +1,4 @@
-/** The sentence above the columns and the table below them: the same figures in words and numbers, at the instant shown. */
+/** The sentence above the columns and the table below them: the same figures as text and as numbers, at the instant shown. */
 
 import { causesOf, figureOf, standing } from "../model/comparison.js";
 import { causeWords } from "../model/cause_words.js";

@@ -1,6 +1,6 @@
 /**
- * A comparison: the server runs a scenario under every strategy, once; the page plays the three runs on one clock of its own,
- * which steers all columns together. It connects the parts; the model decides what is true at an instant.
+ * The page of a comparison: plays the runs of a scenario under every strategy on one clock.
+ * The server runs the scenario once per strategy. This module connects the parts; the model computes the state at an instant.
  */
 
 import { columnsOf, missingWords, stepsOf } from "../model/comparison.js";
@@ -14,7 +14,7 @@ import { makePicture } from "./comparison_picture.js";
 import { makeSteering } from "./comparison_steering.js";
 
 const ASK_EVERY_MS = 400;
-/** A run goes on after the last thing that happens in a picture for this share of it, then the clock ends. */
+/** The clock ends after the last event in a picture, this factor later. */
 const AFTER = 1.05;
 const LOOKS = ["(prefers-color-scheme: dark)", "(prefers-reduced-motion: reduce)"];
 
@@ -49,7 +49,7 @@ export function openComparison({ document, root, window, fetcher }) {
     changed();
   }
 
-  /** Something was chosen, or the page has another size: everything is drawn anew, words too. */
+  /** After a choice or a resize: redraws everything, including the texts. */
   function changed() {
     picture?.forget();
     loop.wake();
@@ -63,14 +63,14 @@ export function openComparison({ document, root, window, fetcher }) {
   }
 
   return {
-    /** For tests: what is shown. */
+    /** For tests: the state shown. */
     getState: () => ({ ...steering.at(now()), columns: picture?.columns ?? [] }),
     seek: steering.seek,
     times_ms: loop.times_ms,
   };
 }
 
-/** The answer once the server has run everything. @throws {Error} when it could not */
+/** Polls until the server has run every strategy. @throws {Error} when a run failed */
 async function askUntilDone({ root, window, requests }, sayProgress) {
   for (;;) {
     const answer = await requests.get(root.dataset.address);
@@ -81,7 +81,7 @@ async function askUntilDone({ root, window, requests }, sayProgress) {
   }
 }
 
-/** The list of moves, where there are several: one of them is compared. */
+/** The list of failovers, when there are several: the chosen one is compared. */
 function offerMoves(document, moves, choose) {
   const chooser = required(document, "select[data-part=failover]");
   chooser.replaceChildren(...moves.map((move, at) => element(document, "option", { value: at, text: `${at + 1}: ${move.subscription} from ${move.from} to ${move.to} at ${seconds(move.at_us, 1)} s` })));
@@ -89,14 +89,14 @@ function offerMoves(document, moves, choose) {
   chooser.addEventListener("change", () => choose(Number(chooser.value)));
 }
 
-/** Opens a column's run as a lab of one's own, at this instant. */
+/** Opens a column's run as a new lab of the visitor, at this instant. */
 async function openRun({ root, window, requests }, yaml, at_us) {
   const made = await requests.post(root.dataset.create, { yaml, at_us: Math.round(at_us) });
   keepToken(made.id, made.token, window);
   window.location.assign(`${made.url}#token=${made.token}`);
 }
 
-/** When the last picture stops changing, or the window closes, so that no one has to watch an hour without events. */
+/** End of the clock: when the last picture stops changing or the window closes, so that nobody watches an hour without events. */
 function endOf(columns, until_us) {
   const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.replicated, sorted.twice].map((list) => list.at(-1) ?? 0)]));
   return Math.min(until_us, last * AFTER);

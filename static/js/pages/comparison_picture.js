@@ -7,7 +7,7 @@ import { makeNumbers } from "./comparison_numbers.js";
 
 /** With reduced motion the instant shown moves in steps of this many µs. */
 const CALM_STEP_US = 500_000;
-/** Words follow at most this often while playing. */
+/** Shortest time between two updates of the texts during playback, ms. */
 const WORDS_EVERY_MS = 250;
 /** As in the stylesheet. */
 const NARROW_PX = 800;
@@ -28,7 +28,7 @@ export function makePicture(parts, columns, steering, open) {
   let theme = null;
   let words_ms = -Infinity;
 
-  /** @returns {boolean} whether the clock goes on */
+  /** @returns {boolean} whether the clock is running */
   function paint(wall_ms) {
     const { at_us: exact_us, end_us, playing } = steering.at(wall_ms);
     const at_us = calm.matches && playing ? Math.floor(exact_us / CALM_STEP_US) * CALM_STEP_US : exact_us;

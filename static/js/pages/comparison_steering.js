@@ -1,6 +1,6 @@
 /**
- * What steers a comparison: one clock of the page's own, and the controls that play, pause, speed, step and scrub it.
- * It does not depend on columns: `instants` are those that steps go to, `changed` is called when a person moved the clock.
+ * Controls a comparison: one clock of the page, and the controls that play, pause, step and scrub it and set its speed.
+ * It does not depend on columns: `instants` are those that steps stop at, `changed` is called when the viewer moved the clock.
  */
 
 import { seconds } from "../model/format.js";
@@ -9,9 +9,9 @@ import { element, required, setText } from "../render/dom.js";
 import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
 import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
 
-/** A whole run lasts at most this long when it is first played. */
+/** The initial speed plays a whole run in at most this time. */
 const LONGEST_PLAY_S = 30;
-/** What a key on the scrub bar moves it by, and with Shift. */
+/** How far an arrow key on the time slider moves it, and how far with Shift. */
 const NUDGE_US = 100_000;
 const SHIFTED_NUDGE_US = 1_000_000;
 const NUDGES = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
@@ -49,31 +49,31 @@ export function makeSteering({ document, window }, { instants, changed }) {
   }
 
   return {
-    /** Shown from now on, for a run of this length, at a speed that plays it in half a minute at most. */
+    /** Shows the controls for a run of this length, at a speed that plays it in half a minute at most. */
     begin(until_us) {
       clock = clockUpTo(until_us, SPEEDS[placeOfSpeed(Math.max(1, until_us / 1e6 / LONGEST_PLAY_S))]);
       bar.begin(clock.speed);
       listen();
     },
-    /** Where the clock ends. */
+    /** Sets the end of the clock. */
     endAt(end_us) {
       clock = { ...clock, end_us };
       bar.endAt(end_us);
     },
-    /** The clock as it stands at an instant of the wall's: {at_us, end_us, playing, speed}. */
+    /** The clock at an instant of the wall clock: {at_us, end_us, playing, speed}. */
     at(wall_ms) {
       clock = settled(clock, wall_ms);
       return { at_us: shown(clock, wall_ms), end_us: clock.end_us, playing: clock.playing, speed: clock.speed };
     },
-    /** Say where it stands; `at_us` is the instant that the pictures show. */
+    /** Updates the controls; `at_us` is the instant that the pictures show. */
     write: (exact_us, at_us) => bar.write(clock, exact_us, at_us),
-    /** The same for those who do not see the bar: seldom, since it is read aloud. */
+    /** Updates the text for screen readers: seldom, since it is read aloud. */
     say: bar.say,
     seek: (at_us) => set(soughtTo(paused(clock, now()), at_us, now())),
   };
 }
 
-/** The controls themselves: the play button, the speed, the scrub bar and the instant in words. */
+/** The controls: the play button, the speed, the time slider and the instant as text. */
 function makeBar(document) {
   const steering = required(document, "[data-part=steering]");
   const scrub = required(document, "input[data-part=scrub]");

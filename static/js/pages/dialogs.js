@@ -1,6 +1,6 @@
 /**
- * What an open dialog does to the lab: the owner's playback pauses and goes on when the dialog closes, so that the figures in it are
- * those of the instant shown. A viewer cannot pause: the figures stay those of the instant at which the dialog was opened.
+ * Pauses the owner's playback while a dialog is open, so that its figures are those of the instant shown.
+ * Playback resumes when the dialog closes. A viewer cannot pause: the figures stay those of the instant at which the dialog was opened.
  */
 
 /**
@@ -10,7 +10,7 @@
  */
 export function makeDialogs(document, window, { link, getState }) {
   const dialogs = [...document.querySelectorAll("dialog")];
-  let seen = null; // the state that the open dialog speaks of
+  let seen = null; // the state that the open dialog shows
   let resume_speed = null; // of the playback that a dialog has paused
   const open = () => dialogs.find((dialog) => dialog.open);
 
@@ -32,9 +32,9 @@ export function makeDialogs(document, window, { link, getState }) {
   for (const dialog of dialogs) observer.observe(dialog, { attributes: true, attributeFilter: ["open"] });
 
   return {
-    /** @returns {import("../model/state.js").LabState} what the open dialog speaks of; without one, the present state */
+    /** @returns {import("../model/state.js").LabState} the state that the open dialog shows; without one, the present state */
     state: () => seen ?? getState(),
-    /** The owner's lab has come to rest a frame later than the dialog was opened: its figures follow. */
+    /** The owner's lab paused a frame after the dialog was opened: updates the figures in the dialog. */
     update(state) {
       if (seen === null || !state.welcome?.owner || (state.at_us === seen.at_us && state.view.branch === seen.view.branch)) return;
       seen = state;

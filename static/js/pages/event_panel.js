@@ -1,4 +1,4 @@
-/** The list of events with its answers: rows of data that frames do not carry, and the chain of causes under a chosen row. */
+/** The list of events: rows of data that frames do not contain, and the chain of causes under a chosen row. */
 
 import { allOf, found } from "../render/dom.js";
 import { becauseOf } from "../render/because.js";
@@ -6,7 +6,7 @@ import { makeEvents } from "../render/events.js";
 import { makeEventWindow } from "../model/event_window.js";
 import { required } from "../render/dom.js";
 
-/** Data rows fetched at once for the tabs that show messages. */
+/** Number of data rows requested at once for the tabs that show messages. */
 const FETCHED = 400;
 const NONE = [];
 
@@ -16,7 +16,7 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
   const window_of = makeEventWindow({ get: requests.get, base, onAnswer: wake });
   let data = { seq: -1, rows: [], asking: false };
 
-  /** The diagram shows the instant, the list the causes. */
+  /** Opens a row: the diagram seeks to its instant, the list shows its causes. */
   async function choose(row) {
     if (list.chosen() === row.seq) {
       list.open(null, null);
@@ -27,7 +27,7 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
     try {
       const owner = getState().welcome?.owner === true;
       if (owner && getState().playing) link.pause();
-      if (owner) link.seekSeq(row.seq); // who watches keeps the owner's instant and reads the causes
+      if (owner) link.seekSeq(row.seq); // a viewer cannot seek: only the causes are shown
       const answer = await requests.get(`${base}row/${row.seq}.json`);
       list.open(row.seq, becauseOf(document, answer, wordsOfRow, actsOfRow(answer.row ?? answer)));
     } catch (reason) {
@@ -35,7 +35,7 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
     }
   }
 
-  /** Frames carry control rows only; the other tabs ask for the newest data rows when the lab stands still. */
+  /** Frames contain control rows only. The other tabs request the newest data rows when the lab is paused. */
   async function fetchData(seq) {
     data = { ...data, asking: true };
     try {

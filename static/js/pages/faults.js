@@ -1,4 +1,4 @@
-/** From a click on a thing, or a key, to a command: menus and the form for any command. Each shows its effect beforehand. */
+/** The menus and the form that send faults and commands, opened by click or key. Each shows its effect beforehand. */
 
 import { consequencesOf } from "../model/consequences.js";
 import { protocolOf } from "../protocols/table.js";
@@ -6,7 +6,7 @@ import { required } from "../render/dom.js";
 import { makeCommandForm } from "../transport/command_form.js";
 import { makeMenu } from "../transport/menu.js";
 
-/** `failOver` and `look` are the protocol's: what the key O does, and what an item of a menu shows in the inspector. */
+/** The protocol provides `failOver` (key O) and `look` (shows the thing of a menu item in the inspector). */
 export function makeFaults({ document, root, link, getState, getWatched, failOver, look }) {
   const form = makeCommandForm(document, required(root, "dialog[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
   const menu = makeMenu(document, required(root, "[data-part=menu-home]"), choose, wordsOf);
@@ -19,7 +19,7 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
   break_button.addEventListener("click", acts.breakSomething);
   required(root, "[data-act=fail-over]").addEventListener("click", acts.failOver);
 
-  /** On a branch of its own, so that Z undoes it. */
+  /** Sends a command on a new branch, so that Z undoes it. */
   function give(command) {
     link.command(command, { apart: true });
   }
@@ -32,7 +32,7 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
     else acts[item.act]();
   }
 
-  /** What is on the wire left a while ago: the fault waits for it there, and the lab comes back to this instant of the new branch. */
+  /** Sends a command for an earlier instant, at which the message in flight was sent, then seeks to the present instant of the new branch. */
   function giveBefore({ command, before_us }) {
     const { at_us, playing } = getState();
     if (playing) link.pause();
@@ -48,6 +48,6 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
     return item.act === "failOver" ? "Choose source, target and mode; the dialog shows the cost before you confirm." : "Every command there is, with what it does.";
   }
 
-  /** `state` is what an open dialog speaks of; without one, the present state. */
+  /** `state` is the state that an open dialog shows; without one, the present state. */
   return { acts, menus: { show: menu.show, state: getState, give, breakSomething: acts.breakSomething } };
 }

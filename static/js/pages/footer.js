@@ -1,4 +1,4 @@
-/** The scrub bar and what only it can do: drag to an instant, jump from snapshot to snapshot. */
+/** The time slider: drag to an instant, jump from snapshot to snapshot. */
 
 import { listenToScrub, paintScrub, scrubWords } from "../render/scrub.js";
 import { snapshotEnd } from "../model/landmarks.js";

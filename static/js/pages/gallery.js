@@ -1,4 +1,4 @@
-/** The gallery page: finds its root and makes it live. */
+/** The entry point of the gallery page: finds its root element and opens it. */
 
 import { found } from "../render/dom.js";
 import { openGallery } from "./gallery_page.js";

@@ -1,4 +1,4 @@
-/** What the gallery's cards show beside their text: pictures, and how each scenario came out for this browser. */
+/** What the gallery's cards show beside their text: pictures, and the outcome or the guess of each scenario in this browser. */
 
 import { factParts } from "../model/scenario_facts.js";
 import { noteGuess, guessOf, wasPlayed } from "../model/played.js";
@@ -7,15 +7,15 @@ import { paintPicture } from "../render/picture.js";
 import { readTheme } from "../render/theme.js";
 import { putParts, required, setText } from "../render/dom.js";
 
-/** The scenario whose picture opens the page, when it is there. */
+/** The scenario of the large picture at the top of the page, if it exists. */
 const HERO = "region-down";
 const [CARD_HEIGHT_PX, HERO_HEIGHT_PX] = [112, 190];
 
-/** Scenarios that the server is asked to run for their pictures in one request. */
+/** Number of scenarios per request that the server runs for their pictures. */
 const PICTURES_AT_ONCE = 4;
 
 /**
- * @param {object} parts of the page, with
+ * @param {object} parts of the page:
  * @param {Document} parts.document
  * @param {HTMLElement} parts.root
  * @param {import("../render/dom.js").PageWindow} parts.window
@@ -32,7 +32,7 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
     const ratio = window.devicePixelRatio || 1;
     for (const { name, picture } of some) {
       const canvas = required(cards.get(name), "canvas");
-      const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
+      const width = canvas.parentElement.clientWidth; // a canvas keeps the width with which it was painted
       if (!picture || !width) continue;
       paintPicture(canvas, picture, theme, { ratio, width, height: CARD_HEIGHT_PX });
       canvas.classList.add("painted");
@@ -46,7 +46,7 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
     setText(required(root, "[data-part=hero-words]"), words);
   }
 
-  /** Pictures that were never requested from this server are run now, a few at a time, after the page is shown. */
+  /** Requests the pictures that the server has not computed yet, a few at a time, after the page is shown. */
   async function ask() {
     const missing = [...scenarios].filter(({ picture }) => !picture).sort((one, other) => Number(other.name === HERO) - Number(one.name === HERO));
     try {
@@ -64,7 +64,7 @@ export function makePictures({ document, root, window, requests }, scenarios, ca
   return { paint, ask };
 }
 
-/** The line of facts on each card; outcomes are asked for once a scenario was played. Parameters as of `makePictures`. */
+/** The line of facts on each card. Outcomes are requested once a scenario was played. Parameters as in `makePictures`. */
 export function makeFacts({ document, root, window, requests }, scenarios, cards, say) {
   let outcomes = {};
 

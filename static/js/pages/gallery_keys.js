@@ -1,11 +1,11 @@
-/** The gallery by keyboard: / goes to the search, escape empties it, arrows go from card to card, enter opens. */
+/** The keyboard in the gallery: / focuses the search, Escape clears it, arrows move between cards, Enter opens. */
 
 import { neighbour } from "../layout/neighbours.js";
 
 /**
  * @param {Document} document
  * @param {HTMLInputElement} search
- * @param {() => HTMLElement[]} shown the opening buttons of the cards that are shown, in reading order
+ * @param {() => HTMLElement[]} shown the open buttons of the visible cards, in reading order
  * @param {() => void} showAll
  */
 export function listenInGallery(document, search, shown, showAll) {

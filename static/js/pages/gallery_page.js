@@ -1,6 +1,7 @@
 /**
- * The gallery: by family, searchable, a picture per scenario drawn from the cells and cursors that the server ran, one click to a
- * lab of one's own. A scenario's outcome is shown once it was played. Without this script the cards are plain forms.
+ * The gallery: scenarios by family, searchable, each with a picture and a button that opens it as a new lab.
+ * Pictures are drawn from cells and cursors that the server simulated. A scenario's outcome is shown once it was played. Without this
+ * script the cards are plain forms.
  */
 
 import { makeRequests } from "../wire/http.js";
@@ -11,7 +12,7 @@ import { allOf, element, required, setText } from "../render/dom.js";
 import { makeFacts, makePictures } from "./gallery_cards.js";
 import { listenInGallery } from "./gallery_keys.js";
 
-/** Labs that are looked through for the one to go on with: as many as the server takes. */
+/** Number of labs among which the most recently used one is searched: the server's limit. */
 const LOOKED_AT = 1000;
 
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch}} page */
@@ -41,7 +42,7 @@ export function openGallery({ document, root, window, fetcher }) {
   }
 }
 
-/** Which cards are shown: of one family or all, and only those that fit the words searched for. */
+/** Filters the cards: one family or all, and only those that match the search. */
 function makeFilter({ document, root }, scenarios, cards) {
   const search = required(root, "input[data-part=search]");
   const families = required(root, "[data-part=families]");
@@ -87,7 +88,7 @@ function makeFilter({ document, root }, scenarios, cards) {
   return { apply, search, showAll };
 }
 
-/** A link to the lab of this browser that was used last, if there is one. */
+/** Shows a link to the most recently used lab of this browser, if there is one. */
 async function offerToContinue({ root, window, requests }) {
   const labs = ownLabs(window).slice(0, LOOKED_AT);
   if (!labs.length) return;
@@ -99,7 +100,7 @@ async function offerToContinue({ root, window, requests }) {
   link.hidden = false;
 }
 
-/** A card's form was sent: makes a lab of its scenario and goes there. */
+/** Creates a lab from the scenario of a submitted card and opens it. */
 async function openScenario({ root, window, requests }, event, say) {
   const { scenario } = event.target.dataset;
   if (!scenario) return;

@@ -1,4 +1,4 @@
-/** The head of the page: who watches, the report, keys, the legend. */
+/** The header of the lab page: number of viewers, report, keys, legend. */
 
 import { counted, seconds } from "../model/format.js";
 import { protocolOf } from "../protocols/table.js";
@@ -7,7 +7,7 @@ import { element, required, setText } from "../render/dom.js";
 import { makeAbout } from "./about.js";
 import { makeShare } from "./share.js";
 
-/** Before the first frame says which protocol the lab is of. */
+/** Used until the first frame names the lab's protocol. */
 const EVERY_KEY = { without: [], says: {} };
 
 export function makeHeader(document, root, { window, requests, base, token, getState, say, ask }) {
@@ -63,7 +63,7 @@ function makeHelp(document, root) {
     if (dialog.open) dialog.close();
     else {
       dialog.showModal();
-      dialog.scrollTop = 0; // the focus is on the button at its foot
+      dialog.scrollTop = 0; // showModal scrolled to the focused button at the bottom
     }
   }
 
@@ -77,7 +77,7 @@ function makeHelp(document, root) {
 function listenToReport(root, { window, requests, base, token, getState, say, ask }) {
   required(root, "[data-act=report]").addEventListener("click", chooseReport);
 
-  /** A report ends at the scenario's end; of a lab that has run past it the owner may want all. */
+  /** A report ends at the scenario's end. If the lab was run beyond it, the owner may choose the later end. */
   function chooseReport() {
     const { welcome, view } = getState();
     const until_us = welcome?.until_us;

@@ -1,4 +1,4 @@
-/** The lab page: finds its root, opens the lab. Everything that a test would replace is handed over here. */
+/** The entry point of the lab page: finds its root element and opens the lab. Tests replace what is passed in here. */
 
 import { found } from "../render/dom.js";
 import { openLab } from "./lab_page.js";

@@ -1,13 +1,13 @@
-/** One lab of “My labs” as a card: its picture, its facts, what can be done with it, and the form that renames it. */
+/** The card of one lab in “My labs”: its picture, its facts, its buttons, and the form that renames it. */
 
 import { ago, factsOfLab } from "../model/lab_words.js";
 import { element } from "../render/dom.js";
 
 /**
  * @param {Document} document
- * @param {object} lab as the server lists it
+ * @param {object} lab as listed by the server
  * @param {() => number} now ms
- * @param {[text: string, act: () => void][]} acts one button each
+ * @param {[text: string, act: () => void][]} acts text and action of each button
  */
 export function labCard(document, lab, now, acts) {
   const has_picture = lab.picture?.lanes?.length || lab.picture?.group;
@@ -26,10 +26,10 @@ export function labCard(document, lab, now, acts) {
 }
 
 /**
- * Puts a form in place of a heading; Escape and “Leave it” put the heading back.
+ * Replaces a heading by a form; Escape and “Leave it” restore the heading.
  * @param {Document} document
  * @param {HTMLElement} heading
- * @param {string} title as it is now
+ * @param {string} title the present title
  * @param {{onBack: () => void, onSave: (title: string) => void}} on
  */
 export function renameInPlace(document, heading, title, { onBack, onSave }) {

@@ -1,6 +1,6 @@
 /**
- * One lab on one page: messages come in, the reducer makes a state, the loop draws it. It connects the parts,
- * and does not depend on how they work. `document`, socket, clock and chance are parameters.
+ * Opens one lab on one page: receives messages, reduces them to a state, draws it in a loop.
+ * It connects the parts and does not depend on how they work. `document`, socket, clock and random numbers are parameters.
  */
 
 import { found } from "../render/dom.js";
@@ -20,17 +20,17 @@ import { makeView } from "./lab_view.js";
 import { makePlayed } from "./played.js";
 
 /**
- * @typedef {object} Held what the page holds of its lab, between messages and drawings
+ * @typedef {object} Held what the page holds of its lab
  * @property {import("../model/state.js").LabState} state
- * @property {object} wish what the viewer chose to watch
+ * @property {object} wish what the viewer chose to show
  * @property {object} clock
- * @property {boolean} fresh_hello the next hello asks for a snapshot frame
+ * @property {boolean} fresh_hello whether the next hello requests a snapshot frame
  */
 
 /**
  * @param {object} parts
  * @param {Document} parts.document
- * @param {HTMLElement} parts.root carries data-lab-id, data-socket-path, data-api-base
+ * @param {HTMLElement} parts.root has data-lab-id, data-socket-path, data-api-base
  * @param {Window} parts.window
  * @param {(path: string) => WebSocket} parts.makeSocket
  * @param {typeof fetch} parts.fetcher
@@ -67,7 +67,7 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
     random,
   });
 
-  /** @param {Error} reason why a message was not taken in; if the versions differ no later one can be */
+  /** @param {Error} reason why a message could not be decoded; if the versions differ, no later message can be either */
   function refused(reason) {
     if (!(reason instanceof VersionError)) return say({ error: reason.message });
     connection.close();
@@ -86,7 +86,7 @@ function drawn(held, view, watched, wall_ms) {
   return again || held.state.playing || held.state !== before;
 }
 
-/** @param {Held} held @param {string | null} token @returns {object} who says hello, and the frame from which the server may go on */
+/** @param {Held} held @param {string | null} token @returns {object} the token, and the frame after which the server may resume */
 function helloOf(held, token) {
   const { epoch, number } = held.state;
   const resume = !held.fresh_hello && epoch >= 0 ? { epoch, number } : {};
@@ -94,11 +94,11 @@ function helloOf(held, token) {
   return { ...(token ? { token } : {}), ...resume };
 }
 
-/** @param {Held} held @returns {(message: any) => void} takes a message of the server in */
+/** @param {Held} held @returns {(message: any) => void} handles a message of the server */
 function makeTaking(held, { view, link, played, wake, now, send, resynchronise }) {
   const credit = makeCredit();
 
-  /** @returns {boolean} false for a frame that does not follow: the line begins anew, with a snapshot frame */
+  /** @returns {boolean} false for a frame that does not follow: the page then reconnects and requests a snapshot frame */
   function takeFrame(message, before) {
     if (held.state.gaps > before.gaps) {
       held.fresh_hello = true;
@@ -114,7 +114,7 @@ function makeTaking(held, { view, link, played, wake, now, send, resynchronise }
 
   return function take(message) {
     if (message.type === "welcome") requireProtocol(message.protocol);
-    if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is a lasting state
+    if (message.type === "result" || (message.type === "error" && message.code !== "engine-bug")) link.answered(message); // an internal error is not an answer to a command but a lasting state
     view.receive(message);
     const before = held.state;
     held.state = reduce(held.state, message);
@@ -129,6 +129,6 @@ function storageOf(window) {
   try {
     return window.localStorage;
   } catch {
-    return null; // a private window may refuse; the token then lasts as long as the page
+    return null; // a private window may refuse storage; the token then lasts as long as the page
   }
 }

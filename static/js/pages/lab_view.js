@@ -1,4 +1,4 @@
-/** Everything that the lab page shows, put together: which parts are updated with a state, in which order, and what a click leads to. */
+/** Assembles the parts of the lab page: which are updated with a state, in which order, and the effect of clicks. */
 
 import { makeCurveWindow } from "../model/curve_window.js";
 import { makeLandmarks } from "../model/landmarks.js";
@@ -59,14 +59,14 @@ export function makeView(parts) {
   };
 }
 
-/** The row words of one lab. */
+/** The function that describes rows of one lab. */
 const wordsIn = (getState) => (row) => wordsOfRow(row, getState());
 
-/** The main picture with what a click in it leads to, and the controls. */
+/** The main picture with its menus and inspector, and the controls. */
 function makePicture(parts) {
   const { document, root, window, link, getState, wake, say, ask } = parts;
   const dialogs = makeDialogs(document, window, { link, getState });
-  // heights are asked of the page once per state: asking in every animation frame would lay it out each time
+  // heights are measured once per state: measuring in every animation frame would force a layout each time
   const measured = { state: null, room: 0, spare: null };
   const forgetMeasured = () => Object.assign(measured, { state: null, spare: null });
   const redraw = () => {
@@ -88,7 +88,7 @@ function makePicture(parts) {
   return { ask, dialogs, measured, forgetMeasured, redraw, appearance, lights, inspector, faults, plotly, protocol_view, controls };
 }
 
-/** What stands around the picture: sentence and head above it, the list beside it, the panels and the scrub bar below. */
+/** The parts around the picture: sentence and header above it, the list beside it, the panels and the time slider below. */
 function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redraw }) {
   const { document, root, requests, base, link, getState, getWatched, choose, wake, say } = parts;
   const asking = { get: requests.get, base, onAnswer: wake };
@@ -101,7 +101,7 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   const header = makeHeader(document, root, { ...parts, ask });
   const beginning = makeBeginning(root, controls.acts.playPause);
   const branches = makeBranches(document, root, { link, getState, say });
-  /** A step of a story: its row in the list; in the lanes the message that it is about, else what the row caused and rests on. */
+  /** A step of a story: highlights its row in the list, and in the lanes its message, or else causes and effects of the row. */
   function lightStep(shown) {
     events.show(shown?.row.seq ?? null);
     if (shown === null) lights.clear();
@@ -113,13 +113,13 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, panels, asks: makeAsks(root, panels) };
 }
 
-/** What keys and the button of the text view lead to; a change of the page's size draws it anew. */
+/** Connects the keys and the button of the text view; a change of the page's size redraws the picture. */
 function listen({ document, root, window }, { controls, faults, inspector, lights, protocol_view, redraw }, { branches, events, footer, header, mirror, panels, story }) {
-  /** A panel with a time axis of its own takes the keys of the time diagram while it is shown. */
+  /** While a panel with its own time axis is shown, it receives the keys of the time diagram. */
   const timed = Object.fromEntries(Object.entries(protocol_view.time_acts).map(([name, act]) => [name, () => (panels.actOf(name) ?? act)()]));
-  const { earlier, later } = timed; // while a story plays, the two keys go through its steps
+  const { earlier, later } = timed; // while a story is open, the two keys move through its steps
   const steps = { earlier: () => story.acts.previousStep() || earlier(), later: () => story.acts.nextStep() || later() };
-  /** Esc takes back one thing at a time: the panel at the side, a story, then the light. */
+  /** Esc closes one thing at a time: the inspector, then a story, then the highlight. */
   function clear() {
     if (inspector.isOpen()) inspector.close();
     else if (!story.close()) lights.clear();
@@ -137,7 +137,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   new window.ResizeObserver(redraw).observe(required(root, "main"));
 }
 
-/** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true while something moves or is owed */
+/** @returns {(state: object, watched: object, shown_us: number, wall_ms: number) => boolean} draws a state; true when a further drawing is needed */
 function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasured, lights, measured, protocol_view }, around, states) {
   const { landmarks, panels, footer, events, story } = around;
   const side = required(root, "[data-part=side]");

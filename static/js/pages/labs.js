@@ -1,4 +1,4 @@
-/** The page of one's labs: finds its root and makes it live. */
+/** The entry point of the page “My labs”: finds its root element and opens it. */
 
 import { found } from "../render/dom.js";
 import { openLabs } from "./labs_page.js";

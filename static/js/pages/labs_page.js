@@ -1,4 +1,4 @@
-/** One's labs: a list with small true pictures, newest use first; rename in place, links, a copy, delete after a word. */
+/** The page “My labs”: a list with small pictures, most recently used first; rename, links, copy, delete after confirmation. */
 
 import { makeRequests } from "../wire/http.js";
 import { forgetToken, keepToken, ownLabs } from "../wire/token.js";
@@ -69,7 +69,7 @@ export function openLabs({ document, root, window, fetcher, now }) {
   }
 }
 
-/** The cards, and their pictures, which are painted anew when their size or the colours change. */
+/** The cards and their pictures, which are redrawn when their size or the colours change. */
 function makeList({ document, root, window, now, actsOf }) {
   const list = required(root, "[data-part=list]");
   const none = required(root, "[data-part=none]");
@@ -81,7 +81,7 @@ function makeList({ document, root, window, now, actsOf }) {
     const theme = readTheme(window.getComputedStyle(document.documentElement));
     for (const canvas of allOf(list, "canvas[data-picture]")) {
       const lab = labs.find((one) => one.id === canvas.dataset.picture);
-      const width = canvas.parentElement.clientWidth; // a canvas keeps the width it was painted with
+      const width = canvas.parentElement.clientWidth; // a canvas keeps the width with which it was painted
       if (width) paintPicture(canvas, lab.picture, theme, { ratio: window.devicePixelRatio || 1, width, height: PICTURE_HEIGHT_PX });
     }
   }
@@ -95,7 +95,7 @@ function makeList({ document, root, window, now, actsOf }) {
       list.replaceChildren(...labs.map((lab) => labCard(document, lab, now, actsOf(lab))));
       paint();
     },
-    /** @returns {number} the place that the lab had */
+    /** @returns {number} the former index of the lab */
     drop(lab) {
       const place = labs.indexOf(lab);
       labs = labs.filter((other) => other !== lab);
@@ -110,7 +110,7 @@ function makeList({ document, root, window, now, actsOf }) {
   };
 }
 
-/** What passes a lab on: the owner's link, and a copy. */
+/** The actions that share a lab: copying the owner's link, and creating a copy of the lab. */
 function makeSharing({ window, requests, tokens, attempt, say }) {
   return {
     async copyLink(lab) {
@@ -131,7 +131,7 @@ function makeSharing({ window, requests, tokens, attempt, say }) {
   };
 }
 
-/** The question before a lab is deleted. */
+/** The confirmation before a lab is deleted. */
 function makeDeletion(root, onDelete) {
   const dialog = required(root, "dialog[data-part=delete-dialog]");
   let asked = null;
@@ -149,7 +149,7 @@ function makeDeletion(root, onDelete) {
   };
 }
 
-/** @returns {<T>(work: () => Promise<T>) => Promise<T | null>} does the work; a failure is written in its place, and null comes back */
+/** @returns {<T>(work: () => Promise<T>) => Promise<T | null>} runs `work`; shows its error in `failure` and returns null if it failed */
 function attempting(failure) {
   return async (work) => {
     failure.hidden = true;

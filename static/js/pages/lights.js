@@ -1,4 +1,4 @@
-/** What a click lights: the causal cone of a row, message or marker, asked of the server once, shown until Esc or another click. */
+/** Highlights the causal cone of a clicked row, message or marker: requested once, shown until Esc or another click. */
 
 import { counted } from "../model/format.js";
 import { litOf } from "../model/lit.js";

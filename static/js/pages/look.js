@@ -1,5 +1,6 @@
 /**
- * Theme and mode before the first paint, on every page: from the address, else as chosen last. A plain script and no module,
+ * Sets theme and mode before the first paint, on every page: from the address, or else as last chosen.
+ * It is a plain script, because modules run after the first paint.
  * because modules run after the page has been painted once.
  */
 (function () {

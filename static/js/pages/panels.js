@@ -1,6 +1,6 @@
 /**
- * The tab strip under the logs: “Time”, then one tab per panel. One is shown at a time, so the page stays one calm whole;
- * a panel is made when it is first shown and gets the state only while it is shown. `?panel=name` opens the page at one.
+ * The tab strip under the logs: “Time”, then one tab per panel. One panel is shown at a time.
+ * A panel is made when it is first shown and receives the state only while it is shown. `?panel=name` opens the page with that panel.
  */
 
 import { element, required } from "../render/dom.js";
@@ -8,7 +8,7 @@ import { element, required } from "../render/dom.js";
 const TIME = "time";
 
 /**
- * What a panel is given, besides its own empty section.
+ * What a panel receives, besides its own empty section.
  * @typedef {object} PanelParts
  * @property {Document} document
  * @property {import("../render/dom.js").PageWindow} window
@@ -19,9 +19,9 @@ const TIME = "time";
  * @property {() => any} getWatched topic, subscription, subject, target, clusters
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
  * @property {() => void} wake requests one more drawing
- * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story plays a message's story at the foot
- * @property {ReturnType<import("./lights.js").makeLights>} lights lights the causal cone of a row
- * @property {() => any} plotly the library once it has come
+ * @property {ReturnType<import("./story_player.js").makeStoryPlayer>} story plays a message's story in the footer
+ * @property {ReturnType<import("./lights.js").makeLights>} lights highlights the causal cone of a row
+ * @property {() => any} plotly the library, undefined until it is loaded
  */
 
 /**
@@ -37,7 +37,7 @@ const TIME = "time";
  * @param {HTMLElement} root
  * @param {import("./panel_list.js").Panel[]} panels
  * @param {PanelParts} parts
- * @param {() => void} onShow another tab is shown
+ * @param {() => void} onShow called when another tab is shown
  */
 export function makePanels(root, panels, parts, onShow) {
   const tabs = makeTabs(parts.document, root, panels);
@@ -47,7 +47,7 @@ export function makePanels(root, panels, parts, onShow) {
   let shown = TIME;
   for (const [name, { tab }] of tabs.held) tab.addEventListener("click", () => show(name));
   tabs.strip.addEventListener("keydown", onKey);
-  if (decided) choose(asked); // the page is still being put together: its first drawing shows it
+  if (decided) choose(asked); // the page is not complete yet: its first drawing shows the panel
 
   function choose(name) {
     tabs.turn(shown, name);
@@ -56,7 +56,7 @@ export function makePanels(root, panels, parts, onShow) {
     next.view ??= next.panel?.make(next.section, parts) ?? null;
   }
 
-  /** Tabs of what the lab has nothing of are put away. What its family is about is shown first, unless another one was asked for. */
+  /** Hides tabs of which the lab has nothing, and shows the family's panel first, unless the address or the viewer chose another one. */
   function decide({ welcome }) {
     if (offered || !welcome) return;
     offered = true;
@@ -90,7 +90,7 @@ export function makePanels(root, panels, parts, onShow) {
   return {
     show,
     shows: (name) => shown === name,
-    /** What a key of the time diagram does in the panel that is shown, if it has an axis of its own. */
+    /** The action of a key of the time diagram in the panel that is shown, if that panel has its own time axis. */
     actOf: (name) => view()?.acts?.[name],
     acts: { nextPanel: () => show(tabs.beside(shown, 1)), copyShown: () => view()?.copy?.(), toTime },
     update: (state, watched, given) => {
@@ -127,7 +127,7 @@ function makeTabs(document, root, panels) {
   return {
     strip,
     held,
-    /** Names of the tabs that are not put away. */
+    /** Names of the visible tabs. */
     names,
     beside(name, step) {
       const all = names();
@@ -136,15 +136,15 @@ function makeTabs(document, root, panels) {
     turn(before, next) {
       mark(before, false);
       mark(next, true);
-      strip.scrollLeft = held.get(next).tab.offsetLeft - strip.offsetLeft - 40; // on a phone the strip is longer than the page is wide
+      strip.scrollLeft = held.get(next).tab.offsetLeft - strip.offsetLeft - 40; // on a phone the strip is wider than the page
     },
-    /** Puts tabs away that the lab has nothing for, but for the one asked for. @returns {string | undefined} the panel of the lab's family */
+    /** Hides the tabs of which the lab has nothing, except the requested one. @returns {string | undefined} the panel of the lab's family */
     offer({ names: kinds, family }, asked) {
       const named = { ...kinds, peers: (kinds.clusters ?? []).slice(1) };
       /** @param {import("./panel_list.js").Panel} panel */
       const serves = ({ needs }) => !needs || [needs].flat().some((kind) => named[kind]?.length > 0);
       for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
-      held.get(TIME).tab.hidden = named.peers.length === 0; // it shows what travels between clusters, and what a failover would cost: one alone has neither
+      held.get(TIME).tab.hidden = named.peers.length === 0; // it shows messages between clusters and the cost of a failover: a single cluster has neither
       return panels.find((panel) => panel.family === family && serves(panel))?.name;
     },
   };

@@ -1,7 +1,7 @@
-/** Plotly from this server, asked for by the first chart that is drawn: 4.8 MB that the first picture does not wait for. */
+/** Loads Plotly from this server when the first chart is drawn, so that the first picture does not wait for its 4.8 MB. */
 
 /**
- * The library as a function: undefined until it is there. The first call requests it, in the page's next idle time.
+ * Returns a function that gives the library, undefined until it is loaded. The first call requests it in the page's next idle time.
  *
  * @param {string | undefined} url
  * @param {() => void} onReady

@@ -1,8 +1,8 @@
 /**
- * The part of the lab page that a protocol fills: its main picture and what hangs on it. Every protocol's is made with the page, since
- * its buttons are in it; the one of the lab's protocol is shown.
+ * The part of the lab page that a protocol provides: its main picture and what belongs to it.
+ * The views of all protocols are made with the page, because their buttons are in the template. The view of the lab's protocol is shown.
  *
- * @typedef {object} Tools what a protocol's view is given
+ * @typedef {object} Tools what a protocol's view receives
  * @property {Document} document
  * @property {HTMLElement} root
  * @property {ReturnType<import("../transport/lab_link.js").makeLabLink>} link play, seek, seekSeq, command
@@ -10,11 +10,11 @@
  * @property {string} base path of the lab, ending in "/"
  * @property {() => any} getState the LabState, with what the protocol folds from frames
  * @property {() => object} getWatched
- * @property {(wish: object) => void} choose what to watch
+ * @property {(wish: object) => void} choose sets what is shown
  * @property {() => void} wake requests one more drawing
- * @property {() => void} redraw requests that everything is drawn again
+ * @property {() => void} redraw requests that everything is redrawn
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say
- * @property {(producer: string, number: number) => void} follow steps along one message
+ * @property {(producer: string, number: number) => void} follow sets the step filter to one message
  * @property {(row: object) => Array<string | object>} wordsOfRow
  * @property {ReturnType<import("./lights.js").makeLights>} lights
  * @property {ReturnType<import("../render/inspector.js").makeInspector>} inspector
@@ -23,20 +23,20 @@
  */
 /**
  * @typedef {object} ProtocolView
- * @property {Object<string, () => void>} acts what keys do to the main picture
- * @property {Object<string, () => void>} [time_acts] what keys do to the time diagram, where the protocol has one
- * @property {(theme: object, watched: object) => object} [themeOf] the page's theme with the hues of what is watched
- * @property {(state: object, watched: object, theme: object, ratio: number) => boolean} [updateAbove] what stands above the picture; true when its height changed
- * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null) => void} update draws what stands
- * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number) => boolean} animate draws what moves; true while anything does
- * @property {(state: object, watched: object, theme: object, given: object) => boolean} [updateTime] the time diagram; true when a drawing is owed
- * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide the tables beside the picture
+ * @property {Object<string, () => void>} acts actions of keys in the main picture
+ * @property {Object<string, () => void>} [time_acts] actions of keys in the time diagram, for protocols with one
+ * @property {(theme: object, watched: object) => object} [themeOf] the page's theme with the hues for what is shown
+ * @property {(state: object, watched: object, theme: object, ratio: number) => boolean} [updateAbove] updates what is above the picture; true when its height changed
+ * @property {(state: object, watched: object, theme: object, ratio: number, room: number, lit: object | null) => void} update draws the static part
+ * @property {(state: object, watched: object, theme: object, at_us: number, ratio: number) => boolean} animate draws the moving part; true while anything moves
+ * @property {(state: object, watched: object, theme: object, given: object) => boolean} [updateTime] updates the time diagram; true when a further drawing is needed
+ * @property {(state: object, watched: object, theme: object, ratio: number, width: number) => void} updateSide updates the tables beside the picture
  * @property {() => void} redraw
- * @property {(state: object) => object[]} [older] messages for the reducer: what the picture needs and has fetched
- * @property {() => void} [forgetBranch] drops what was fetched of another branch
+ * @property {(state: object) => object[]} [older] messages for the reducer, made from data that the picture has requested
+ * @property {() => void} [forgetBranch] drops the requested data of another branch
  * @property {() => void} failOver
- * @property {(look: object) => void} look shows what a menu's item names in the inspector
- * @property {(row: object) => {says: string, act: () => void}[]} [actsOfRow] what can be done with a row of the list
+ * @property {(look: object) => void} look shows the thing of a menu item in the inspector
+ * @property {(row: object) => {says: string, act: () => void}[]} [actsOfRow] actions that are offered for a row of the list
  */
 
 import { PROTOCOLS, protocolOf } from "../protocols/table.js";

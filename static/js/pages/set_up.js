@@ -1,4 +1,4 @@
-/** The page of a set-up of one's own: finds its root and makes it live. */
+/** The entry point of the page “My set-up”: finds its root element and opens it. */
 
 import { found } from "../render/dom.js";
 import { openSetUp } from "./set_up_page.js";

@@ -1,6 +1,6 @@
 /**
- * The answer's part of the page: asks, counts along, draws a row of dots for each figure, opens any run as a lab. An answer
- * stays when the set-up changes, and says that it is about an earlier one.
+ * The answer on the page: asks the question, shows progress, draws a row of dots per figure, opens any run as a lab.
+ * An answer stays when the set-up changes and is then marked as belonging to an earlier set-up.
  */
 
 import { foldAnswer, noAnswer, rule, sentenceOf } from "../model/answer.js";
@@ -14,7 +14,7 @@ import { makeNumberTable, makeRuns } from "./answer_runs.js";
  * @param {HTMLElement} parts.root
  * @param {import("../render/dom.js").PageWindow} parts.window
  * @param {() => WebSocket} parts.makeSocket
- * @param {() => string} parts.getYaml the set-up as it is now
+ * @param {() => string} parts.getYaml the present set-up
  * @param {(run: {seed: number, set: [path: string, value: string][], at_us: number, yaml: string}) => void} parts.onOpen
  */
 export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen }) {
@@ -70,7 +70,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
   return {
     state: () => answer,
     cancel,
-    /** The set-up has been read anew. */
+    /** The server has read the set-up again. */
     about(next) {
       reading = next;
       draw();
@@ -78,7 +78,7 @@ export function makeAnswer({ document, root, window, makeSocket, getYaml, onOpen
   };
 }
 
-/** What a run needs to be opened as a lab: its seed, what it changes in the set-up, and the instant of its failover. */
+/** What is needed to open a run as a lab: its seed, its changes to the set-up, and the instant of its failover. */
 function runOf({ asked, runs }, seed) {
   const { set } = asked.runs.find((run) => run.seed === seed);
   const { at_us } = runs.find((run) => run.seed === seed);
@@ -89,7 +89,7 @@ const isBusy = ({ state }) => state === "running" || state === "waiting";
 
 const plainSentence = (answer, failure) => sentenceOf(answer, failure).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 
-/** The two buttons, and how far the runs are. */
+/** The two buttons and the progress of the runs. */
 function makeProgress(root, onAsk, onCancel) {
   const ask_button = required(root, "button[data-act=ask]");
   const cancel_button = required(root, "button[data-act=cancel]");
@@ -104,7 +104,7 @@ function makeProgress(root, onAsk, onCancel) {
     focusAsk: () => ask_button.focus(),
     /**
      * @param {import("../model/answer.js").Answer} answer
-     * @param {{stale: boolean, can_ask: boolean, hindrance: string}} given stale: the set-up has changed since; hindrance: why nothing can be asked
+     * @param {{stale: boolean, can_ask: boolean, hindrance: string}} given stale: the set-up has changed since; hindrance: why no question can be asked
      */
     draw(answer, { stale, can_ask, hindrance }) {
       const total = Number(root.dataset.runs);
@@ -121,7 +121,7 @@ function makeProgress(root, onAsk, onCancel) {
   };
 }
 
-/** @returns {string | null} null when nothing was asked, or everything has come */
+/** @returns {string | null} null when nothing was asked, or everything has been received */
 function wordsOfProgress(answer, total) {
   if (answer.state === "error") return `${answer.error.error} ${answer.error.hint}`;
   if (answer.state === "waiting") return `queued, ${answer.before} before this one`;

@@ -1,11 +1,11 @@
-/** The fields of the set-up's form: pairs of regions, choices of a region, problems at their fields. What was typed is never changed. */
+/** The fields of the set-up's form: pairs of regions, choices of a region, problems at their fields. It never changes typed text. */
 
 import { allOf, element, found, required, setText } from "../render/dom.js";
 
 /**
  * @param {Document} document
  * @param {HTMLFormElement} form
- * @param {HTMLElement} pairs holds a field for each pair of regions
+ * @param {HTMLElement} pairs contains a field for each pair of regions
  */
 export function makeFields(document, form, pairs) {
   /** @returns {any} the field of this name: an input or a select */
@@ -17,7 +17,7 @@ export function makeFields(document, form, pairs) {
     pairs.replaceChildren(...wanted.map(({ name, between, value }) => there.get(name) ?? pairField(document, name, between, value)));
   }
 
-  /** A choice that is no region any more stays, so that nothing is lost; the loader says that it is none. */
+  /** A chosen name that is no longer a region stays in the list, so that the choice is not lost; the loader reports the problem. */
   function takeRegions(select, regions, value) {
     const offered = regions.includes(value) ? regions : [...regions, value];
     if ([...select.options].map((option) => option.value).join("\n") !== offered.join("\n")) {
@@ -38,7 +38,7 @@ export function makeFields(document, form, pairs) {
     note.append(...words.map((text) => element(document, "span.harm-text", { "data-part": "problem", text })));
   }
 
-  /** The time from the crash to the move applies to crashes only. */
+  /** The time from the crash to the move applies only when the region crashes. */
   function onlyWhenCrashing() {
     const crash = fieldOf("how").value === "crash";
     fieldOf("after").disabled = !crash;
@@ -47,13 +47,13 @@ export function makeFields(document, form, pairs) {
 
   onlyWhenCrashing();
   return {
-    /** What differs from its default: short addresses, and a default that follows the regions. */
+    /** Only the values that differ from their defaults: addresses stay short, and defaults may follow the regions. */
     query() {
       const given = new URLSearchParams();
       for (const field of /** @type {Iterable<HTMLInputElement>} */ (form.elements)) if (field.name && field.value !== field.dataset.default) given.append(field.name, field.value);
       return given.toString();
     },
-    /** Shows what the server read: pairs, regions, and problems at their fields. */
+    /** Shows the result of the server's reading: pairs, regions, and problems at their fields. */
     take(reading) {
       takePairs(reading.pairs);
       for (const name of ["from", "to"]) takeRegions(fieldOf(name), reading.regions, reading[name]);

@@ -1,6 +1,6 @@
 /**
- * The form, live: whatever is typed is read by the server a moment later; its YAML, its problems at their fields, the pairs of
- * regions and the address follow. Nothing that was typed is ever changed.
+ * The live form: the server reads it a moment after each change.
+ * Its YAML, the problems at their fields, the pairs of regions and the address are then updated. Typed text is never changed.
  */
 
 import { required } from "../render/dom.js";
@@ -8,7 +8,7 @@ import { lightPieces, writeYaml } from "../render/yaml.js";
 import { makeFields } from "./set_up_fields.js";
 import { soonest } from "./soonest.js";
 
-/** ms after the last keystroke */
+/** Pause after the last keystroke, ms. */
 const PAUSE_MS = 180;
 
 /**
@@ -17,8 +17,8 @@ const PAUSE_MS = 180;
  * @param {HTMLElement} parts.root
  * @param {import("../render/dom.js").PageWindow} parts.window
  * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
- * @param {string} parts.address that reads a form
- * @param {any} parts.first what the server read when it made the page
+ * @param {string} parts.address of the request that reads a form
+ * @param {any} parts.first the server's reading in the page as delivered
  * @param {any[]} parts.lines of its YAML
  * @param {(reading: any) => void} parts.onReading
  * @param {(reason: Error) => void} parts.onTrouble

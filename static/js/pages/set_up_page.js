@@ -1,6 +1,6 @@
 /**
- * My set-up: a form or a text makes a scenario, which can be opened, copied, downloaded, passed on as a link, and asked about.
- * It connects the parts; the server's loader alone decides what is valid.
+ * The page “My set-up”: makes a scenario from a form or a text, to be opened, copied, downloaded, shared and asked about.
+ * It connects the parts. Only the server's loader decides what is valid.
  */
 
 import { makeRequests, RequestError } from "../wire/http.js";
@@ -13,14 +13,14 @@ import { makeSharing } from "./set_up_sharing.js";
 import { makeOwnText } from "./set_up_text.js";
 
 /**
- * A scenario to be opened as a lab, and what is changed in it.
+ * A scenario to open as a lab, and the changes to it.
  * @typedef {{yaml: string, seed?: number, set?: [path: string, value: string][], at_us?: number}} Run
  */
 
 /** @param {{document: Document, root: HTMLElement, window: import("../render/dom.js").PageWindow, fetcher: typeof fetch, makeSocket: (path: string) => WebSocket}} page */
 export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   const requests = makeRequests(fetcher, "");
-  /** Makes a lab of the set-up as it is, or of one run that was asked about. @param {Run} [run] */
+  /** Creates a lab from the present set-up, or from one run of the answer. @param {Run} [run] */
   const openLab = (run = { yaml: part().yaml() }) => makeLab({ root, window, requests }, run).catch(say);
   const parts = { document, root, window, requests, onTrouble: say };
   const failure = required(root, "[data-part=failure]");
@@ -58,7 +58,7 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
     failure.hidden = true;
   }
 
-  /** A link to a text opens the page with it. */
+  /** Opens the text that the address contains. */
   async function takeLink() {
     if (!window.location.hash) return;
     const text = await textOf(window.location.hash);
@@ -78,14 +78,14 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   return { answer: answer.state, close: answer.cancel };
 }
 
-/** Makes a lab and goes there. */
+/** Creates a lab and opens it. */
 async function makeLab({ root, window, requests }, run) {
   const made = await requests.post(root.dataset.create, run);
   keepToken(made.id, made.token, window);
   window.location.assign(`${made.url}#token=${made.token}`);
 }
 
-/** Shows the buttons that need this script. @returns {HTMLButtonElement} the one that opens a lab, which a set-up with problems disables */
+/** Shows the buttons that need this script. @returns {HTMLButtonElement} the one that opens a lab; a set-up with problems disables it */
 function offerActs(root, acts) {
   for (const [act, run] of Object.entries(acts)) {
     const button = required(root, `[data-act=${act}]`);

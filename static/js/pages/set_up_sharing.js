@@ -1,4 +1,4 @@
-/** What can be done with a set-up besides asking about it: copy its YAML or a link to it, download it. */
+/** Sharing a set-up: copies its YAML or a link to it, or downloads it. */
 
 import { fragmentOf, LONGEST_LINK } from "../wire/text_link.js";
 import { element, required, setText } from "../render/dom.js";
@@ -8,8 +8,8 @@ import { element, required, setText } from "../render/dom.js";
  * @param {Document} parts.document
  * @param {HTMLElement} parts.root
  * @param {import("../render/dom.js").PageWindow} parts.window
- * @param {() => string} parts.getYaml of the set-up as it is now
- * @param {() => boolean} parts.isForm whether the set-up is the form's, which its address holds, or a text
+ * @param {() => string} parts.getYaml of the present set-up
+ * @param {() => boolean} parts.isForm true when the set-up is the form's, whose values are in the page's address; false for a text
  */
 export function makeSharing({ document, root, window, getYaml, isForm }) {
   const done = required(root, "[data-part=done]");

@@ -1,10 +1,10 @@
-/** A YAML file of one's own: pasted, dropped or chosen; every problem with its line and column, one click from its place. */
+/** The text field for the visitor's own YAML: typed, pasted, dropped or chosen as a file. Problems link to their line and column. */
 
 import { placeInText } from "../model/text_place.js";
 import { required } from "../render/dom.js";
 import { soonest } from "./soonest.js";
 
-/** ms after the last keystroke */
+/** Pause after the last keystroke, ms. */
 const PAUSE_MS = 300;
 
 const NOTHING = { problems: [], failure: null, no_failure: "", title: "" };
@@ -14,7 +14,7 @@ const NOTHING = { problems: [], failure: null, no_failure: "", title: "" };
  * @param {HTMLElement} parts.root
  * @param {import("../render/dom.js").PageWindow} parts.window
  * @param {ReturnType<import("../wire/http.js").makeRequests>} parts.requests
- * @param {string} parts.address that reads a text
+ * @param {string} parts.address of the request that reads a text
  * @param {(reading: any) => void} parts.onReading
  * @param {(reason: Error) => void} parts.onTrouble
  */
@@ -51,7 +51,7 @@ export function makeOwnText({ root, window, requests, address, onReading, onTrou
     yaml: () => area.value,
     reading: () => reading,
     put: (text) => (area.value = text),
-    /** The first time it begins with what the form makes. */
+    /** Shows the text field. When it is empty, it starts with the form's YAML. */
     begin(text) {
       if (!area.value) area.value = text;
       read();

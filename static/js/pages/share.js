@@ -1,6 +1,6 @@
 /**
- * Passing a lab on: the viewer's link, the owner's link for holders of the key, and a copy of one's own for anyone. The key
- * is in a link's fragment, which browsers never send.
+ * The dialog that shares a lab: the viewing link, the owner's link for its owner, and a copy for any viewer.
+ * The token is in the fragment of the owner's link. Browsers never send a fragment.
  */
 
 import { allOf } from "../render/dom.js";

@@ -1,4 +1,4 @@
-/** Asks again a moment after the last call; of several answers only the newest question's is taken. */
+/** Sends a request a moment after the last call, and uses only the answer of the newest request. */
 
 /**
  * @template T

@@ -1,12 +1,12 @@
 /**
- * What state the page itself is in, said over the controls and shown by the picture: connecting, line down, connected again, given
- * the present state because it was too slow, work under way, a broken check, an internal error. What lasts stays, what passed goes.
+ * The notices about the state of the page itself: connection, skipped frames, work in progress, violated check, internal error.
+ * They are shown over the controls. Lasting states stay; notices about past events disappear.
  */
 
 import { required, setText } from "../render/dom.js";
 
 const BUSY = { rebuild: "Rebuilding the lab by running it again", seek: "Seeking", step: "Running to the next step", count: "Counting the run", instant: "Running a long instant" };
-/** How long a notice about something that is over is shown, ms. */
+/** How long a notice about a past event is shown, ms. */
 const TOLD_MS = 6000;
 
 export function makeStates({ document, root, window, notices, getState }) {
@@ -42,7 +42,7 @@ export function makeStates({ document, root, window, notices, getState }) {
       notices.banner("bye", null);
       setText(required(document, "title"), `${message.title ?? message.scenario} · Failover Lab`);
     },
-    /** Page and server differ in version: nothing of the lab can be shown. @param {string} words what does not fit */
+    /** Page and server differ in wire version: the lab cannot be shown. @param {string} words the difference */
     differs(words) {
       setText(required(root, "[data-part=sentence]"), "This lab cannot be shown on this page.");
       notices.banner("line", null);
@@ -50,7 +50,7 @@ export function makeStates({ document, root, window, notices, getState }) {
     },
     /** @param {"connecting" | "open" | "waiting" | "closed"} word */
     connection(word, wait_ms) {
-      root.dataset.line = word; // a picture that may be old is paler
+      root.dataset.line = word; // the picture is paler while it may be out of date
       const words = { connecting: getState().view ? "Reconnecting…" : null, waiting: `Connection lost, reconnecting in ${((wait_ms ?? 0) / 1000).toFixed(1)} s.`, open: null, closed: "Closed." };
       notices.banner("line", words[word] ?? null);
       if (word === "open" && was_down) passing("again", "Reconnected: this is the current state.");

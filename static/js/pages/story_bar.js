@@ -1,4 +1,4 @@
-/** The bar of a message's story at the foot of the page: its sentence, its instant, and one button for each step. */
+/** The bar of a message's story in the footer: its sentence, its instant, and one button for each step. */
 
 import { seconds } from "../model/format.js";
 import { element, required, setText } from "../render/dom.js";
@@ -8,14 +8,14 @@ const NOUNS = { duplicates: "duplicate", redeliveries: "redelivered", stranded: 
 /**
  * @param {Document} document
  * @param {HTMLElement} bar
- * @param {(at: number) => void} onStep a step was chosen
+ * @param {(at: number) => void} onStep called when a step was chosen
  */
 export function makeStoryBar(document, bar, onStep) {
   const [name, count, time, words, pips] = ["name", "count", "time", "words", "pips"].map((part) => required(bar, `[data-part=story-${part}]`));
   const play_button = required(bar, "button[data-act=story-play]");
 
   return {
-    /** A step's button for each sentence of a story. */
+    /** Makes a button for each step of a story. */
     begin(story) {
       const buttonOf = (step, at) => element(document, "button", { type: "button", "aria-label": `Step ${at + 1}, ${seconds(step.at_us)} s: ${step.words}`, title: step.words, onclick: () => onStep(at) });
       pips.replaceChildren(...story.steps.map((step, at) => element(document, `li.${step.kind}`, {}, [buttonOf(step, at)])));

@@ -1,6 +1,7 @@
 /**
- * “Why twice?”: the messages of a failover or of a shared group, grouped by what became of them and why, each a button that tells its story.
- * Asked of the server when the branch has run further; while it plays at most every few seconds, since counting takes a while.
+ * The panel “Why duplicates?”: the messages of a failover or shared group, grouped by outcome and cause.
+ * Each message is a button that shows its story. They are requested when the branch was simulated further; during playback at most every
+ * few seconds, because counting takes a while.
  */
 
 import { counted, seconds, whole } from "../model/format.js";
@@ -9,7 +10,7 @@ import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
 const PAGE = 60;
 const EVERY_MS = 3000;
-/** The worst first: what is lost is seldom much, and must not hide below a long list of duplicates. */
+/** Losses first: they are few and must not be hidden below a long list of duplicates. */
 const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 
 /** @type {import("./panel_list.js").Panel} */
@@ -19,7 +20,7 @@ function make(section, parts) {
   const { document, requests, base, getState, getWatched, say, wake } = parts;
   section.classList.add("why");
   let answer = null;
-  let chosen = null; // number of the failover that a person chose
+  let chosen = null; // number of the failover that the viewer chose
   let key = "";
   let asking = false;
   let asked_ms = -Infinity;

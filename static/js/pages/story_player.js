@@ -1,6 +1,6 @@
 /**
- * A message's story at the foot of the page: one sentence at a time, with the lab at its instant and its row lit. Plays by
- * itself until the viewer steps; the address always names the step, so it can be passed on.
+ * Plays a message's story in the footer: one sentence at a time, with the lab at its instant and its row highlighted.
+ * It plays until the viewer steps. The address always contains the step, so that it can be shared.
  */
 
 import { fragmentOf, placeOf, readingTime, storyPath } from "../model/story_address.js";
@@ -19,8 +19,8 @@ import { makeStoryBar } from "./story_bar.js";
  * @property {string} base path of the lab, ending in "/"
  * @property {() => import("../model/state.js").LabState} getState
  * @property {(notice: object) => void} say
- * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light lights a step's row, or the message that it is about; null puts the light out
- * @property {() => void} onRoom the bar came or went: heights have changed
+ * @property {(shown: {row: any, message: {producer: string, number: number} | null} | null) => void} light highlights a step's row, or the message of the story; null clears the highlight
+ * @property {() => void} onRoom called when the bar appeared or disappeared, because heights have changed
  */
 export function makeStoryPlayer(parts) {
   const { document, root, window } = parts;
@@ -64,7 +64,7 @@ export function makeStoryPlayer(parts) {
     return true;
   }
 
-  /** The address names a story: it is opened once the lab is there. */
+  /** Opens the story that the address names, once the lab is loaded. */
   function openFromAddress() {
     const place = placeOf(window.location.hash);
     if (place) open(place, place.step, false);
@@ -73,11 +73,11 @@ export function makeStoryPlayer(parts) {
   return { acts, open, close, isOpen: steps.isOpen, update: steps.lightWhenThere, openFromAddress };
 }
 
-/** The story that is open, and at which of its steps it is: the lab goes there, and the address names it. @param {StoryParts} parts */
+/** The open story and its present step: the lab seeks to it, and the address contains it. @param {StoryParts} parts */
 function makeSteps(parts, view) {
   let story = null;
   let at = 0;
-  let unlit = null; // the step to light once the lab has come to it
+  let unlit = null; // the step to highlight once the lab has reached it
   const isLast = () => at === story.steps.length - 1;
   const address = () => fragmentOf({ failover: story.failover, kind: story.kind, producer: story.producer, number: story.sequence_id, step: at + 1 });
 
@@ -104,7 +104,7 @@ function makeSteps(parts, view) {
     isLast,
     address,
     readingTime: () => readingTime(story.steps[at].words),
-    /** @returns {boolean} whether there was a step to go to */
+    /** @returns {boolean} whether there was a further step */
     advance() {
       if (isLast()) return false;
       show(at + 1);
@@ -136,7 +136,7 @@ function hideBar({ root, window, light, onRoom }, bar) {
   onRoom();
 }
 
-/** The owner's lab goes to a step, and stands still there. @param {StoryParts} parts */
+/** Seeks the owner's lab to a step, and pauses it. @param {StoryParts} parts */
 function seekTo({ link, getState }, step) {
   const state = getState();
   if (!state.welcome?.owner) return;
@@ -146,14 +146,14 @@ function seekTo({ link, getState }, step) {
 
 const writeAddress = (window, fragment) => window.history.replaceState(null, "", window.location.pathname + window.location.search + fragment);
 
-/** Whether a step is best seen at the message itself: not before it was there, nor while it is about something else. */
+/** Whether a step highlights the message itself: only after it was published, and only for steps about this message. */
 function isAboutMessage(story, { row, seq }) {
   const there = story.steps.some((step) => step.kind === "published" && step.seq <= seq);
   const other = row.marker !== undefined || row.snapshot !== undefined || (row.producer !== undefined && (row.producer !== story.producer || row.sequence_id !== story.sequence_id));
   return there && !other;
 }
 
-/** Fetches stories: null when another was asked for meanwhile or the request failed, which is then said. @param {StoryParts} parts */
+/** Requests stories: null when another one was requested meanwhile, or after a failure, which is reported. @param {StoryParts} parts */
 function newestOf({ requests, base, say }) {
   let asked = 0;
   async function fetchStory(which) {
@@ -170,7 +170,7 @@ function newestOf({ requests, base, say }) {
   return fetchStory;
 }
 
-/** Goes on by itself: after each pause `advance` is called, until it answers false. */
+/** Advances after each pause, until `advance` returns false. */
 function makeTimer(window, showPlaying) {
   let timer = null;
 

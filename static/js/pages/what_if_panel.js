@@ -1,6 +1,7 @@
 /**
- * “What would have helped”: the same seed and failure run again with one thing changed at a time, as a table that fills
- * while the server runs them beside the lab: of each failover, or of each group. Each row opens as a lab of one's own where the trouble begins.
+ * The panel “What would have helped”: the same seed and failure simulated again with one change at a time.
+ * The table is filled while the server runs the variants beside the lab, for each failover or each group. Each row opens as a new lab at
+ * the instant of its case.
  */
 
 import { seconds, span, whole } from "../model/format.js";
@@ -45,7 +46,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     status.hidden = !status.textContent;
     if (done === 0) return;
     const { cases } = answer.variants[0];
-    beside.hidden = answer.noun !== "failover"; // strategies are of replicated subscriptions
+    beside.hidden = answer.noun !== "failover"; // strategies apply to replicated subscriptions only
     if (cases.length === 0) {
       content.replaceChildren(element(document, "p.lead-in", { text: answer.nothing }));
       return;
@@ -98,7 +99,7 @@ function rowOf(page, answer, line, real, most, kind) {
   ]);
 }
 
-/** `most` is what a whole bar stands for; none is drawn with 0. */
+/** `most` is the value of a full bar; 0 draws no bar. */
 function figureCell(document, value, was, unit, most) {
   const kind = most ? "" : ".detail";
   if (value === null) return element(document, `td${kind}`, { text: "–" });
@@ -112,7 +113,7 @@ function figureCell(document, value, was, unit, most) {
   return cell;
 }
 
-/** A plain form: it works without scripts, and opens beside this lab. */
+/** A plain form: it works without scripts and opens in a new tab. */
 function opener({ document, base }, line, real) {
   const fields = { key: line.key, at_us: real.at_us };
   return element(document, "form", { method: "post", action: `${base}variants/`, target: "_blank" }, [
