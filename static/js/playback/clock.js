@@ -1,10 +1,10 @@
 /**
- * Which instant the page shows between two frames of the server. Pure: the wall clock comes in as a number. While playing the
- * shown instant runs on at the lab's speed from the newest frame, at most AHEAD_MS further, and never runs back inside
- * one epoch; paused it is exactly the server's.
+ * Computes the instant that the page shows between two frames of the server. Pure: the wall clock is an argument.
+ * During playback the instant shown advances at the lab's speed from the newest frame, by at most AHEAD_MS. It never moves back within
+ * one epoch. When playback is paused it is exactly the server's.
  */
 
-/** How far the page may run ahead of the last frame, ms of the wall clock; when the connection is lost the clock then stops. */
+/** How far the page may advance beyond the last frame, ms of the wall clock. When the connection is lost the clock stops there. */
 export const AHEAD_MS = 150;
 
 /** @typedef {{epoch: number, at_us: number, seen_ms: number, playing: boolean, speed: number, shown_us: number}} Clock */

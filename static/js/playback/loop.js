@@ -1,16 +1,16 @@
 /**
- * The animation loop: calls `tick` once per frame of the screen while something moves, and once after each `wake`.
- * It does not depend on what is drawn, and keeps the script time of the last frames for measurements.
+ * The animation loop: calls `tick` once per animation frame while something moves, and once after each `wake`.
+ * It does not depend on what is drawn. It records the script time of the last frames for measurements.
  */
 
-/** Script times kept, one per animation frame. */
+/** Number of recorded script times, one per animation frame. */
 const KEPT = 240;
 
 /**
  * @param {object} parts
  * @param {(run: (wall_ms: number) => void) => void} parts.request requestAnimationFrame
  * @param {() => number} parts.now ms of the wall clock
- * @param {(wall_ms: number) => boolean} parts.tick draws; true when the next frame is wanted too
+ * @param {(wall_ms: number) => boolean} parts.tick draws; returns true when it needs a further frame
  */
 export function makeLoop({ request, now, tick }) {
   let asked = false;

@@ -1,5 +1,5 @@
 /**
- * A clock that the page itself keeps: for runs that are there as a whole. Pure: the wall clock comes in as a number.
+ * A clock kept by the page itself, for runs that are loaded completely. Pure: the wall clock is an argument.
  *
  * @typedef {{at_us: number, end_us: number, playing: boolean, speed: number, since_ms: number}} OwnClock
  */
@@ -13,10 +13,10 @@ export function shown(clock, wall_ms) {
   return Math.min(clock.end_us, clock.at_us + Math.max(0, wall_ms - clock.since_ms) * 1000 * clock.speed);
 }
 
-/** The same instant, counted from now on. */
+/** The same instant, measured from the present wall clock. */
 const taken = (clock, wall_ms) => ({ ...clock, at_us: shown(clock, wall_ms), since_ms: wall_ms });
 
-/** Plays; from the end it begins again. */
+/** Starts playing; a clock at its end starts from 0. */
 export function played(clock, wall_ms) {
   const now = taken(clock, wall_ms);
   return { ...now, at_us: now.at_us >= clock.end_us ? 0 : now.at_us, playing: true };
@@ -26,5 +26,5 @@ export const paused = (clock, wall_ms) => ({ ...taken(clock, wall_ms), playing: 
 export const atSpeed = (clock, speed, wall_ms) => ({ ...taken(clock, wall_ms), speed });
 export const soughtTo = (clock, at_us, wall_ms) => ({ ...clock, at_us: Math.max(0, Math.min(clock.end_us, at_us)), since_ms: wall_ms });
 
-/** Stopped when the end is reached. */
+/** Paused if the end is reached. */
 export const settled = (clock, wall_ms) => (clock.playing && shown(clock, wall_ms) >= clock.end_us ? paused(clock, wall_ms) : clock);
