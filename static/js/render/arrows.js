@@ -1,9 +1,9 @@
-/** The head of an arrow, for messages between lines. */
+/** Draws arrow heads, for messages between lines. */
 
-/** Arrows shorter than this carry no head, px. */
+/** Arrows shorter than this have no head, px. */
 const HEADED_PX = 9;
 
-/** A head just before the line that it reaches, so that the glyph there does not cover it. */
+/** Draws the head just before the line that it reaches, so that the glyph there does not cover it. */
 export function arrowHead(context, theme, from, to) {
   const length = Math.hypot(to.x - from.x, to.y - from.y);
   if (length < HEADED_PX) return;

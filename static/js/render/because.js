@@ -1,16 +1,16 @@
-/** What a row of the list rests on: the chain of causes back to its root, asked of the server, under the row. */
+/** The causes of a row of the list: the chain back to its root, requested from the server and shown under the row. */
 
 import { seconds } from "../model/format.js";
 import { element, putParts } from "./dom.js";
 
-/** Links of the chain shown; the root is always among them. */
+/** Number of causes shown; the root is always among them. */
 const SHOWN = 7;
 
 /**
  * @param {Document} document
  * @param {object} answer of `/labs/<id>/row/<seq>.json`: `row`, and its causes nearest first
  * @param {(row: object) => Array<string | object>} wordsOfRow
- * @param {{says: string, act: () => void}[]} acts_of_row what can be done with the row
+ * @param {{says: string, act: () => void}[]} acts_of_row actions that are offered for the row
  */
 export function becauseOf(document, answer, wordsOfRow, acts_of_row) {
   const row = answer.row ?? answer;

@@ -1,4 +1,4 @@
-/** A canvas that is sharp on every screen: its bitmap follows its size in CSS px times the device's pixel ratio. */
+/** Prepares a canvas that is sharp on every screen: its bitmap has its size in CSS px times the device's pixel ratio. */
 
 /**
  * @param {HTMLCanvasElement} canvas

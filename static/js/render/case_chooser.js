@@ -1,4 +1,4 @@
-/** Which of several failovers or groups a panel is about: the newest that the lab has come to, until a person chooses another. */
+/** Chooses the failover or group that a panel shows: the newest one that the lab has reached, until the viewer chooses another. */
 
 import { element } from "./dom.js";
 
@@ -9,7 +9,7 @@ export function chosenCase(cases, chosen, state) {
   return reached < 0 ? cases.length - 1 : reached;
 }
 
-/** @param {string} noun what they are @param {string[]} labels @returns {HTMLElement[]} a select in its line; nothing while there is nothing to choose */
+/** @param {string} noun name of the cases @param {string[]} labels @returns {HTMLElement[]} a select in its line; empty when there is nothing to choose */
 export function caseChooser(document, noun, labels, number, onChoose) {
   if (labels.length < 2) return [];
   const options = labels.map((text, at) => element(document, "option", { value: at, selected: at === number, text }));

@@ -1,4 +1,7 @@
-/** One strategy's figure over the whole run: what a move would bring twice up to the move, then what it has brought; with the instant, the move and faults. */
+/**
+ * Draws one strategy's figure over the whole run, with the instant shown, the move and faults.
+ * The figure is the forecast number of duplicates before the move, and their actual number after it.
+ */
 
 import { figureOf, standing } from "../model/comparison.js";
 import { kindOf } from "../model/marks.js";
@@ -11,7 +14,7 @@ const TOP_PX = 14;
 
 /**
  * @param {{theme: import("./theme.js").Theme, width: number, ratio: number, at_us: number, end_us: number, highest: number}} given
- *   highest: the scale's end, the same in every column. Later points are not drawn, so that the outcome stays hidden.
+ *   highest: the scale's end, the same in every column. Values after the instant are not drawn, so that the outcome stays hidden.
  */
 export function paintCurve(canvas, column, given) {
   const { theme, width, ratio, at_us, end_us, highest } = given;
@@ -41,7 +44,7 @@ export function paintCurve(canvas, column, given) {
   context.fill();
 }
 
-/** A step curve, one value a pixel. */
+/** A step curve with one value per pixel. */
 function stroke(context, colour, thickness, column, { from_us, to_us, xAt, yAt }) {
   if (to_us < from_us) return;
   const first = xAt(from_us);

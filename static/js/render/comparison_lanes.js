@@ -1,6 +1,7 @@
 /**
- * One strategy's picture: the source's messages above, the target's below, in the order of publishing, and what travels between
- * them. The rail below a strip is what its cluster counts as acknowledged; what it lacks at the target will be a duplicate.
+ * Draws one strategy's picture: the source's messages above, the target's below, and the messages in flight between them.
+ * Messages are in order of publishing. The rail below a strip marks the messages that its cluster counts as acknowledged. A message whose
+ * acknowledgement is missing in the target will be a duplicate.
  */
 
 import { cellAt, CELL, holeAt, passagesAt, reached, twiceAt } from "../model/comparison.js";
@@ -12,10 +13,10 @@ const EDGE = 2;
 const CELL_PX = 22;
 const HEAD_PX = 18;
 const BETWEEN_PX = 58;
-/** On a phone the three pictures should be in view together. */
+/** Smaller on a phone, so that the three pictures are in view together. */
 const BETWEEN_NARROW_PX = 30;
 const FOOT_PX = 16;
-/** Narrower cells touch. */
+/** Cells narrower than this are drawn without gaps, px. */
 const GAP_FROM_PX = 4;
 const WITH_CONSUMERS = "consumers connected here";
 
@@ -28,7 +29,7 @@ const between = (narrow) => (narrow ? BETWEEN_NARROW_PX : BETWEEN_PX);
  * @param {HTMLCanvasElement} canvas
  * @param {import("../model/comparison.js").Column} column
  * @param {{theme: import("./theme.js").Theme, width: number, ratio: number, at_us: number, most: number, clusters: string[], narrow: boolean}} given
- *   most: messages that the width holds, the same in every column
+ *   most: number of messages that fit into the width, the same in every column
  */
 export function paintLanes(canvas, column, given) {
   const { width, ratio, at_us, most, clusters, narrow } = given;
@@ -64,7 +65,7 @@ function writeName(context, theme, lane, moved) {
   return x + context.measureText(WITH_CONSUMERS).width + 8 * theme.scale;
 }
 
-/** The oldest message that is not acknowledged while younger ones are: the hole that everything waits for. */
+/** Names the oldest unacked message before acked ones: the hole that holds back the mark-delete position. */
 function nameHole(context, theme, lane, messages, { at_us, step, free, width }) {
   const at = holeAt(messages, at_us, lane.in_target);
   if (at < 0) return;
@@ -106,7 +107,7 @@ function paintRail(context, theme, kind, from, top, length) {
   context.fillRect(from, top, length, theme.rail);
 }
 
-/** A double line: would be a duplicate; a full bar: is one. */
+/** A double line: a forecast duplicate; a full bar: an actual duplicate. */
 function paintTwice(context, theme, from, top, length, twice) {
   const line = theme.rail * 0.6;
   context.fillStyle = theme.ink.harm;
@@ -131,7 +132,7 @@ function paintPassages(context, theme, column, { at_us, step, source, target, si
   }
 }
 
-/** A request of acknowledgement-state sync: a piece of rail on its way. */
+/** A request of acknowledgement-state sync in flight, drawn as a piece of rail. */
 function paintRequest(context, theme, x, y, top, size) {
   context.strokeStyle = theme.ink.soft;
   context.lineWidth = theme.thread;

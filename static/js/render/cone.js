@@ -1,11 +1,11 @@
-/** The lit causal cone in the space-time diagram: each cause joined to what it brought, whether a marker, a message or a cursor. */
+/** Draws the highlighted causal cone in the space-time diagram: a line from each cause to its effect. */
 
 import { arrowHead } from "./arrows.js";
 
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {import("../model/lit.js").Lit} lit
- * @param {(row: object) => {x: number, y: number, lane: string} | null} place where a row stands, null when it is not shown
+ * @param {(row: object) => {x: number, y: number, lane: string} | null} place position of a row, null when it is not shown
  */
 export function paintCone(context, lit, theme, place) {
   const dots = new Set();

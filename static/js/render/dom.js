@@ -1,5 +1,6 @@
 /**
- * The only helper for elements. Text enters by textContent; attributes by setAttribute; there is no way in for markup.
+ * Helpers for elements: all elements are made and found here.
+ * Texts are set by textContent and attributes by setAttribute, so markup cannot be injected.
  */
 
 /**
@@ -14,7 +15,7 @@
  */
 
 /**
- * What a selector finds, by the element's name in its last part: "form input[name=at]" finds an HTMLInputElement, ".note" an HTMLElement.
+ * The type of what a selector finds, by the element's name in its last part: "form input[name=at]" finds an HTMLInputElement, ".note" an HTMLElement.
  * @template {string} Selector
  * @typedef {Selector extends `${string} ${infer Last}` ? Selected<Last> : Selector extends `${infer Name}[${string}` ? Selected<Name> :
  *   Selector extends `${infer Name}.${string}` ? Named<Name> : Selector extends `${infer Name}#${string}` ? Named<Name> : Named<Selector>} Selected
@@ -23,8 +24,8 @@
 /**
  * @template {string} Tag
  * @param {Document} document
- * @param {Tag} tag may carry classes: "p.quiet"
- * @param {object} properties attributes; `text` is text, functions are listeners by event name (`onclick`), false and null are left out
+ * @param {Tag} tag may contain classes: "p.quiet"
+ * @param {object} properties attributes; `text` is the text, functions are listeners by event name (`onclick`), false and null are left out
  * @param {(Node | string)[]} children
  * @returns {Selected<Tag>}
  */
@@ -60,12 +61,12 @@ export function setText(node, text) {
 }
 
 /**
- * The one element that a page must have.
+ * Finds an element that the page must have.
  * @template {string} Selector
  * @param {ParentNode} root
- * @param {Selector} selector begins with the element's name where its own properties are used: "input[data-part=now]"
+ * @param {Selector} selector starts with the element's name where its own properties are used: "input[data-part=now]"
  * @returns {Selected<Selector>}
- * @throws {Error} naming what the page lacks: a template and a script that do not fit
+ * @throws {Error} with the selector when the page lacks it, because template and script do not match
  */
 export function required(root, selector) {
   const node = found(root, selector);
@@ -74,7 +75,7 @@ export function required(root, selector) {
 }
 
 /**
- * The first element that fits, if there is one.
+ * Finds the first matching element, if there is one.
  * @template {string} Selector
  * @param {ParentNode} root
  * @param {Selector} selector
@@ -83,7 +84,7 @@ export function required(root, selector) {
 export const found = (root, selector) => /** @type {Selected<Selector> | null} */ (root.querySelector(selector));
 
 /**
- * All elements that fit, in the document's order.
+ * Finds all matching elements, in the document's order.
  * @template {string} Selector
  * @param {ParentNode} root
  * @param {Selector} selector

@@ -1,6 +1,6 @@
 /**
- * One row of dots for one figure: each run a button at its value, the median a line across. One tab stop; the arrow keys go
- * along the values, as the eye does.
+ * Draws the row of dots of one figure: a button for each run at its value, and a line at the median.
+ * The row is one tab stop; the arrow keys move in the order of the values.
  */
 
 import { shortSpan, spreadOf, valueWords } from "../model/answer.js";
@@ -11,7 +11,7 @@ import { termLink } from "./terms.js";
 
 /** px between the centres of neighbouring dots */
 const DOT_PX = 12;
-/** Higher piles are pressed together. */
+/** Higher stacks are compressed. */
 const HIGHEST_PX = 66;
 
 /**
@@ -52,10 +52,10 @@ export function dotPlot(document, figure, runs, { width, chosen, onLook, onOpen,
   return element(document, "div.plot", { role: "group", "aria-label": `${figure.says}, ${runs.length} runs` }, [element(document, "h3", {}, [termLink(document, figure.says)]), field, axis]);
 }
 
-/** Where the median stands, px from the left. */
+/** Position of the median, px from the left. */
 const middleOf = ({ low, high, median }, width) => ((median - low) / (high - low)) * (width - DOT_PX) + DOT_PX / 2;
 
-/** px that the median's words keep from either end, where the range is written */
+/** Distance of the median's label from either end, where the range is written, px. */
 const APART_PX = 90;
 
 function axisOf(document, figure, spread, width) {

@@ -1,4 +1,4 @@
-/** The lines of the list of events, one for each row, kept by seq so that only new rows make new ones. */
+/** The lines of the list of events, one per row, cached by seq so that only new rows need new lines. */
 
 import { seconds } from "../model/format.js";
 import { glyphOfRow } from "../model/row_words.js";
@@ -6,7 +6,7 @@ import { element, putParts, required, setText } from "./dom.js";
 import { prepared } from "./canvas.js";
 import { glyph } from "./glyphs.js";
 
-/** px, both sides of a line's mark, and the radius of what is drawn in it */
+/** Size of a line's mark and radius of the glyph in it, px. */
 const MARK_PX = 13;
 const GLYPH_RADIUS_PX = 4;
 
@@ -17,7 +17,7 @@ const GLYPH_RADIUS_PX = 4;
 export function makeEventLines(document, { onChoose, wordsOfRow }) {
   /** @type {Map<number, HTMLLIElement>} */
   const lines = new Map();
-  /** @type {HTMLCanvasElement[]} marks of lines that have left: a canvas has memory of its own, which is freed late */
+  /** @type {HTMLCanvasElement[]} marks of removed lines, for reuse: a canvas has memory of its own, which is freed late */
   const spare_marks = [];
 
   function lineOf(row, theme, ratio) {
@@ -41,9 +41,9 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
     get: (seq) => lines.get(seq),
     forgetAll: () => [...lines.keys()].forEach(forget),
     /**
-     * The lines of these rows; those of others are dropped, but for the chosen one.
+     * The lines of these rows. Cached lines of other rows are dropped, except the chosen one.
      * @param {{row: any, times: number}[]} wanted newest first
-     * @param {number} ahead how many of them are beyond the instant
+     * @param {number} ahead how many of them are after the instant shown
      * @param {number | null} chosen_seq
      */
     of(wanted, ahead, chosen_seq, theme, ratio) {
@@ -52,7 +52,7 @@ export function makeEventLines(document, { onChoose, wordsOfRow }) {
       return wanted.map(({ row, times }, at) => {
         if (!lines.has(row.seq)) lines.set(row.seq, lineOf(row, theme, ratio));
         const line = lines.get(row.seq);
-        setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the same row stands for more or fewer as the list's ends move
+        setText(line.querySelector(".times"), times > 1 ? ` ×${times}` : ""); // the number of rows that a line represents changes with the ends of the list
         line.classList.toggle("ahead", at < ahead);
         return line;
       });

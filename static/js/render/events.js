@@ -1,9 +1,9 @@
 /**
- * The list of what happened, newest first: one line each, keyed by seq so that only new lines are made. Choosing one opens
- * "because…" under it and tells the page, which lights the instant and, for the owner, offers to go there.
+ * The list of events, newest first: one line per row, cached by seq so that only new rows need new lines.
+ * Choosing a row shows its causes under it and notifies the page, which highlights the row and seeks the owner's lab to it.
  *
- * Rows that the branch has run beyond the instant stand above the others. The list is scrolled so that the newest row up to the instant is
- * in its upper third. Who scrolls it keeps that place until the lab is sought elsewhere.
+ * Rows that the branch has after the instant shown are above the others. The list is scrolled so that the newest row up to the instant is
+ * in its upper third. Once the viewer scrolls it, it keeps its position until the next seek.
  */
 
 import { isDetail, isProtocolMessage } from "../model/row_words.js";
@@ -11,13 +11,13 @@ import { foldedRuns } from "../model/row_runs.js";
 import { allOf, element, found, required } from "./dom.js";
 import { makeEventLines } from "./event_lines.js";
 
-/** Lines in the page at once; older ones are asked for. */
+/** Number of lines in the page at once; older rows are requested when needed. */
 const LINES = 220;
 const AHEAD_LINES = 60;
 const REDRAW_EVERY_MS = 200;
-/** Part of the list's height that rows ahead of the instant may take. */
+/** Share of the list's height for rows after the instant shown. */
 const AHEAD_PART = 1 / 3;
-/** What a person does to scroll the list or to choose in it. */
+/** Input events with which a viewer scrolls the list or chooses in it. */
 const BY_HAND = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 const FILTERS = {
@@ -50,9 +50,9 @@ export function makeEvents(document, root, on) {
   return {
     filter: tabs.chosen,
     /**
-     * @param {{rows: object[], ahead: object[]}} listed rows up to the instant, and those after it: dimmed, above the others
-     * @param {number} epoch a new one begins with each seek
-     * @returns {boolean} whether the list still owes a redraw
+     * @param {{rows: object[], ahead: object[]}} listed rows up to the instant shown, and those after it, which are dimmed and above the others
+     * @param {number} epoch changes with each seek
+     * @returns {boolean} whether a further redraw is needed
      */
     update({ rows, ahead }, epoch, theme, ratio, wall_ms) {
       if (rows === drawn_rows && ahead === drawn_ahead && theme.ink.bg === drawn_theme) return false;
@@ -66,14 +66,14 @@ export function makeEvents(document, root, on) {
       scroll.place(epoch, nodes[later.length] ?? nodes.at(-1));
       return false;
     },
-    /** Marks the row of a story, and brings it into view when the list has it. @param {number | null} seq */
+    /** Marks the row of a story and scrolls to it if the list contains it. @param {number | null} seq */
     show(seq) {
       for (const line of allOf(list, "button.event")) line.classList.toggle("in-story", line.dataset.seq === String(seq));
       scroll.place(null, list.querySelector("button.event.in-story")?.parentElement);
     },
-    /** Marks the lines of a lit cone. @param {Set<number> | null} seqs */
+    /** Marks the lines of a highlighted cone. @param {Set<number> | null} seqs */
     light: lines.light,
-    /** Shows what a row rests on under its line. @param {Node | null} details */
+    /** Shows the causes of a row under its line. @param {Node | null} details */
     open(seq, details) {
       const before = lines.get(chosen_seq);
       before?.querySelector(".because")?.remove();
@@ -88,15 +88,15 @@ export function makeEvents(document, root, on) {
   };
 }
 
-/** Where the list is scrolled to: the row of a story that is shown, else the newest row up to the instant, until a person scrolls it. */
+/** Scrolls the list: to the row of an open story, else to the newest row up to the instant, until the viewer scrolls it. */
 function makeScroll(list) {
-  let placed_in = null; // the epoch in which the list was last scrolled to the instant
+  let placed_in = null; // the epoch in which the list was last scrolled to the instant shown
   let left_to_reader = false;
   for (const name of BY_HAND) list.addEventListener(name, leaveToReader, { passive: true });
 
   function leaveToReader() {
     left_to_reader = true;
-    list.classList.remove("follows"); // lines that come in above no longer move what is being read
+    list.classList.remove("follows"); // lines that are added above no longer move what is being read
   }
 
   return {
@@ -106,16 +106,16 @@ function makeScroll(list) {
       if (left_to_reader || !newest_line) return;
       list.classList.add("follows");
       const line = found(list, "button.event.in-story")?.parentElement ?? newest_line;
-      list.scrollTop = Math.max(0, line.offsetTop - list.offsetTop - list.clientHeight * AHEAD_PART); // the list alone, never the page
+      list.scrollTop = Math.max(0, line.offsetTop - list.offsetTop - list.clientHeight * AHEAD_PART); // scrolls the list alone, never the page
     },
-    /** Another list is shown: the next one is scrolled to the instant. */
+    /** Another list is shown: the next update scrolls to the instant shown. */
     forget() {
       placed_in = null;
     },
   };
 }
 
-/** The tabs that say which rows are listed. */
+/** The tabs that filter the listed rows. */
 function makeFilterTabs(root, onChange) {
   const tabs = allOf(root, "[data-filter]");
   let filter = "protocol";
@@ -129,7 +129,7 @@ function makeFilterTabs(root, onChange) {
   return { chosen: () => filter };
 }
 
-/** Makes the list's children be `nodes` in order, moving as few as may be: the focus and the scroll place stay. */
+/** Makes the list's children equal `nodes` with as few moves as possible, so that focus and scroll position are kept. */
 function syncChildren(list, nodes) {
   const wanted = new Set(nodes);
   for (const child of [...list.children]) if (!wanted.has(child)) child.remove();

@@ -1,15 +1,15 @@
 /**
- * The marks of the page: a message's cell by origin (hue and shape), a marker's glyph by type, pins and flags. Every place
- * that shows a mark (lanes, diagram, list, legend, gallery) draws it with these.
+ * Draws the marks of the page: a message's cell by origin (hue and shape), a marker's glyph by type, pins and flags.
+ * Every part that shows a mark (lanes, diagram, list, legend, gallery) uses these functions.
  */
 
 import { fillBox } from "../layout/plane.js";
 import { ORIGINS } from "./theme.js";
 
-/** Shapes by cluster number: whole, split, pierced, barred. */
+/** Shapes by cluster number: undivided, in two pieces, with a hole, in three pieces. */
 const SHAPES = ["whole", "split", "pierced", "barred"];
 
-/** A cell of a lane. `along` its near edge, `offset` 0 on the strip, negative when raised; named: its number will stand on it. fillStyle is set by the caller. */
+/** Draws a cell of a lane. `along`: its near edge; `offset`: 0 on the strip, negative when raised; `named`: its number is written on it. The caller sets fillStyle. */
 export function laneCell(context, plane, lane, origin, along, offset, length, ground, named = false) {
   const breadth = plane.cell;
   const shape = SHAPES[origin % ORIGINS];
@@ -33,10 +33,10 @@ export function laneCell(context, plane, lane, origin, along, offset, length, gr
   }
 }
 
-/** Where a cell's number stands, as a share of its breadth: on the piece that is left whole for it. */
+/** Position of a cell's number as a share of its breadth: on the piece that is large enough for it. */
 export const numberPlace = (origin) => ({ whole: 0.5, split: 0.64, pierced: 0.64, barred: 0.68 })[SHAPES[origin % ORIGINS]];
 
-/** A cell in pieces, [from, thickness] each: of one size, or where a number is to stand all but the last thin. */
+/** The pieces of a cell, [from, thickness] each: of equal size, or all but the last thin to leave room for a number. */
 function piecesOf(shape, breadth, scale, named) {
   const pieces = shape === "split" ? 2 : 3;
   const gap = (shape === "split" ? 3 : 2.5) * scale;
@@ -45,7 +45,7 @@ function piecesOf(shape, breadth, scale, named) {
   return Array.from({ length: pieces }, (_, at) => [at * (thin + gap), at < pieces - 1 ? thin : left - thin * (pieces - 1)]);
 }
 
-/** A message on its own: centre and size in px. */
+/** Draws a message outside a lane: centre and size in px. */
 export function freeCell(context, origin, x, y, width, height, colour, ground) {
   const plane = { turned: false, cell: height, scale: Math.min(1, height / 20) };
   context.fillStyle = colour;
@@ -53,7 +53,7 @@ export function freeCell(context, origin, x, y, width, height, colour, ground) {
 }
 
 /**
- * A marker: request open ring, response half, snapshot full diamond, update a pin.
+ * Draws a marker: a request is an open ring, a response a half-filled ring, a snapshot a full diamond, an update a pin.
  * @param {"snapshot_request" | "snapshot_response" | "snapshot" | "subscription_update" | "pin" | "cross" | "dot"} kind
  */
 export function glyph(context, kind, x, y, radius, colour, ground) {
@@ -117,7 +117,7 @@ function polygon(context, points) {
   context.fill();
 }
 
-/** A cursor's pin: its tip at (x, y), pointing along (dx, dy), one of which is 0. Open pins are read positions. */
+/** Draws a cursor's pin: its tip at (x, y), pointing along (dx, dy), one of which is 0. Open pins are read positions. */
 export function pin(context, x, y, dx, dy, size, colour, ground, open) {
   const px = -dy;
   const py = dx;

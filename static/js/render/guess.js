@@ -1,4 +1,4 @@
-/** The guess of the number of duplicates: a small button that becomes a field, in the small print of a card. */
+/** The field for a guess of the number of duplicates: a button on a card that becomes a text field. */
 
 import { element } from "./dom.js";
 
@@ -6,7 +6,7 @@ import { element } from "./dom.js";
  * @param {Document} document
  * @param {string} title of the scenario
  * @param {number | null} guess
- * @param {(typed: string) => boolean} keep false when it is no number
+ * @param {(typed: string) => boolean} keep stores the guess; false when it is not a number
  * @param {() => void} done
  */
 export function guessField(document, title, guess, keep, done) {

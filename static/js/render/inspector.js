@@ -1,4 +1,4 @@
-/** A look inside one thing, at the side of the page and not modal: the diagram stays in view. Protocols make what it shows. */
+/** The inspector: shows details of one thing at the side of the page, not modal. Protocols provide the content. */
 
 import { element, required } from "./dom.js";
 import { termLink } from "./terms.js";
@@ -11,7 +11,7 @@ export function makeInspector(document, root) {
   required(panel, "[data-act=inspector-close]").addEventListener("click", close);
   panel.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
-    event.preventDefault(); // the page's own Esc then leaves the light as it is
+    event.preventDefault(); // so that the page's own Esc does not clear the highlight
     close();
   });
   let came_from = null;
@@ -30,7 +30,7 @@ export function makeInspector(document, root) {
   }
 
   /**
-   * Facts that the server knows: the heading at once, the nodes when the answer is there. A later look replaces it.
+   * Shows details that the server provides: the heading at once, the nodes when the answer arrives. A later call replaces them.
    * @param {string} heading
    * @param {() => Promise<object>} ask
    * @param {(answer: object) => {heading: string, nodes: Node[], term: string}} write
@@ -50,7 +50,7 @@ export function makeInspector(document, root) {
     open(written.heading, written.nodes, written.term);
   }
 
-  /** @param {string} heading @param {Node[]} nodes @param {string} term that the heading leads to in the glossary */
+  /** @param {string} heading @param {Node[]} nodes @param {string} term glossary term that the heading links to */
   function showFacts(heading, nodes, term) {
     asked += 1;
     open(heading, nodes, term);

@@ -1,10 +1,10 @@
-/** Draws placed labels: pieces of text in a weight and an ink, on a halo of the page's ground so that lines do not cross them. */
+/** Draws placed labels: pieces of text in a weight and an ink, with a halo in the background colour over lines. */
 
 import { fontOf } from "./theme.js";
 
-/** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (a theme ink) */
+/** @typedef {{text: string, weight: number, colour: string}} Run a piece of a label in one weight and colour (name of a theme ink) */
 
-/** @returns {(runs: {text: string, weight: number}[]) => number} width in px; widths are remembered per text and weight */
+/** @returns {(runs: {text: string, weight: number}[]) => number} width in px; widths are cached per text and weight */
 export function makeMeasure(context, theme) {
   const widths = new Map();
   return (runs) => runs.reduce((sum, run) => sum + widthOf(run), 0);
@@ -12,7 +12,7 @@ export function makeMeasure(context, theme) {
     const key = `${run.weight}|${run.text}`;
     let width = widths.get(key);
     if (width === undefined) {
-      if (widths.size > 2000) widths.clear(); // held-for texts change every frame
+      if (widths.size > 2000) widths.clear(); // texts with durations change every frame
       context.font = fontOf(theme, theme.label, run.weight);
       width = context.measureText(run.text).width;
       widths.set(key, width);

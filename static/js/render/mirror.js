@@ -1,4 +1,4 @@
-/** The text view, always in the page for screen readers; T shows it on the page. Written at most once a second. */
+/** The text view, always in the page for screen readers; key T makes it visible. Updated at most once a second. */
 
 import { mirrorOf } from "../model/mirror.js";
 import { element, required } from "./dom.js";

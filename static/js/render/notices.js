@@ -1,6 +1,6 @@
 /**
- * What went wrong or was refused, in words with a hint, on the page until dismissed; and lasting states (connection lost,
- * a broken check, a bound reached) as banners that go when the state goes.
+ * Shows refusals and errors as notices until dismissed, and lasting states as banners.
+ * Lasting states are a lost connection, a violated check, a reached limit. Their banners disappear with the state.
  */
 
 import { sentence } from "../model/format.js";
@@ -22,8 +22,8 @@ export function makeNotices(document, root) {
       while (list.children.length > SHOWN) list.lastChild.remove();
     },
     /**
-     * @param {string} name of the lasting state
-     * @param {string | null} words null takes it away
+     * @param {string} name identifies the lasting state
+     * @param {string | null} words null removes the banner
      * @param {"harm" | "plain"} tone
      * @param {{href: string, text: string} | null} link
      */

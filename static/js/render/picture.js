@@ -1,10 +1,10 @@
-/** A scenario's small picture, from a real run, as its protocol draws it. Same marks as the lab, fewer words: none. */
+/** Draws a scenario's small picture, from a real run, as its protocol draws it: the marks of the lab without texts. */
 
 import { LIGHT_PROTOCOLS } from "../protocols/light_table.js";
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {object} picture as the server passes it
+ * @param {object} picture as received from the server
  * @param {import("./theme.js").Theme} page_theme
  * @param {{ratio: number, width: number, height: number}} given
  */

@@ -1,5 +1,5 @@
 /**
- * What all charts of the page share: no paper of their own, no legend, nothing to drag, words in the page's type.
+ * The layout that all charts of the page share: transparent, without legend, not draggable, in the page's font.
  *
  * @param {import("./theme.js").Theme} theme
  * @returns {object} keys of a Plotly layout

@@ -1,6 +1,6 @@
 /**
- * The scrub bar: the whole run with the risk curve in miniature, dots for snapshots, dotted strokes for commands and faults, what
- * has not been run yet beyond. Dragging or arrow keys seek.
+ * The time slider: the whole run with the risk curve, dots for snapshots, and marks for commands and faults.
+ * The part of the run that was not simulated yet is marked. Dragging and arrow keys seek.
  */
 
 import { curveOf } from "../model/forecast.js";
@@ -61,7 +61,7 @@ function paintCurve(context, watched, theme, { xAt, base, height, points }) {
   context.stroke();
 }
 
-/** A light dot for each snapshot that the subject finished, a small cross for one that came to nothing; in a crowd, fewer. */
+/** Draws a light dot for each snapshot that the subject completed and a small cross for a failed one; dots that would overlap are left out. */
 function paintSnapshots(context, theme, landmarks, watched, { xAt, base }) {
   let free = -Infinity;
   for (const row of landmarks) {
@@ -81,7 +81,7 @@ function paintSnapshots(context, theme, landmarks, watched, { xAt, base }) {
   }
 }
 
-/** A fault as a dotted stroke, a failover as a pennant, a repair as a short stroke; their words where they have room. */
+/** Draws a fault as a dotted stroke, a failover as a pennant, a repair as a short stroke, with labels where they fit. */
 function paintMarks(context, theme, marks, { xAt, base, width }) {
   context.font = fontOf(theme, theme.label, 600);
   context.textAlign = "left";
@@ -106,7 +106,7 @@ function paintMarks(context, theme, marks, { xAt, base, width }) {
       context.fill();
     }
     const wide = context.measureText(mark.text).width;
-    const left = x + 11 * theme.scale; // a fault and a failover often share an instant: the words keep off the pennant
+    const left = x + 11 * theme.scale; // a fault and a failover often share an instant: the label keeps clear of the pennant
     if (left < free || left + wide + 8 > width) continue;
     context.fillStyle = mark.kind === "healing" ? theme.ink.ink2 : theme.ink.harm;
     context.fillText(mark.text, left, base - 17 * theme.scale);
@@ -115,7 +115,7 @@ function paintMarks(context, theme, marks, { xAt, base, width }) {
 }
 
 /**
- * @param {HTMLElement} slider holds the canvas, role slider
+ * @param {HTMLElement} slider contains the canvas, has role slider
  * @param {{endUs: () => number, nowUs: () => number, onSeek: (at_us: number) => void, onNext?: () => void, onPrevious?: () => void}} on
  */
 export function listenToScrub(slider, on) {

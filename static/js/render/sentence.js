@@ -1,4 +1,4 @@
-/** The sentence in large type, the target as a choice in it, and the line below. Announced to screen readers once a second at most. */
+/** The headline sentence with the target as a choice, and the line below. Announced to screen readers at most once a second. */
 
 import { plainSentence, secondSentence, sentenceOf } from "../model/sentence.js";
 import { element, putParts, required, setText } from "./dom.js";
@@ -50,7 +50,7 @@ export function makeSentence(document, root, onTarget) {
       const more = secondSentence(state, watched);
       if (more) putParts(document, second, more.map((part) => (typeof part !== "string" && part.pick ? { strong: part.pick } : part)));
       second.hidden = !more;
-      root.classList.toggle("moved", more !== null); // the scenario's hint then gives its place to the next forecast
+      root.classList.toggle("moved", more !== null); // the scenario's hint is then replaced by the next forecast
       if (wall_ms - told_ms >= TOLD_EVERY_MS) {
         told_ms = wall_ms;
         setText(announced, plainSentence(parts));
@@ -59,7 +59,7 @@ export function makeSentence(document, root, onTarget) {
   };
 }
 
-/** While the choice has the focus its element stays in place and only what surrounds it is replaced. */
+/** While the choice has the focus, its element is kept and only the nodes around it are replaced. */
 function updateAround(heading, parts, piece) {
   const picked = heading.querySelector(".picked");
   const at = parts.findIndex((part) => part.pick);

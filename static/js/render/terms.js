@@ -1,4 +1,4 @@
-/** Headings that link to their entries in the glossary. A page has the catalogue in a script element (`{% glossary_terms %}`). */
+/** Makes headings that link to the glossary. A page contains the terms in a script element (`{% glossary_terms %}`). */
 
 import { element } from "./dom.js";
 
@@ -16,8 +16,8 @@ function catalogueOf(document) {
 /**
  * @param {Document} document
  * @param {string} text
- * @param {string} label by which the catalogue has it, if the text is more than that
- * @returns {HTMLAnchorElement | string} a link with the definition as its tooltip; the text alone where the catalogue lacks it
+ * @param {string} label of the term, where the text is longer than that
+ * @returns {HTMLAnchorElement | string} a link with the definition as its tooltip; the text alone when there is no such term
  */
 export function termLink(document, text, label = text) {
   const { page, terms } = catalogueOf(document);
@@ -27,18 +27,18 @@ export function termLink(document, text, label = text) {
   return element(document, "a.term", { href: `${page}#${anchor}`, target: "_blank", rel: "noopener", title: `${says} (Opens the glossary in a new tab.)`, text });
 }
 
-/** Writes a heading that links to a term; the link stays in place as long as the text does. */
+/** Writes a heading that links to a term; the link is kept while the text stays the same. */
 export function setTermHeading(document, node, text, label) {
   if (node.textContent !== text || !node.querySelector("a")) node.replaceChildren(termLink(document, text, label));
 }
 
 /**
- * A heading that is a name or a value of this run, such as a cluster, and not a term.
+ * A heading that is a name or value of this run, such as a cluster, and not a glossary term.
  * @typedef {{name: string}} NameHead
  */
 
 /**
- * The heading cells of a table's columns.
+ * Makes the heading cells of a table's columns.
  * @param {Document} document
  * @param {(string | [text: string, label: string] | NameHead)[]} heads
  * @returns {HTMLElement[]}
@@ -59,7 +59,7 @@ export function headCell(document, scope, head, classes = "") {
 }
 
 /**
- * Brings `now` up to `next` and keeps what is equal, so that a link in a table that changes while the lab plays can be clicked.
+ * Updates `now` to equal `next` and keeps equal nodes, so that a link in a table can be clicked although the table changes during playback.
  * @param {Element} box
  * @param {Element[]} next
  */

@@ -1,21 +1,21 @@
-/** The colours and sizes of the stylesheet as the canvas needs them, read once per change of theme. */
+/** Reads the colours and sizes of the stylesheet for canvases, once per change of theme. */
 
-/** Origins that have a hue of their own; a further cluster starts over, distinguished by its name. */
+/** Number of origins with their own hue. Further clusters reuse hues and are distinguished by name. */
 export const ORIGINS = 4;
 
 /**
  * @typedef {object} Theme
- * @property {string[]} origin full strength, by cluster number
- * @property {string[]} done receded
+ * @property {string[]} origin full colours, by cluster number
+ * @property {string[]} done paler colours, for acked messages
  * @property {Object<string, string>} ink bg, sunk, raise, line, strong, ink, ink2, ink3, proto, soft, wash, harm, harmSoft, harmWash
  * @property {string} sans
- * @property {number} scale 1, or more on a projector
+ * @property {number} scale 1, or larger on a projector
  * @property {number} label smallest label, px
  * @property {number} rail px
  * @property {number} thread px
  */
 
-/** Hues by the words that cluster names use for them: a cluster named green must not be drawn amber. The report's `charts.py` has the same table. */
+/** Hues by the colour words in cluster names: a cluster named green must not be drawn amber. The report's `charts.py` has the same table. */
 const NAMED_HUES = { blue: 0, amber: 1, orange: 1, green: 2, teal: 2, olive: 3, yellow: 3 };
 
 const TOKENS = {
@@ -69,9 +69,9 @@ function mixed(colour, ground, keep) {
 export const fontOf = (theme, size = theme.label, weight = 400) => `${weight} ${size}px ${theme.sans}`;
 
 /**
- * The hue of each cluster: its place among the sorted names, but a name that speaks of a colour gets that one.
+ * The hue of each cluster: its index among the sorted names, unless a name contains a colour, which then decides.
  * @param {string[]} names of all clusters, sorted
- * @returns {number[]} the index of a hue for each cluster number below `ORIGINS`; further clusters start over
+ * @returns {number[]} the index of a hue for each cluster number below `ORIGINS`; further clusters reuse them
  */
 export function huesOf(names) {
   const wanted = Array.from({ length: ORIGINS }, (_, number) => hueIn(names[number] ?? ""));
@@ -82,7 +82,7 @@ export function huesOf(names) {
 
 const hueIn = (name) => name.toLowerCase().split(/[^a-z]+/).map((word) => NAMED_HUES[word]).find((hue) => hue !== undefined);
 
-/** @param {Theme} theme @param {string[]} names of the clusters, sorted @returns {Theme} with hues by cluster number, as `huesOf` gives them */
+/** @param {Theme} theme @param {string[]} names of the clusters, sorted @returns {Theme} with hues by cluster number, as in `huesOf` */
 export function themeFor(theme, names) {
   const hues = huesOf(names);
   if (hues.every((hue, number) => hue === number)) return theme;

@@ -1,11 +1,14 @@
-/** The pointer on a time diagram, whose time runs across or, vertical, down: drag pans, control and the wheel magnify at the pointer, a click chooses, a double click goes there. */
+/**
+ * Handles the pointer on a time diagram: drag pans, Ctrl and the wheel zoom at the pointer, click chooses, double click seeks.
+ * Time runs across, or down when vertical.
+ */
 
 /** A drag shorter than this is a click, px. */
 const CLICK_PX = 4;
 
 /**
  * @param {HTMLElement} section
- * @param {{vertical?: boolean, onPan: (by_px: number) => void, onZoom: (direction: 1 | -1, x: number) => void, onClick: (x: number, y: number) => void, onDouble: (x: number) => void, onHover: (x: number, y: number) => void}} on x, y in the section, px; zoom at the place on the axis
+ * @param {{vertical?: boolean, onPan: (by_px: number) => void, onZoom: (direction: 1 | -1, x: number) => void, onClick: (x: number, y: number) => void, onDouble: (x: number) => void, onHover: (x: number, y: number) => void}} on x, y in the section, px; onZoom and onDouble get the position along the axis
  */
 export function listenToTime(section, on) {
   let from = null;

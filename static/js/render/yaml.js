@@ -1,4 +1,4 @@
-/** A scenario's text as pieces that know their field: the piece of the field in hand is lit, a wrong one is marked. */
+/** Writes a scenario's text as pieces that belong to fields: those of the focused field are highlighted, wrong ones marked. */
 
 import { element } from "./dom.js";
 
@@ -17,7 +17,7 @@ export function writeYaml(document, home, lines, wrong) {
   );
 }
 
-/** Lights the pieces of one field, and brings the first of them into view. */
+/** Highlights the pieces of one field. */
 export function lightPieces(home, field) {
   for (const piece of home.querySelectorAll(".lit")) piece.classList.remove("lit");
   const pieces = field ? [...home.querySelectorAll("[data-piece]")].filter((piece) => piece.dataset.piece === field) : [];
