@@ -1,4 +1,4 @@
-/** The fields of a command's arguments: a choice among the lab's own names where there are some, else a field to type in. */
+/** Makes the fields of a command's arguments: a choice among names of the lab where there are some, else a text field. */
 
 import { lanesOf } from "../model/state.js";
 import { protocolOf } from "../protocols/table.js";
@@ -18,8 +18,8 @@ const HINTS = {
 /**
  * @param {Document} document
  * @param {{name: string, kind: string, required?: boolean, begin?: any, choices?: string[]}} argument
- * @param {any} preset what it begins with, if that is known
- * @param {{choices: string[] | null, hint: string}} offered as of `choicesOf` and `hintOf`
+ * @param {any} preset initial value, if known
+ * @param {{choices: string[] | null, hint: string}} offered results of `choicesOf` and `hintOf`
  */
 export function fieldOf(document, argument, preset, { choices, hint }) {
   const begin = preset ?? argument.begin ?? "";
@@ -35,14 +35,14 @@ export function fieldOf(document, argument, preset, { choices, hint }) {
   return element(document, "label.field", {}, [element(document, "span", { text: label }), input]);
 }
 
-/** @returns {string} how an argument of this kind is written */
+/** @returns {string} an example of how an argument of this kind is written */
 export const hintOf = (kind, state) => HINTS[kind] ?? protocolOf(state).hints?.[kind] ?? "";
 
 /**
  * @param {{name: string, kind: string, choices?: string[]}} argument
  * @param {import("../model/state.js").LabState} state
  * @param {any} watched
- * @returns {string[] | null} null when the argument is typed
+ * @returns {string[] | null} null when the argument is to be typed
  */
 export function choicesOf({ kind, choices }, state, watched) {
   const clusters = lanesOf(state);

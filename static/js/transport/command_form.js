@@ -1,4 +1,4 @@
-/** The dialog for commands with arguments: any command from the catalogue, its fields chosen from the lab's own names. */
+/** The dialog for commands with arguments: offers every declared command, with choices from the lab's own names. */
 
 import { allOf, element, found, required } from "../render/dom.js";
 import { commandOf, commandsOf } from "../model/commands.js";
@@ -48,7 +48,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
   }
 
   return {
-    /** @param {string} [name] of the command that is chosen first @param {object} [preset] its arguments */
+    /** @param {string} [name] of the command that is chosen initially @param {object} [preset] its arguments */
     show(name, preset = {}) {
       const protocol = protocolOf(getState());
       if (!protocol) return;

@@ -1,4 +1,4 @@
-/** The buttons of the foot: play, step, speed, the instant as typed. Shows the lab's state; asks through the lab link. */
+/** The controls of the footer: play, step, speed and the typed instant. They send requests through the lab link. */
 
 import { parsePlace, seconds } from "../model/format.js";
 import { required, setText } from "../render/dom.js";
@@ -23,7 +23,7 @@ export function makeControls(root, link, say, ask) {
     if (wanted !== null) ask(wanted);
   }
 
-  /** At the scenario's end nothing more is planned: running on is asked first. */
+  /** At the scenario's end no more commands are planned, so the viewer is asked before the lab continues. */
   function playPause() {
     const until_us = state?.welcome?.until_us;
     if (state?.playing) link.pause();
@@ -51,7 +51,7 @@ export function makeControls(root, link, say, ask) {
 
   return {
     acts,
-    /** A message to follow becomes the step filter. */
+    /** Sets the step filter to the message that is followed. */
     followMessage: filter.followMessage,
     update(next, shown_us) {
       if (next.welcome !== state?.welcome) filter.offerSubscriptions(next.welcome);
@@ -64,7 +64,7 @@ export function makeControls(root, link, say, ask) {
   };
 }
 
-/** The speed: a slider over the steps of `SPEEDS`. What was just chosen stays until the lab has taken it. */
+/** The speed: a slider over the steps of `SPEEDS`. The chosen value is shown until the lab has applied it. */
 function makeSpeed(root, link) {
   const slider = required(root, "input[data-part=speed]");
   const text = required(root, "[data-part=speed-text]");
@@ -98,7 +98,7 @@ function makeSpeed(root, link) {
   };
 }
 
-/** The instant shown, and the field in which another place is typed. */
+/** The instant shown, which is also a field for typing another one. */
 function makeInstantField(root, link, say) {
   const now = required(root, "input[data-part=now]");
   now.addEventListener("change", () => {

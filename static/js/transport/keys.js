@@ -1,7 +1,7 @@
 /**
- * The keyboard, as one table: key → what it does. Keys are not taken from someone who types, and a button keeps its own space
- * and enter. Listed on the page by `?` from the same table; a protocol leaves out
- * keys that it has nothing for, and says in its own words what the others do.
+ * The keyboard shortcuts, as one table from key to action; `?` lists them on the page from the same table.
+ * Keys are ignored while the viewer types, and a focused button keeps space and enter. A protocol leaves out keys that do nothing in
+ * its labs and may describe others in its own words.
  */
 
 /** @type {{title: string, keys: {keys: string[], shown: string, says: string, act: string}[]}[]} */
@@ -67,9 +67,9 @@ const KEY_GROUPS = [
   },
 ];
 
-/** @typedef {{without: string[], says: Object<string, string>}} KeysOf acts that a protocol has nothing for, and its own words for others */
+/** @typedef {{without: string[], says: Object<string, string>}} KeysOf actions that a protocol does not have, and its own texts for others */
 
-/** @param {KeysOf} of @returns {{title: string, keys: {shown: string, says: string}[]}[]} what the keys do in a lab of the protocol, as `?` lists them */
+/** @param {KeysOf} of @returns {{title: string, keys: {shown: string, says: string}[]}[]} the keys in a lab of the protocol, as `?` lists them */
 export function keyGroupsOf({ without, says: own }) {
   const listed = ({ shown, says, act }) => ({ shown, says: own[act] ?? says });
   return KEY_GROUPS.map(({ title, keys }) => ({ title, keys: keys.filter(({ act }) => !without.includes(act)).map(listed) }));
@@ -97,7 +97,7 @@ export function listenToKeys(target, acts, signal) {
   );
 }
 
-/** A button that was clicked with a pointer gives the focus back, so that space plays and does not press it again. */
+/** Takes the focus from a button that was clicked with a pointer, so that space starts playback instead of pressing it again. */
 export function letGoOfClickedButtons(target, signal) {
   target.addEventListener(
     "click",

@@ -1,15 +1,15 @@
 /**
- * What a person asks, as messages on the socket. Every way of asking (button, key, click on a thing) ends here; refusals come
- * back as notices in words. Without the owner's token nothing is sent and the page says why.
+ * Sends the requests of buttons, keys and clicks as messages on the socket.
+ * Refusals are shown as notices. Without the owner's token nothing is sent and a notice explains why.
  */
 
-/** Requests that wait until the page knows its owner: what a person presses in a few seconds. */
+/** Most requests that are held until the page knows whether it is the owner's: what a viewer presses in a few seconds. */
 export const WAITING_MOST = 20;
 
 /**
  * @param {object} parts
- * @param {(message: object) => boolean} parts.send false when the line is down
- * @param {() => boolean | null} parts.isOwner null until the server has said so: what is asked until then waits
+ * @param {(message: object) => boolean} parts.send false when the connection is lost
+ * @param {() => boolean | null} parts.isOwner null until the server has reported it; requests are held until then
  * @param {(notice: {error: string, hint?: string, tone?: string}) => void} parts.say
  */
 export function makeLabLink({ send, isOwner, say }) {
@@ -17,7 +17,7 @@ export function makeLabLink({ send, isOwner, say }) {
   const waiting = new Map();
   let early = [];
 
-  /** Asked before the page knows its owner: play pressed twice is as if it had not been pressed. */
+  /** Holds a request until the owner is known. Play pressed twice cancels out. */
   function askLater(message) {
     if (message.type === "play" && early.at(-1)?.type === "play") early.pop();
     else if (early.length < WAITING_MOST) early.push(message);
@@ -37,7 +37,7 @@ export function makeLabLink({ send, isOwner, say }) {
   }
 
   return {
-    /** The server has said whose lab this is: what waited is asked now, or refused once. */
+    /** The server has reported whether this page is the owner's: sends the held requests, or refuses once. */
     ownerKnown() {
       const asked = early;
       early = [];
@@ -53,14 +53,14 @@ export function makeLabLink({ send, isOwner, say }) {
     branch: (number) => ask({ type: "branch", number }),
     /**
      * @param {object} command
-     * @param {{done?: () => void, apart?: boolean}} [how] done: called when it took effect; apart: on a branch of its own, so that it can be undone
+     * @param {{done?: () => void, apart?: boolean}} [how] done: called when it took effect; apart: on a new branch, so that it can be undone
      */
     command(command, { done, apart = false } = {}) {
       const id = next_id++;
       if (!ask({ type: "command", id, command, ...(apart ? { apart } : {}) })) return;
       waiting.set(id, { command, done });
     },
-    /** A `result` or `error` frame came in. */
+    /** Handles a `result` or `error` message. */
     answered(frame) {
       const asked = waiting.get(frame.id);
       waiting.delete(frame.id);

@@ -1,4 +1,4 @@
-/** What can be done to a link: items of its menu, from the state as it is. Data only. */
+/** The items of a link's menu, from the present state. Data only. */
 
 /** @typedef {import("./menu.js").Item} Item */
 

@@ -1,17 +1,17 @@
-/** A menu beside the thing it is about: arrows, letters, escape; the focus goes back where it came from by keyboard. */
+/** A menu beside the element that it belongs to, for arrows, letters and escape; it restores the focus for keyboard users. */
 
 import { element } from "../render/dom.js";
 
 /**
  * @typedef {{says: string, key?: string, harm?: boolean, command?: object, before_us?: number, form?: {name: string, preset: object}, act?: string, look?: object, words?: string}} Item
- *   before_us: the command is given just before that instant, and the lab comes back to the present one; look: what the protocol shows in the inspector; words: what will happen, where the command does not say it
+ *   before_us: the command is sent for just before that instant, and the lab returns to the present one; look: what the protocol shows in the inspector; words: what will happen, where the command's declaration does not contain it
  */
 
 /**
  * @param {Document} document
- * @param {HTMLElement} home element that holds the open menu
+ * @param {HTMLElement} home element that contains the open menu
  * @param {(item: Item) => void} onItem
- * @param {(item: Item) => string} wordsOf what will happen, said while the item has the focus or the pointer
+ * @param {(item: Item) => string} wordsOf what will happen, shown while the item has the focus or the pointer
  */
 export function makeMenu(document, home, onItem, wordsOf) {
   let open = null;
@@ -24,7 +24,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
     came_from = null;
   }
 
-  /** By keyboard the focus goes back; after a pointer it goes nowhere, so that space means play again. */
+  /** After the keyboard the focus is restored. After a pointer it is not, so that space starts playback again. */
   function choose(item, by_pointer) {
     close(!by_pointer);
     onItem(item);
@@ -81,7 +81,7 @@ function itemButton(document, item, tell, choose) {
   ]);
 }
 
-/** Under the anchor where it fits, else beside it; never outside the page. */
+/** Below the anchor where it fits, else beside it; always within the page. */
 function place(menu, anchor, home) {
   const frame = home.getBoundingClientRect();
   const box = anchor.getBoundingClientRect();

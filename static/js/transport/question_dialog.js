@@ -1,11 +1,11 @@
-/** A question before something that is hard to take back: a title, a sentence, and what can be done, the safe way first and focused. */
+/** A dialog that asks before an action that is hard to undo: a title, a sentence and the choices, the first one focused. */
 
 import { element, required } from "../render/dom.js";
 
 /**
  * @param {Document} document
- * @param {HTMLElement} root holds the dialog
- * @returns {(asked: {title: string, words: string, choices: {says: string, act: () => void}[]}) => void} the last way out is always “Cancel”
+ * @param {HTMLElement} root contains the dialog
+ * @returns {(asked: {title: string, words: string, choices: {says: string, act: () => void}[]}) => void} opens it; the last choice is always “Cancel”
  */
 export function makeQuestion(document, root) {
   const dialog = required(root, "dialog[data-part=question-dialog]");

@@ -1,10 +1,10 @@
-/** The speeds that the slider offers: simulated seconds per second of the wall clock, and how they are said. */
+/** The speeds that the slider offers, in simulated seconds per second of the wall clock, and their labels. */
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000];
-/** The server takes no more: the engine then runs as fast as its turns allow. */
+/** The server accepts no higher speed: the engine then runs as fast as it can. */
 export const FASTEST = SPEEDS[SPEEDS.length - 1];
 
-/** @returns {number} place in SPEEDS nearest to a speed */
+/** @returns {number} index in SPEEDS of the nearest speed */
 export function placeOfSpeed(speed) {
   let best = 0;
   for (let at = 1; at < SPEEDS.length; at++) if (Math.abs(Math.log(SPEEDS[at] / speed)) < Math.abs(Math.log(SPEEDS[best] / speed))) best = at;

@@ -1,4 +1,4 @@
-/** What a step goes to: the next event of the chosen kind, of a subscription, or about one message. */
+/** The filter of the step button: the next event of the chosen kind, of a subscription, or about one message. */
 
 import { parseMessage } from "../model/format.js";
 import { required } from "../render/dom.js";
@@ -6,7 +6,7 @@ import { required } from "../render/dom.js";
 /**
  * @param {HTMLElement} root
  * @param {(notice: object) => void} say
- * @param {() => void} onMessage a message was entered in its field
+ * @param {() => void} onMessage called when a message was entered in its field
  */
 export function makeStepFilter(root, say, onMessage) {
   const filter = required(root, "select[data-part=filter]");
@@ -29,7 +29,7 @@ export function makeStepFilter(root, say, onMessage) {
   }
 
   return {
-    /** @returns {string | object | null} null when the message to follow is not named yet, which is then said */
+    /** @returns {string | object | null} null when the message to follow is not named yet; a notice then asks for it */
     wanted() {
       if (filter.value.startsWith("{")) return JSON.parse(filter.value);
       if (filter.value !== "message") return filter.value;
@@ -46,7 +46,7 @@ export function makeStepFilter(root, say, onMessage) {
     offerSubscriptions(welcome) {
       for (const name of welcome?.names?.subscriptions ?? []) offer(JSON.stringify({ subscription: name }), `subscription ${name}`);
     },
-    /** Steps go to the events of one message from now on. */
+    /** From now on, steps stop at the events of this message. */
     followMessage(producer, number) {
       filter.value = "message";
       message.value = `${producer}/${number}`;
