@@ -1,6 +1,6 @@
 /**
- * The socket of one question: the text goes out, messages come in, closing takes the question back. A line that breaks
- * before `done` is reported as an error; only the person can ask again.
+ * The socket of one question: sends the text, passes on the messages, and closes to cancel the question.
+ * If the connection is lost before `done`, an error is reported. It is not retried; the viewer can ask again.
  */
 
 /**
@@ -8,7 +8,7 @@
  * @param {() => WebSocket} parts.makeSocket
  * @param {string} parts.yaml
  * @param {(message: object) => void} parts.onMessage
- * @returns {() => void} takes the question back
+ * @returns {() => void} cancels the question
  */
 export function askAbout({ makeSocket, yaml, onMessage }) {
   const socket = makeSocket();

@@ -1,4 +1,4 @@
-/** How long to wait before connecting again. Doubling, bounded, spread so that 500 pages do not return at one instant. */
+/** Computes how long to wait before reconnecting: doubled each time, bounded, and random, so that 500 pages do not return at once. */
 
 export const FIRST_WAIT_MS = 400;
 export const LONGEST_WAIT_MS = 8000;

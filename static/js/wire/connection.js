@@ -1,7 +1,7 @@
 /**
- * The socket of one page: connects, says hello with the last frame seen, and connects again when the line is lost.
- * Rules: one socket at a time; nothing is sent before the hello; a closed connection never opens again.
- * It does not interpret frames: the page decides with `placeOf` and calls `resynchronise` on a gap.
+ * The socket of one page: connects, sends the hello with the last frame received, and reconnects when it is closed.
+ * Rules: one socket at a time; nothing is sent before the hello; after `close` it does not reconnect.
+ * It does not interpret frames: the page checks them with `placeOf` and calls `resynchronise` on a gap.
  */
 
 import { decode, WireError } from "./decode.js";
@@ -9,11 +9,11 @@ import { waitBefore } from "./backoff.js";
 
 /**
  * @param {object} parts
- * @param {() => WebSocket} parts.makeSocket a fresh socket to the lab
+ * @param {() => WebSocket} parts.makeSocket makes a new socket to the lab
  * @param {() => object} parts.hello token, epoch and number to resume from
  * @param {(frame: object) => void} parts.onFrame each decoded frame, in order
  * @param {(state: "connecting" | "open" | "waiting" | "closed", wait_ms?: number) => void} parts.onState
- * @param {(error: Error) => void} parts.onError a frame that could not be understood, in words
+ * @param {(error: Error) => void} parts.onError reports a message that could not be decoded, as a text for the viewer
  * @param {(run: () => void, wait_ms: number) => unknown} parts.later
  * @param {() => number} parts.random
  */
@@ -33,7 +33,7 @@ export function openConnection({ makeSocket, hello, onFrame, onState, onError, l
       onState("open");
     };
     mine.onmessage = (event) => {
-      if (mine === socket && !closed) take(event.data); // a socket that is closing may still deliver
+      if (mine === socket && !closed) take(event.data); // a socket that is closing may still deliver messages
     };
     mine.onclose = () => {
       if (mine !== socket) return;
@@ -56,13 +56,13 @@ export function openConnection({ makeSocket, hello, onFrame, onState, onError, l
 
   open();
   return {
-    /** @returns {boolean} false when the line is down: the caller says so, nothing is queued for later */
+    /** @returns {boolean} false when the connection is lost: nothing is queued, the caller must report it */
     send(message) {
       if (!socket || socket.readyState !== 1) return false;
       socket.send(JSON.stringify(message));
       return true;
     },
-    /** Drops the line and says hello again; the page's `hello` then names an epoch the server cannot resume. */
+    /** Closes the socket, so that it reconnects; the page's `hello` then names an epoch that the server cannot resume. */
     resynchronise() {
       if (socket) socket.close();
     },

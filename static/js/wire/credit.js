@@ -1,6 +1,7 @@
 /**
- * When the page tells the server how far it has taken frames in (docs/websocket.md, Credit). Every frame would cost the server
- * as much as sending one; after `SEEN_EVERY` the server still has 30 of its 40 frames left. A snapshot is answered at once.
+ * Decides when the page reports to the server up to which frame it has received (docs/websocket.md, Credit).
+ * A report for every frame would cost the server as much as sending one. With one per `SEEN_EVERY` frames the server still has 30 of
+ * its 40 frames of credit. A snapshot frame is reported at once.
  */
 
 export const SEEN_EVERY = 10;

@@ -1,6 +1,6 @@
 /**
- * Turns the text of one socket message into a checked object with its packed columns read, or says in words what is wrong with it.
- * Rules: a message of an unknown type is refused (the page is older than the server); unknown fields are kept.
+ * Decodes one socket message: checks its fields, unpacks its columns, and explains in words what is wrong with it.
+ * Rules: a message of an unknown type is refused, because the page is then older than the server; unknown fields are kept.
  */
 
 import { VersionError, WireError } from "./error.js";
@@ -8,7 +8,7 @@ import { rowsOf, unpacked } from "./packing.js";
 
 export { WireError };
 
-/** The wire version this page speaks; `welcome` carries the server's. */
+/** The wire version of this page; `welcome` contains the server's. */
 export const WIRE_VERSION = 2;
 
 const isText = (value) => typeof value === "string";
@@ -16,7 +16,7 @@ const isWhole = (value) => Number.isInteger(value);
 const isFlag = (value) => typeof value === "boolean";
 const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** Required fields of each frame type: name to [test, word for the message]. */
+/** Required fields of each message type: name to [test, what is expected, for the error]. */
 const REQUIRED = {
   welcome: { wire: [isWhole, "a whole number"], lab: [isText, "text"], owner: [isFlag, "true or false"] },
   frame: {
@@ -36,9 +36,9 @@ const REQUIRED = {
 };
 
 /**
- * @param {string} text one frame as it came off the socket
- * @returns {object} the frame; `type` is one of REQUIRED's keys
- * @throws {WireError} in words, naming the field
+ * @param {string} text one message as received from the socket
+ * @returns {object} the message; `type` is one of REQUIRED's keys
+ * @throws {WireError} explains what is wrong and names the field
  */
 export function decode(text) {
   const frame = parse(text);
@@ -66,7 +66,7 @@ function parse(text) {
 
 const CELL_COLUMNS = ["kind", "producer", "number", "size", "snapshot"];
 
-/** A frame's lists as the page works with them. */
+/** A frame's lists, unpacked for the page. */
 function contentOf(frame) {
   if (!isObject(frame.snapshot ? frame.view : frame.changes)) throw new WireError("The server sent a frame with neither a view nor its changes.");
   if (!isObject(frame.cells)) throw new WireError("The server sent a frame whose “cells” is not an object.");
@@ -82,7 +82,7 @@ function contentOf(frame) {
 
 const arriving = (flight) => ({ ...flight, due_us: flight.sent_us + flight.travel_us });
 
-/** Columns of one cells block have one length; a shorter one would shift every mark to its right. */
+/** All columns of one cells block have the same length; a shorter one would assign values to wrong cells. */
 function cellsOf(block, where) {
   if (!isWhole(block.first)) throw new WireError(`The cells of ${where} have no “first”.`);
   const columns = Object.fromEntries(CELL_COLUMNS.map((name) => [name, unpacked(block[name], `cells.${name}`)]));
@@ -92,7 +92,7 @@ function cellsOf(block, where) {
   return { ...block, ...columns };
 }
 
-/** @returns {import("../model/forecast.js").Point[]} points of the risk curve, from its columns */
+/** @returns {import("../model/forecast.js").Point[]} points of the risk curve, made from the packed columns */
 export function pointsOf({ at_us, curves }) {
   /** @type {import("../model/forecast.js").Point[]} */
   const points = unpacked(at_us, "forecast.at_us").map((instant_us) => [instant_us, {}]);

@@ -1,5 +1,5 @@
-/** A message from the server that the page cannot take in; its text says why, for people. */
+/** A message from the server that the page cannot decode; its text explains why, for viewers. */
 export class WireError extends Error {}
 
-/** Server and page differ in version, so that the page can show nothing of the lab until it is loaded anew. */
+/** Server and page differ in wire version, so that the page can show nothing until it is reloaded. */
 export class VersionError extends WireError {}

@@ -1,6 +1,6 @@
-/** Requests beside the socket: JSON in, JSON out, failures in words. Addresses are always this server's own paths. */
+/** HTTP requests: JSON in, JSON out, failures as readable errors. Addresses are always paths of this server. */
 
-/** A refused or failed request; `hint` says what would be right when the server said so. */
+/** A refused or failed request; `hint` is the server's remedy, where it sent one. */
 export class RequestError extends Error {
   constructor(message, hint = "", status = 0) {
     super(message);

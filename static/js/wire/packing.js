@@ -1,16 +1,16 @@
 /**
- * Reads what `visualizer/live/packing.py` writes: columns of whole numbers as differences with equal ones folded, and tables of them.
- * Rules: lengths are bounded before anything is made of them; what does not keep to the format is refused, never guessed at.
+ * Unpacks what `visualizer/live/packing.py` writes: run-length encoded differences of whole numbers, and tables of such columns.
+ * Rules: lengths are checked before anything is allocated; input that breaks the format is refused.
  */
 
 import { WireError } from "./error.js";
 
-/** More values than any column of a frame or answer has. */
+/** Upper limit of the length of a column in a frame or answer. */
 const LONGEST_COLUMN = 100_000;
 
 /**
- * @param {(number | null | [number | null, number])[]} packed differences; `[d, n]` is d n times; null is "no value"
- * @param {string} what the column's name, for the message
+ * @param {(number | null | [number | null, number])[]} packed differences; `[d, n]` is d repeated n times; null is "no value"
+ * @param {string} what the column's name, for the error
  * @returns {(number | null)[]}
  */
 export function unpacked(packed, what) {
@@ -28,8 +28,8 @@ export function unpacked(packed, what) {
 
 /**
  * @param {{count: number, names: string[], texts: string[], columns: Object<string, any[]>}} table
- * @param {string} what the table's name, for the message
- * @returns {object[]} one object a row, without the columns that have no value there
+ * @param {string} what the table's name, for the error
+ * @returns {object[]} one object per row, without the columns that have no value in it
  */
 export function rowsOf(table, what) {
   if (!Number.isInteger(table?.count) || table.count < 0 || table.count > LONGEST_COLUMN) throw new WireError(`The server sent “${what}”, which is not a table.`);

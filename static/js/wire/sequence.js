@@ -1,12 +1,12 @@
 /**
- * Where a frame stands beside the last one seen. Frames of one epoch are numbered without holes; a snapshot frame may
- * come at any number and starts over from itself.
+ * Decides whether a frame follows the last one received.
+ * Frames of one epoch are numbered without gaps. A snapshot frame may have any number and starts anew from there.
  */
 
 /**
- * @param {{epoch: number, number: number}} seen the last frame taken in; epoch -1 before the first
+ * @param {{epoch: number, number: number}} seen the last frame received; epoch -1 before the first
  * @param {{epoch: number, number: number, snapshot: boolean}} frame
- * @returns {"take" | "old" | "gap"} take it, leave it, or ask the server for a snapshot
+ * @returns {"take" | "old" | "gap"} use it, ignore it, or request a snapshot frame from the server
  */
 export function placeOf(seen, frame) {
   if (frame.snapshot) return frame.epoch < seen.epoch ? "old" : "take";

@@ -1,10 +1,10 @@
 /**
- * A text in a link's fragment: deflated, in characters that an address may hold. Browsers never send a fragment, so only
- * the recipient of such a link sees the set-up.
+ * Encodes a text in a link's fragment: deflated, in characters that an address may contain.
+ * Browsers never send a fragment to the server, so only the recipient of such a link sees the set-up.
  */
 
 const NAME = "yaml";
-/** Characters of a link: beyond it some programs cut links off. */
+/** Longest link, in characters: some programs cut off longer ones. */
 export const LONGEST_LINK = 30_000;
 
 /** @param {string} text @returns {Promise<string>} "#yaml=…" */

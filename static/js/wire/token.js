@@ -1,6 +1,6 @@
 /**
- * The owner's token: comes once in the address's fragment (never sent to a server), then lives in local storage
- * under the lab's id. Private windows may refuse storage; the token then lasts as long as the page.
+ * The owner's token: received once in the fragment of the address, then stored in local storage under the lab's id.
+ * A fragment is never sent to a server. Private windows may refuse storage; the token then lasts as long as the page.
  */
 
 const PREFIX = "failover-lab.token.";
@@ -10,7 +10,7 @@ const keyOf = (lab_id) => `${PREFIX}${lab_id}`;
  * @param {string} lab_id
  * @param {Location} location
  * @param {Storage | null} storage
- * @param {History | null} history its fragment is wiped, so that the address bar shows the viewing link
+ * @param {History | null} history its fragment is removed, so that the address bar shows the viewing link
  * @returns {string | null}
  */
 export function ownerToken(lab_id, location, storage, history) {
@@ -25,7 +25,7 @@ export function ownerToken(lab_id, location, storage, history) {
   return given;
 }
 
-/** Keeps the token of a lab that was just made, so that it is among one's labs even before its page has opened. */
+/** Stores the token of a lab that was just created, so that it is listed among the visitor's labs before its page has opened. */
 export function keepToken(lab_id, token, window) {
   try {
     window.localStorage.setItem(keyOf(lab_id), token);
@@ -42,7 +42,7 @@ function read(storage, lab_id) {
   }
 }
 
-/** @returns {{id: string, token: string}[]} every lab whose token this browser holds */
+/** @returns {{id: string, token: string}[]} every lab whose token this browser stores */
 export function ownLabs(window) {
   try {
     const storage = window.localStorage;
@@ -50,9 +50,9 @@ export function ownLabs(window) {
       .filter((key) => key.startsWith(PREFIX))
       .map((key) => ({ id: key.slice(PREFIX.length), token: storage.getItem(key) }));
   } catch {
-    return []; // a private window may refuse storage; then nothing is kept
+    return []; // a private window may refuse storage; then no token is stored
   }
 }
 
-/** Lets the token of a lab go that is no longer there. */
+/** Deletes the token of a lab that no longer exists. */
 export const forgetToken = (lab_id, window) => window.localStorage.removeItem(keyOf(lab_id));
