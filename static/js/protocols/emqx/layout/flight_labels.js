@@ -1,19 +1,22 @@
-/** Where the names of messages between nodes stand: beside the message, clear of nodes, of the link's latency and of each other. Numbers only, px. */
+/**
+ * Places the names of messages in flight between nodes, clear of nodes, of the links' latencies and of each other.
+ * Numbers only, px.
+ */
 
 import { PRIORITY, placeLabels } from "../../../layout/labels.js";
 import { pointOn } from "../../../layout/links.js";
 
-/** How far a name stands from its message's middle, px at scale 1; the further places are for crowded links. */
+/** Distances of a name from the middle of its message, px at scale 1; the larger ones are for crowded links. */
 const OFFSETS_PX = [-20, 8, -36, 24, -52, 40];
 
-/** Where the button with a link's latency lies, from the middle of its curve, px at scale 1. */
+/** Position of the button with a link's latency, from the middle of its curve, px at scale 1. */
 const LATENCY = { x: -22, y: 8, width: 52, height: 20 };
 
 /**
  * @param {{flight: {what: string, client: string}, x: number, y: number}[]} places of the messages
  * @param {import("./group_plane.js").GroupPlane} plane
  * @param {{measure: (text: string) => number, height: number, bounds: {width: number, height: number}}} given height: of a line of text
- * @returns {{x: number, y: number, width: number, height: number, label: string}[]} names that found a free place, without the client's where that is too long
+ * @returns {{x: number, y: number, width: number, height: number, label: string}[]} names that have a free place; without the client's name where that is too long
  */
 export function flightLabels(places, plane, { measure, height, bounds }) {
   const k = plane.scale;

@@ -1,15 +1,15 @@
-/** What is under a pointer in a group lab's picture: the small before the large. Numbers only. */
+/** Finds the thing under the pointer in a group lab's picture; smaller things first. Numbers only. */
 
 import { xAt } from "./group_tapes.js";
 
-/** How near a pointer must be to a thing in flight, px. */
+/** Largest distance of the pointer from a message in flight, px. */
 const REACH_PX = 12;
 
 const inside = (box, x, y) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 
 /**
  * @param {object} scene of the group stage
- * @param {{flight: object, x: number, y: number}[]} places of what is on the wire
+ * @param {{flight: object, x: number, y: number}[]} places of the messages in flight
  * @returns {object | null} {kind: "flight" | "client" | "leader" | "message" | "stream" | "fold" | "node", …}
  */
 export function groupThingAt({ plane, laid }, places, x, y) {
@@ -28,7 +28,7 @@ export function groupThingAt({ plane, laid }, places, x, y) {
   return node ? { kind: "node", node: node.name } : null;
 }
 
-/** A chunk, where one is delivered and not acked; a message, where messages stand apart; else the stream. */
+/** A chunk that is delivered and not acked; else a message, where messages are drawn apart; else the stream. */
 function onTape(row, x, y) {
   const { tape, body } = row;
   const stream = { kind: "stream", stream: tape.name };

@@ -1,6 +1,6 @@
 /**
- * Where things stand in a group lab's picture: nodes as enclosures, the leader between them, clients' cards in their nodes, below them the leader's
- * table with a tape for each stream. Numbers only, px. Narrow pages: one column, the leader's node first.
+ * Places the parts of a group lab's picture: nodes as enclosures, the leader between them, cards of clients in their nodes.
+ * Below them is the leader's table with a tape for each stream. Numbers only, px. Narrow pages: one column, the leader's node first.
  */
 
 /** Pages narrower than this have one column, px. */
@@ -9,7 +9,7 @@ const ONE_COLUMN_BELOW_PX = 800;
 /** More clients than this at one node are drawn as dials without cards. */
 const CARDS_MAX = 8;
 
-/** More tapes than this are drawn without their gaps' words; more than the second fold to strips. */
+/** More tapes than the first limit are drawn without labels for their gaps; more than the second are folded to strips. */
 export const TALL_TAPES_MAX = 8;
 export const TAPES_MAX = 32;
 
@@ -21,11 +21,11 @@ const HEAD = 24;
 const GAP = 8;
 const WIDEST_CARD = 236;
 
-/** Between nodes, px at scale 1: names of messages on their way stand here, so it is as wide as two whole cards leave room for. */
+/** Limits of the distance between nodes, px at scale 1. Names of messages in flight are there, so it uses the width that two full cards leave. */
 const NARROWEST_GUTTER = 84;
 const WIDEST_GUTTER = 172;
 
-/** Room around the leader's card inside its node, px at scale 1: its upper edge carries a badge. */
+/** Room around the leader's card inside its node, px at scale 1: a badge is on its upper edge. */
 const LEADER_TOP = 14;
 const LEADER_FOOT = 10;
 
@@ -34,7 +34,7 @@ const EDGE = 1;
 
 /**
  * @param {{width: number, scale: number, nodes: string[], clients: import("../model/groups.js").Client[], home: string | null, pairs: string[][]}} given
- *   home: the node of the leader, or of the dead one that is believed; pairs of nodes that a link joins
+ *   home: the node of the leader, or of the dead one whose claim is still valid; pairs: nodes that are joined by a link
  * @returns {GroupPlane}
  */
 export function makeGroupPlane({ width, scale, nodes, clients, home, pairs }) {
@@ -76,13 +76,13 @@ function aroundLeader(width, k, nodes, at, home, size) {
   return { nodes: places, leader: { x: leader_x, y: Math.min(y, EDGE + spare - LEADER_FOOT * k), ...size }, foot };
 }
 
-/** The leader's node reaches around the leader. */
+/** Extends the node of the leader so that it encloses the leader. */
 function withLeader(box, leader_x, leader_width, k) {
   const x = Math.min(box.x, leader_x - 12 * k);
   return { ...box, x, width: Math.max(box.x + box.width, leader_x + leader_width + 12 * k) - x };
 }
 
-/** All in one enclosure: clients left and right of the leader. */
+/** A single node: one enclosure, with clients left and right of the leader. */
 function oneNode(width, k, name, clients, { side, gutter, size }) {
   const half = Math.ceil(clients.length / 2);
   const sides = [clients.slice(0, half), clients.slice(half)];
@@ -124,7 +124,7 @@ function nodePlace(name, box, clients, k, extra = 0, to_the_right = false) {
   return { name, box, cards: cardsIn({ ...box, y: box.y + extra, height: box.height - extra }, clients, k, to_the_right), dense: clients.length > CARDS_MAX };
 }
 
-/** Cards stand at the leader's side of their node; many clients are dials in rows. */
+/** Cards are at their node's side towards the leader; many clients are drawn as dials in rows. */
 function cardsIn(box, clients, k, to_the_right = false) {
   if (clients.length > CARDS_MAX) {
     const pitch = dialPitch(k);
@@ -144,7 +144,7 @@ function cardsIn(box, clients, k, to_the_right = false) {
   }));
 }
 
-/** The ways between nodes: those to the leader end at its box, the others at the node's. Points of a cubic curve, from a to b. */
+/** The links between nodes: those of the leader's node end at the leader, others at the node. Points of a cubic curve, from a to b. */
 function trunksOf({ nodes, leader }, pairs, home, k, turned) {
   const place = (name) => nodes.find((node) => node.name === name)?.box;
   return pairs.flatMap(([a, b]) => {

@@ -1,14 +1,17 @@
-/** Where the tapes of a group's streams lie under its nodes, and which of their messages are in view; where strips lie when there are too many. Numbers only, px. */
+/**
+ * Places the tapes of a group's streams below its nodes, and chooses which of their messages are in view.
+ * Too many tapes are folded to strips. Numbers only, px.
+ */
 
 import { isOver } from "../model/groups.js";
 import { TALL_TAPES_MAX, TAPES_MAX } from "./group_plane.js";
 
-/** Widest message, px, and what is shown of the past before the first cursor, messages. */
+/** Widest and narrowest message, px; number of messages shown before the first cursor. */
 const WIDEST_PX = 18;
 const NARROWEST_PX = 0.5;
 const PAST = 5;
 
-/** @typedef {{tape: import("../model/groups.js").Tape, x0: number, x1: number, room: number, y: number, words: number, height: number, body: number, unit_px: number, first: number}} TapeRow room: right of x1, for its readers; words: room for its name above it; body: height of one of its strips; first: the offset at x0 */
+/** @typedef {{tape: import("../model/groups.js").Tape, x0: number, x1: number, room: number, y: number, words: number, height: number, body: number, unit_px: number, first: number}} TapeRow room: width right of x1, for its readers; words: height for its name above it; body: height of one of its strips; first: the offset at x0 */
 /** @typedef {{fold: object, x: number, y: number, width: number, height: number}} StripRow */
 
 /**
@@ -26,7 +29,7 @@ export function layTapes(tapes, { width, scale: k, turned, top }) {
   let y = top;
   const rows = tapes.map((tape) => {
     const strips = 1 + Math.max(1, tape.readers.length);
-    const words = turned ? (tall ? 62 : 22) : 0; // its name, and two lines of the cursors' names between
+    const words = turned ? (tall ? 62 : 22) : 0; // its name, and two lines between for the names of cursors
     const height = words + strips * (body + 1) + (tall ? (isOver(tape) ? 16 : 38) * k : 10 * k);
     const room = (x1 - x0) / unit_px;
     const first = Math.max(0, Math.min(firstOf(tape), Math.max(0, tape.length - Math.floor(room))));
@@ -37,17 +40,17 @@ export function layTapes(tapes, { width, scale: k, turned, top }) {
   return { rows, tall, foot: y };
 }
 
-/** The oldest offset worth drawing: a little before what is committed. */
+/** The first offset that is drawn: a few messages before the committed one. */
 const firstOf = (tape) => Math.max(0, Math.min(tape.committed, ...tape.readers.map((one) => one.acknowledged)) - PAST);
 
-/** @returns {number} x of an offset's left edge, kept inside the tape */
+/** @returns {number} x of an offset's left edge, limited to the tape */
 export const xAt = ({ x0, x1, unit_px, first }, offset) => Math.min(x1, Math.max(x0, x0 + (offset - first) * unit_px));
 
-/** @returns {boolean} whether tapes fold to strips */
+/** @returns {boolean} whether the tapes must be folded to strips */
 export const foldsNeeded = (tapes) => tapes.length > TAPES_MAX;
 
 /**
- * @param {object[]} folds as `foldsOf` gives them
+ * @param {object[]} folds results of `foldsOf`
  * @param {{width: number, scale: number, turned: boolean, top: number}} plane
  * @returns {{strips: StripRow[], label: number, foot: number, cell: number}} label: width of a strip's name
  */

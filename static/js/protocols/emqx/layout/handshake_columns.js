@@ -1,9 +1,9 @@
-/** The vertical lines of the diagram of messages, from left to right: half of the sessions, the leaders, the other half. */
+/** Arranges the vertical lines of the diagram of messages: half of the sessions, the leaders, the other half. */
 
 import { clientsOf } from "../model/groups.js";
 import { leaderLine, sessionLine } from "../model/handshakes.js";
 
-/** Room of one line, px, on a narrow page less. */
+/** Width of one line, px; smaller on a narrow page. */
 const LINE_PX = 104;
 const NARROW_LINE_PX = 88;
 const NARROW_PX = 560;
@@ -14,11 +14,11 @@ export const sessionsOf = (state, group) => clientsOf(state, group).map(({ name 
 /**
  * @param {import("../../../model/state.js").LabState} state
  * @param {string} group
- * @param {{messages: any[], borrowers: any[], leaders: any[]}} folded what was sent in the window
+ * @param {{messages: any[], borrowers: any[], leaders: any[]}} folded messages, borrowers and leaders of the window
  * @param {{start_us: number, span_us: number}} window
  * @param {{width: number, axis_px: number, scale: number, first_session: number}} room
  * @returns {{lines: {name: string, title: string, note: string}[], first: number, shown: number, count: number, fit: number}}
- *   `first` and `shown` of the `count` sessions have a line, as `fit` have room
+ *   `count` sessions exist, `shown` of them have a line, from index `first`; `fit` is the number for which there is room
  */
 export function columnsOf(state, group, folded, window, { width, axis_px, scale, first_session }) {
   const named = [...folded.messages, ...folded.borrowers].map(({ client }) => client);
@@ -33,7 +33,7 @@ export function columnsOf(state, group, folded, window, { width, axis_px, scale,
   return { lines: [...sessions.slice(0, half).map(line), ...leaders, ...sessions.slice(half).map(line)], first, shown: sessions.length, count: names.length, fit };
 }
 
-/** Nodes where a leader was in the window, or spoke; without any, the one that claims to lead. */
+/** Nodes with a leader or a leader's message in the window; without any, the node that has the claim. */
 function leaderNodes(claim, { leaders, messages }, window) {
   const end_us = window.start_us + window.span_us;
   const here = leaders.filter(({ from, until }) => from.at_us <= end_us && (until === null || until.at_us >= window.start_us)).map(({ node }) => node);

@@ -1,7 +1,7 @@
 /**
- * Where the states and moves of a state machine stand: states in a row in their table's order, the move to the next one straight, others as
- * arcs: on to a later state on one side, back to an earlier one on the other, the longer the further out. Turned, the row runs down.
- * Numbers only, px.
+ * Places the states and moves of a state machine: states in a row in the order of their table, moves as lines or arcs.
+ * A move to the next state is straight. A move to a later state is an arc on one side, to an earlier state on the other side; longer
+ * arcs are farther out. Turned, the row runs down. Numbers only, px.
  */
 
 const HIGH = 38;
@@ -13,10 +13,10 @@ const ARC_STEP = 10;
 const LANDING = 13;
 
 /**
- * @param {{moves: Object<string, Object<string, string>>}} machine as the engine gives it
+ * @param {{moves: Object<string, Object<string, string>>}} machine as declared by the engine
  * @param {{scale?: number, turned?: boolean}} [given]
  * @returns {{width: number, height: number, nodes: {state: string, x: number, y: number, width: number, height: number, last: boolean}[], edges: {from: string, to: string, words: string, path: string, head: number[], angle: number, middle: number[]}[]}}
- *   `head` is where an arrow ends, `angle` the way it points, degrees
+ *   `head` is the end of the arrow, `angle` its direction in degrees
  */
 export function layMachine({ moves }, { scale: k = 1, turned = false } = {}) {
   const states = Object.keys(moves);
@@ -40,22 +40,22 @@ export function layMachine({ moves }, { scale: k = 1, turned = false } = {}) {
   return { width: turned ? deep : long, height: turned ? long : deep, nodes, edges: drawn };
 }
 
-/** −1: above, or left when turned; 1: below, or right; 0: straight on. */
+/** −1: above, or left when turned; 1: below, or right; 0: straight. */
 const sideOf = ({ by }) => (by === 1 ? 0 : by > 0 ? -1 : 1);
 const outOf = ({ by }) => ARC + ARC_STEP * (Math.abs(by) - 1);
 
-/** Of the arcs that leave or reach the same state on the same side, which place an edge has: from −1 to 1 around the middle. */
+/** Position of an edge among the arcs at the same state and side, counted from the middle, so that their ends do not overlap. */
 function ends(edges, edge) {
   const spread = (state) => {
     const here = edges.filter((one) => sideOf(one) === sideOf(edge) && (one.from === state || one.to === state));
-    const order = (one) => (one.from === state ? one.by : -one.by); // towards where its other end lies, the longest innermost
+    const order = (one) => (one.from === state ? one.by : -one.by); // in the order of the other ends, the longest arc innermost
     const sorted = here.sort((a, b) => Math.sign(order(a)) - Math.sign(order(b)) || order(b) - order(a));
     return sorted.indexOf(edge) - (sorted.length - 1) / 2;
   };
   return { from: spread(edge.from), to: spread(edge.to) };
 }
 
-/** How far along the row and how far across it, as x and y. */
+/** Converts a position along the row and one across it to x and y. */
 const pointsOf = (turned) => (along, across) => (turned ? [across, along] : [along, across]);
 
 function wayOf(edge, nodes, place, spread, k, turned) {

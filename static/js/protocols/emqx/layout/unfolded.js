@@ -1,9 +1,9 @@
 /**
- * A time axis that opens where much happens at once: part of its length belongs to time, the rest to the events, each of which has
- * the same step. So four messages of one instant stand one below the other, and what is later is never drawn earlier.
+ * A time axis that is stretched where many events have the same instant: each event has the same step, the rest is to scale.
+ * Four messages of one instant are thus below each other, and a later event is never drawn before an earlier one.
  */
 
-/** Steps take at most this part of the axis. */
+/** Largest share of the axis for steps. */
 const SHARE = 0.72;
 
 /**
@@ -12,8 +12,8 @@ const SHARE = 0.72;
  * @param {number} given.span_us
  * @param {number} given.from_px
  * @param {number} given.to_px
- * @param {{at_us: number, order: number}[]} given.points events; those outside the window take no room
- * @param {number} given.step_px the most that one event takes; 0: time alone
+ * @param {{at_us: number, order: number}[]} given.points events; those outside the window get no step
+ * @param {number} given.step_px largest step of one event; 0: the whole axis is to scale
  */
 export function unfolded({ start_us, span_us, from_px, to_px, points, step_px }) {
   const inside = points.filter(({ at_us }) => at_us >= start_us && at_us <= start_us + span_us).sort((a, b) => a.at_us - b.at_us || a.order - b.order);
@@ -23,13 +23,13 @@ export function unfolded({ start_us, span_us, from_px, to_px, points, step_px })
   const timeAt = (us) => from_px + ((us - start_us) / span_us) * linear_px;
   return {
     step,
-    /** Where an event stands. */
+    /** Position of an event. */
     at: (point) => timeAt(point.at_us) + step * placeIn(inside, (one) => one.at_us < point.at_us || (one.at_us === point.at_us && one.order < point.order)),
-    /** Where an instant stands, after all that happened in it. */
+    /** Position of an instant, after all its events. */
     after: (us) => timeAt(us) + step * placeIn(inside, (one) => one.at_us <= us),
-    /** Where an instant stands, before all that happened in it. */
+    /** Position of an instant, before all its events. */
     before: (us) => timeAt(us) + step * placeIn(inside, (one) => one.at_us < us),
-    /** The instant at a place. */
+    /** The instant at a position. */
     usAt(px) {
       let [low, high] = [start_us, start_us + span_us];
       while (high - low > 1) {
@@ -42,7 +42,7 @@ export function unfolded({ start_us, span_us, from_px, to_px, points, step_px })
   };
 }
 
-/** How many come before, in a list where `before` is true first and false then. */
+/** Number of leading items for which `before` is true, by binary search; it must be false for all others. */
 function placeIn(sorted, before) {
   let [low, high] = [0, sorted.length];
   while (low < high) {
