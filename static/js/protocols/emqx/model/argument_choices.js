@@ -1,8 +1,8 @@
-/** Names to choose from in forms of commands, by kind of argument. */
+/** The names offered in forms of commands, by kind of argument. */
 
 import { lanesOf } from "../../../model/state.js";
 
-/** @type {Object<string, (state: import("../../../model/state.js").LabState) => string[] | null>} what may be chosen, by kind of argument */
+/** @type {Object<string, (state: import("../../../model/state.js").LabState) => string[] | null>} choices by kind of argument */
 export const CHOICES = {
   node: (state) => state.welcome?.names?.nodes ?? lanesOf(state),
   session: (state) => state.welcome?.names?.sessions ?? null,

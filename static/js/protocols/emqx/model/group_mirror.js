@@ -1,10 +1,10 @@
-/** A group lab's instant in words: leader, clients, streams, links, as lists of plain sentences. */
+/** The text view of a group lab: leader, clients and streams as lists of plain sentences. */
 
 import { clientOf, clientsOf, countsOf, isDoubled, isOver, isUnread, leaderOf, tapesOf } from "./groups.js";
 import { counted, seconds, span } from "../../../model/format.js";
 import { badgeOf, figuresOf } from "./rounds.js";
 
-/** Streams and clients listed one by one; the others are counted. */
+/** Number of streams and clients that are listed one by one; the others are counted. */
 const TOLD_MAX = 40;
 
 /** @returns {{title: string, lines: string[]}[]} */

@@ -1,4 +1,4 @@
-/** The sentence of a group lab: what is wrong now, else what a crash now would repeat. Figures are the engine's. */
+/** The headline of a group lab: a present problem, or else what a crash would redeliver. The figures are the engine's. */
 
 import { clientOf, clientsOf, countsOf, fetching, isDoubled, isUnread, leaderOf, tapesOf } from "./groups.js";
 import { counted, span } from "../../../model/format.js";

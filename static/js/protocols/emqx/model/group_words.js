@@ -1,4 +1,4 @@
-/** A thing under the pointer in a group lab, in one line. */
+/** Describes the thing under the pointer in a group lab, in one line. */
 
 import { tapesOf } from "./groups.js";
 
@@ -18,7 +18,7 @@ const WORDS = {
 /** @returns {string} */
 export const groupThingWords = (state, watched, thing) => WORDS[thing.kind](state, watched, thing);
 
-/** @returns {string} where one message stands, from every side */
+/** @returns {string} state of one message for each reader, the leader and the store */
 export function messageWords(tape, offset) {
   const facts = tape.readers.map((one) => `${offset < one.acknowledged ? "acknowledged by" : offset < one.delivered ? "delivered, not acked by" : "not delivered to"} ${one.client}`);
   const reported = tape.believed ? `${offset < tape.believed.position ? "" : "not "}reported to the leader` : "its stream is not in the leader's table";

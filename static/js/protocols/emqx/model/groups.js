@@ -1,13 +1,13 @@
 /**
- * A group lab as the diagram needs it, from `world.view()`: its leader, its clients with their incarnations, its streams as tapes. What a leader
- * assigned and what clients do are kept side by side, never merged. Plain values; positions are offsets of the next message.
+ * A group lab as the diagram needs it, from `world.view()`: its leader, clients with their borrowers, streams as tapes.
+ * What a leader assigned and what clients actually do are kept separately. Plain values; positions are offsets of the next message.
  *
  * @typedef {object} Incarnation a borrower of a client
  * @property {string} id "session/number"
- * @property {object | null} own as its session has it; null: a ghost, which only a leader still lists
- * @property {object | null} known as the leader has it; null: the leader does not list it
+ * @property {object | null} own the borrower in its session; null: only a leader still lists it
+ * @property {object | null} known the borrower in the leader's table; null: the leader does not list it
  */
-/** @typedef {{name: string, number: number, node: string, online: boolean, paused: boolean, incarnations: Incarnation[]}} Client number: its place among all clients, for hue and shape */
+/** @typedef {{name: string, number: number, node: string, online: boolean, paused: boolean, incarnations: Incarnation[]}} Client number: index among all clients, for hue and shape */
 /** @typedef {{id: string, client: string, lease: string, acknowledged: number, delivered: number, chunk: number[] | null}} Reader */
 /**
  * @typedef {object} Tape
@@ -18,8 +18,8 @@
  * @property {number} length
  * @property {boolean} closed
  * @property {number} committed
- * @property {{state: string, position: number, owner: string | null, starved?: boolean} | null} believed what the leader has of it; starved: its owner obeyed a late revoke and reads no further
- * @property {boolean} led whether a leader lives at all
+ * @property {{state: string, position: number, owner: string | null, starved?: boolean} | null} believed its entry in the leader's table; starved: its owner acted on a late revoke and no longer reads
+ * @property {boolean} led whether a leader is alive
  * @property {Reader[]} readers
  * @property {number} handed the furthest position delivered or committed
  * @property {{leader: number, kill: number}} again messages that each crash would redeliver
@@ -28,14 +28,14 @@
 /** @returns {string} "ada" of "ada/0" */
 export const clientOf = (borrower) => borrower.slice(0, borrower.lastIndexOf("/"));
 
-/** @returns {{number: string, leader: object} | null} the leader that has the claim, else the newest that lives */
+/** @returns {{number: string, leader: object} | null} the leader that has the claim, else the newest live one */
 export function leaderOf(group) {
   const numbers = Object.keys(group.leaders).sort((a, b) => Number(b) - Number(a));
   const number = numbers.find((one) => Number(one) === group.claim?.leader) ?? numbers[0];
   return number === undefined ? null : { number, leader: group.leaders[number] };
 }
 
-/** What is reckoned from a state, once: picture, sentence, table and words ask for the same, some in every animation frame. */
+/** Results computed from a state, cached: picture, headline, table and texts need the same, some in every animation frame. */
 const reckoned = new WeakMap();
 
 function once(state, key, reckon) {
@@ -45,7 +45,7 @@ function once(state, key, reckon) {
   return known.get(key);
 }
 
-/** Clients that share in the group, or once did, or could: all where there is one group only. @returns {Client[]} */
+/** Clients that are or were in the group, or could join it: all clients when there is only one group. @returns {Client[]} */
 export const clientsOf = (state, name) => once(state, `clients of ${name}`, () => reckonClients(state, name));
 
 function reckonClients(state, name) {
@@ -67,7 +67,7 @@ function reckonClients(state, name) {
     .filter((client) => client.shares);
 }
 
-/** @returns {Tape[]} the group's streams, in storage's order */
+/** @returns {Tape[]} the group's streams, in the order of the storage */
 export const tapesOf = (state, name) => once(state, `tapes of ${name}`, () => reckonTapes(state, name));
 
 function reckonTapes(state, name) {
@@ -97,19 +97,19 @@ function tapeOf(name, { committed, readers }, kept, believed, led) {
   };
 }
 
-/** @returns {boolean} whether it is read to its end: nothing more is expected of it */
+/** @returns {boolean} whether it is closed and read to its end */
 export const isOver = (tape) => tape.closed && tape.committed >= tape.length && tape.readers.length === 0 && !tape.believed?.owner;
 
-/** The borrowers that still fetch from it: a chunk that is only being finished is no reader, nor is an owner that obeyed a late revoke. */
+/** The borrowers that still fetch from it: neither those that only finish a chunk, nor an owner that acted on a late revoke. */
 export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent" && !(tape.believed?.starved && one.id === tape.believed.owner));
 
-/** @returns {boolean} whether two clients read it at once */
+/** @returns {boolean} whether two borrowers read it at once */
 export const isDoubled = (tape) => tape.readers.length > 1;
 
-/** Has messages to read and no reader. */
+/** Whether it has messages to read and no reader. */
 export const isUnread = (tape) => fetching(tape).length === 0 && !isOver(tape);
 
-/** The figures of a group's head: streams, streams without a reader, with two readers, balance. */
+/** The figures of a group: streams, streams without a reader, with two readers, and read to their end. */
 export const countsOf = (tapes) => once(tapes, "counts", () => reckonCounts(tapes));
 
 function reckonCounts(tapes) {
@@ -125,7 +125,7 @@ function reckonCounts(tapes) {
 }
 
 /**
- * Tapes folded to strips.
+ * Folds tapes to strips.
  * @param {Tape[]} tapes
  * @param {"shard" | "client"} by
  * @returns {{key: string, tapes: Tape[], again: {leader: number, kill: number}, unread: number, doubled: number}[]}

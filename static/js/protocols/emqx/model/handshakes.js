@@ -1,11 +1,11 @@
 /**
- * Rows of one group's protocol as what a diagram draws: messages with where they went and what befell them, leaders and borrowers
- * with their lives, leases on streams. A line is "leader NODE" or "session NAME".
+ * Folds rows of one group's protocol for the diagram: messages with their arrivals and faults, lifetimes, leases.
+ * Lifetimes are those of leaders and borrowers. A line is "leader NODE" or "session NAME".
  */
 
 const TO_LEADER = new Set(["leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect"]);
 
-/** What each kind of message belongs to: the groups that a person can hide, and that are drawn alike. */
+/** The family of each kind of message: families are drawn alike and can be hidden. */
 export const FAMILY_OF = {
   "leader-wanted": "connect",
   "leader-connect-response": "connect",
@@ -20,7 +20,7 @@ export const FAMILY_OF = {
   invalidate: "leave",
 };
 
-/** An instant with its place among all rows of that instant. @typedef {{at_us: number, order: number}} Point */
+/** An instant, with the order of the row among those of the same instant. @typedef {{at_us: number, order: number}} Point */
 /**
  * @typedef {object} Message
  * @property {number} number
@@ -35,19 +35,19 @@ export const FAMILY_OF = {
  * @property {Point} sent
  * @property {Point[]} arrivals
  * @property {(Point & {why: string}) | null} lost
- * @property {number} delayed_us 0: not
+ * @property {number} delayed_us 0: not delayed
  * @property {boolean} doubled
  * @property {boolean} again resent, because no answer arrived
- * @property {boolean} unanswered a registry had no leader for it
+ * @property {boolean} unanswered the node's registry had no leader
  */
 
 export const leaderLine = (node) => `leader ${node}`;
 export const sessionLine = (name) => `session ${name}`;
 
 /**
- * @param {object[]} rows ascending
+ * @param {object[]} rows by ascending seq
  * @param {number[]} again seqs
- * @param {object[]} before the latest word on what stood at the window's beginning
+ * @param {object[]} before the latest rows about what existed at the window's start
  */
 export function foldHandshakes(rows = [], again = [], before = []) {
   const messages = foldMessages(rows, new Set(again));
@@ -110,7 +110,7 @@ function sentBy(row, again) {
   };
 }
 
-/** What a borrower asks its node's registry is passed on to the leader: one message, from one line to the other. */
+/** A borrower's request to its node's registry is forwarded to the leader: both are drawn as one message. */
 function passedOn(asked, row) {
   asked.to = leaderLine(row.peer);
   asked.unanswered = false;
@@ -119,7 +119,7 @@ function passedOn(asked, row) {
   return asked;
 }
 
-/** What stays on one node has no row of its arrival: it is there at once, or when it was delayed to. */
+/** A message within one node has no row of its arrival: it arrives at once, or after its delay. */
 function arriveAtHome(message) {
   if (message.remote || message.lost || message.unanswered) return;
   message.arrivals.push({ at_us: message.sent.at_us + message.delayed_us, order: message.delayed_us ? Infinity : message.sent.order + 0.5 });
@@ -163,7 +163,7 @@ function foldLives(rows) {
   return { leaders: [...leaders.values()], borrowers: [...borrowers.values()], known: [...known.values()], leases };
 }
 
-/** When a leader answered pings of each session, and when the answers came: what each side's deadline is reckoned from. */
+/** Per session, when a leader sent ping responses and when they arrived: the deadlines of both sides are computed from them. */
 function foldPongs(before, messages) {
   const pongs = { sent: {}, arrived: {} };
   const put = (side, client, at_us) => (pongs[side][client] ??= []).push(at_us);
@@ -180,12 +180,12 @@ function foldPongs(before, messages) {
 }
 
 /**
- * Each borrower's two deadlines: until when its leader counts on it, and until when it goes on reading by itself.
+ * The two deadlines of each borrower: when its leader drops it, and when it stops reading by itself.
  * @param {ReturnType<typeof foldHandshakes>} folded
  * @param {Object<string, number>} spans_us settings of the group's timers
  * @param {number} now_us
  * @returns {{client: string, number: number, side: "leader" | "borrower", from_us: number, until_us: number, expires_us: number, ended: boolean}[]}
- *   `until_us` where the band ends by now, `expires_us` when it would run out by itself
+ *   `until_us` is the end of the band so far, `expires_us` the deadline
  */
 export function deadlinesOf({ known, borrowers, leaders, pongs }, spans_us, now_us) {
   /** @type {{client: string, number: number, side: "leader" | "borrower", from_us: number, until_us: number, expires_us: number, ended: boolean}[]} */
@@ -207,7 +207,7 @@ export function deadlinesOf({ known, borrowers, leaders, pongs }, spans_us, now_
   return found;
 }
 
-/** Where a borrower still reads although its leader has dropped it: two may read one stream. */
+/** Times in which a borrower still reads although its leader has dropped it: two may read one stream. */
 export function overlapsOf(deadlines) {
   return deadlines
     .filter(({ side }) => side === "borrower")
@@ -216,7 +216,7 @@ export function overlapsOf(deadlines) {
     .map(({ reads, counted }) => ({ client: reads.client, number: reads.number, from_us: counted.until_us, until_us: reads.until_us }));
 }
 
-/** @returns {string} a message in one line, for the list beside the picture */
+/** @returns {string} a message as one line of the list beside the picture */
 export function wordsOfMessage(message) {
   const about = message.stream === null ? "" : ` of ${message.stream}`;
   const at = message.position === null ? "" : ` at ${message.position}`;

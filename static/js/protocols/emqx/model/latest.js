@@ -1,8 +1,11 @@
-/** The latest rows about one client and one stream of a group: asked of the server once, then only what is new, and topped up from frames in between. */
+/**
+ * The latest rows about one client and one stream of a group.
+ * They are requested from the server once, then only what is new. Rows of frames are added in between.
+ */
 
-/** While the lab plays, at most this often, ms. */
+/** Shortest time between two requests during playback, ms. */
 const ASK_EVERY_MS = 700;
-/** Of each type and reason, as the server keeps them. */
+/** Number of rows of each type and reason, as on the server. */
 const KEPT = 4;
 
 /**
@@ -28,12 +31,12 @@ export function makeLatest({ get, base, onAnswer }) {
         onAnswer();
       })
       .catch(() => {
-        asking = false; // the lab seeks or the line is down: a later drawing asks again
+        asking = false; // the lab seeks or the connection is lost: a later drawing requests it again
       });
   }
 
   return {
-    /** @returns {object[]} ascending, up to the instant that the page shows; the same list while nothing is new */
+    /** @returns {object[]} ascending, up to the instant shown; the same list while nothing has changed */
     rows(state, group, { client, stream }, wall_ms) {
       const key = [state.view.branch, group, client, stream].join("|");
       const { seq } = state.view;
@@ -53,7 +56,7 @@ export function makeLatest({ get, base, onAnswer }) {
   };
 }
 
-/** The latest of each type and reason, those of the stream apart. */
+/** The latest rows of each type and reason, counted separately for the stream. */
 function newest(rows, stream) {
   const counts = new Map();
   const kept = [];

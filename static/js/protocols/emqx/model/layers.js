@@ -1,19 +1,20 @@
 /**
- * The four layers of one client of a group, from the view and from the latest rows about it: which of its borrowers and streams is looked at, in which
- * state each machine is and how it came there, and the last exchanges of neighbouring layers: calls within the session's process, messages beyond it.
+ * The four layers of one client of a group, from the view and from the latest rows about the client.
+ * They show the chosen borrower and stream, the state of each state machine with its last move, and the last exchanges between
+ * neighbouring layers: calls within the session's process, messages outside it.
  */
 
 import { clientsOf, leaderOf } from "./groups.js";
 
-/** Kinds listed for each gap and direction, the last of each, newest first. */
+/** Number of kinds listed for each gap and direction: the last exchange of each kind, newest first. */
 const TOLD = 3;
 
-/** @typedef {{client: string, borrower: string | null, stream: string | null}} Member what is looked at; a borrower as "session/number" */
+/** @typedef {{client: string, borrower: string | null, stream: string | null}} Member what is shown; a borrower as "session/number" */
 
 /**
  * @param {import("../../../model/state.js").LabState} state
  * @param {string} group
- * @param {Partial<Member>} wish holds while it is there
+ * @param {Partial<Member>} wish what the viewer chose, applied while it exists
  * @returns {(Member & {clients: string[], borrowers: string[], streams: string[]}) | null}
  */
 export function memberOf(state, group, wish) {
@@ -32,8 +33,8 @@ export function memberOf(state, group, wish) {
 const numberOf = (borrower) => (borrower === null ? null : Number(borrower.slice(borrower.lastIndexOf("/") + 1)));
 
 /**
- * @param {object[]} rows ascending
- * @returns {Object<string, {now: string | null, last: {from: string | null, to: string, at_us: number, seq: number, why: string | null} | null, untouched: boolean}>} by machine; untouched: it has never moved
+ * @param {object[]} rows by ascending seq
+ * @returns {Object<string, {now: string | null, last: {from: string | null, to: string, at_us: number, seq: number, why: string | null} | null, untouched: boolean}>} by machine; untouched: it has not moved yet
  */
 export function machinesNow(state, group, member, rows) {
   const { view } = state;
@@ -59,7 +60,7 @@ export function machinesNow(state, group, member, rows) {
   return Object.fromEntries(Object.keys(now).map((name) => [name, { now: now[name], untouched: moves[name].length === 0, last: lastOf(moves[name], now[name], state.welcome.tables.machines[name]) }]));
 }
 
-/** The last move, unless the state has changed since: then it is not known yet. */
+/** The last move; null if the state has changed since and the row has not arrived yet. */
 function lastOf(moves, now, { start, moves: table }) {
   const last = moves.at(-1);
   if (!last || last.to !== now) return null;
@@ -71,7 +72,7 @@ const short = (stream) => stream ?? "all";
 const upTo = (row) => (row.entry === undefined ? "to its end" : `up to ${row.entry}`);
 const LEASES = { granted: (row) => `read ${row.topic} from ${row.entry ?? "its end"}`, revoking: (row) => `stop reading ${row.topic}`, absent: (row) => `${row.topic} is released` };
 
-/** A row as an exchange between two layers: gap, whether downwards, words. */
+/** Rows as exchanges between two layers: gap, whether downwards, text. */
 const CALLS = {
   "session.connected": (row) => [["handler", true, `client connected (${row.reason})`]],
   "session.disconnected": (row) => [["handler", true, `client disconnected (${row.reason})`]],
@@ -84,8 +85,8 @@ const CALLS = {
 const TO_LEADER = new Set(["leader-wanted", "ping", "update-progress", "revoke-finished", "disconnect"]);
 
 /**
- * The last calls and messages at each gap: under the handler, the agent, the borrower.
- * @param {object[]} rows ascending
+ * The last calls and messages in each gap: below the handler, the agent and the borrower.
+ * @param {object[]} rows by ascending seq
  * @param {Member} member
  * @returns {Object<"handler" | "agent" | "borrower", {down: Exchange[], up: Exchange[]}>}
  * @typedef {{kind: string, at_us: number, seq: number, words: string, lost: boolean}} Exchange

@@ -1,4 +1,4 @@
-/** What commands will do where that depends on the present state: who is at a node, and what would be redelivered. The figures are the engine's. */
+/** Consequences of commands that depend on the present state: clients at a node, messages to redeliver. The figures are the engine's. */
 
 import { counted } from "../../../model/format.js";
 
@@ -7,7 +7,7 @@ import { counted } from "../../../model/format.js";
 /** @param {Repeats} figures */
 const redelivered = (figures) => (figures ? `At this instant: ${counted(figures.again, "message")} would be redelivered, ${figures.acknowledged} of them acked.` : "");
 
-/** Of one session, over all groups. */
+/** Figures of one session, summed over all groups. */
 function ofSession(session, state) {
   const figures = Object.values(state.view.groups ?? {}).map(({ repeats }) => repeats.sessions[session]).filter(Boolean);
   return redelivered(figures.length ? figures.reduce((sum, one) => ({ again: sum.again + one.again, acknowledged: sum.acknowledged + one.acknowledged })) : null);

@@ -1,4 +1,4 @@
-/** Words for EMQX's faults on time axes. */
+/** Texts for EMQX's faults on time axes. */
 
 /** @type {import("../../../model/marks.js").MarkWords} */
 export const MARKS = {

@@ -1,4 +1,4 @@
-/** A group's rounds and figures as words and numbers: when its leader does what next, whether all is stable, what it has cost so far. */
+/** A group's rounds and figures as texts and numbers: timers of its leader, whether it is stable, its costs so far. */
 
 import { counted, span, whole } from "../../../model/format.js";
 import { leaderOf } from "./groups.js";
@@ -6,7 +6,7 @@ import { leaderOf } from "./groups.js";
 /**
  * @param {import("../../../model/state.js").LabState} state
  * @param {string} group
- * @returns {{name: string, whole_us: number, due_us: number[]}[]} timers of the leader, outermost first; none without one
+ * @returns {{name: string, whole_us: number, due_us: number[]}[]} timers of the leader, outermost first; empty without a leader
  */
 export function timersOf(state, group) {
   const leading = leaderOf(state.view.groups[group]);
@@ -20,7 +20,7 @@ export function timersOf(state, group) {
   ].map((timer) => ({ ...timer, due_us: timer.due_us.filter((us) => us !== null) }));
 }
 
-/** @returns {{stable: boolean, words: string}} the badge, with what is missing */
+/** @returns {{stable: boolean, words: string}} whether the group is stable, and what is missing */
 export function badgeOf({ stability, figures }) {
   const { leaders, unowned, on_their_way, starved = 0, unread, held, spread } = stability;
   const doubled = figures?.two_readers_now ?? 0;
@@ -46,7 +46,7 @@ export function figuresOf({ figures }) {
   ];
 }
 
-/** @returns {{at_us: number, seq: number, words: string}[]} rounds that changed something, the newest first */
+/** @returns {{at_us: number, seq: number, words: string}[]} rounds that changed something, newest first */
 export function roundsOf(rows, group, most) {
   return rows
     .filter((row) => row.subscription === group)

@@ -1,4 +1,7 @@
-/** One line in words for each event of durable shared subscriptions. A node is in `cluster`, a stream in `topic`, a group in `subscription`, a session in `client`. */
+/**
+ * The line of each event of durable shared subscriptions in the list.
+ * Columns: a node is in `cluster`, a stream in `topic`, a group in `subscription`, a session in `client`.
+ */
 
 import { span } from "../../../model/format.js";
 

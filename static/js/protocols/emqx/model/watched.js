@@ -1,4 +1,4 @@
-/** What the page looks at in a lab of groups: one group, and nodes instead of clusters with logs. */
+/** Chooses what the page shows in a lab of groups: one group, and nodes instead of clusters with logs. */
 
 import { clustersOf, lanesOf } from "../../../model/state.js";
 
