@@ -1,6 +1,7 @@
 /**
- * “Handshakes”: the messages between leader and borrowers of a group, on vertical lines with time running down, with leases and their
- * expiry; the same as a list of words. A message that is chosen lights its causal cone everywhere on the page.
+ * The panel “Messages between nodes”: messages between leader and borrowers of a group, with leases and their expiry.
+ * Leaders and sessions are vertical lines, time runs down. The messages are also listed as text. A chosen message highlights its causal
+ * cone everywhere on the page.
  */
 
 import { spanFor, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
@@ -17,7 +18,7 @@ import { listenToTime } from "../../../render/time_gestures.js";
 
 const NEAR_PX = 9;
 const KEY_PART = 0.25;
-/** The most sessions that the server is asked about by name. */
+/** Number of sessions above which the request names the sessions. */
 const MOST_LINES = 32;
 const NOTHING = foldHandshakes();
 const PICTURE_LABEL = "Messages between nodes: arrow up and down move in time, plus and minus zoom; the list below has the same as text";
@@ -26,19 +27,19 @@ const PICTURE_LABEL = "Messages between nodes: arrow up and down move in time, p
 export const HANDSHAKES = { name: "handshakes", title: "Messages between nodes", needs: "sessions", family: "durable-shared-subscriptions", make };
 
 /**
- * What the panel shows, changed by its controls and by each drawing.
+ * What the panel shows. Its controls and each drawing change it.
  *
  * @typedef {object} Shown
  * @property {string | null} group
- * @property {Set<string>} hidden kinds of messages that are left out
- * @property {boolean} even time is to scale
+ * @property {Set<string>} hidden kinds of messages that are not shown
+ * @property {boolean} even whether time is to scale
  * @property {number} first_session
  * @property {import("../../../layout/time_axis.js").TimeWindow | null} window
  * @property {number} now_us
- * @property {string} drawn changes with everything that a drawing depends on
- * @property {any[]} places of the messages in the picture
+ * @property {string} drawn key of everything that a drawing depends on
+ * @property {any[]} places positions of the messages in the picture
  * @property {(y: number) => number} usAt
- * @property {any[]} messages of the window, as drawn
+ * @property {any[]} messages those of the window, as drawn
  */
 
 function make(section, { document, window: page, requests, base, link, lights, wake }) {
@@ -95,7 +96,7 @@ function make(section, { document, window: page, requests, base, link, lights, w
   };
 }
 
-/** Moving and zooming in time. @param {Shown} shown @param {() => void} redraw */
+/** Panning and zooming in time. @param {Shown} shown @param {() => void} redraw */
 function makeTime(shown, redraw) {
   function change(next) {
     shown.window = next;
@@ -117,7 +118,7 @@ function onKey(event, acts) {
 
 /** @param {HTMLElement} picture @param {Shown} shown */
 function listenToPicture(picture, shown, { pan, zoomBy, lights, link }) {
-  /** The message at a point, if one is near. */
+  /** The message near a point, if there is one. */
   function messageAt(x, y) {
     const [near] = shown.places.map((place) => ({ place, far: farFrom(place, x, y) })).sort((a, b) => a.far - b.far);
     return near && near.far < NEAR_PX ? near.place.message : null;
@@ -139,7 +140,7 @@ function listenToPicture(picture, shown, { pan, zoomBy, lights, link }) {
   });
 }
 
-/** @returns {{covered: boolean, held: any}} the answer for the window, requested if the one at hand does not cover it */
+/** @returns {{covered: boolean, held: any}} the newest answer; requests another one if it does not cover the window */
 function askFor(state, { group, window, first_session }, windows, wall_ms) {
   const all = Object.keys(state.view.sessions).length <= MOST_LINES;
   const clients = all ? [] : sessionsOf(state, group).slice(first_session, first_session + MOST_LINES);
@@ -149,7 +150,7 @@ function askFor(state, { group, window, first_session }, windows, wall_ms) {
   return { covered, held: windows.held(state, about) };
 }
 
-/** @param {Shown} shown @returns {boolean} false when what is drawn still holds */
+/** @param {Shown} shown @returns {boolean} false when nothing has changed since the last drawing */
 function draw(state, shown, { canvas, picture, pager }, { theme, ratio, lit, landmarks, covered, held, page, version }) {
   const { group, window, now_us, hidden, even } = shown;
   const width = picture.clientWidth;
@@ -184,7 +185,7 @@ function draw(state, shown, { canvas, picture, pager }, { theme, ratio, lit, lan
   return true;
 }
 
-/** @param {Shown} shown @returns {string} the window and what is in it */
+/** @param {Shown} shown @returns {string} the window and its counts */
 function wordsOf({ window, now_us, messages }, { held, covered }) {
   const end_us = Math.min(window.start_us + window.span_us, Math.max(now_us, window.start_us));
   const lost = messages.filter((one) => one.lost).length;
@@ -194,7 +195,7 @@ function wordsOf({ window, now_us, messages }, { held, covered }) {
   return `${seconds(window.start_us, 1)} to ${seconds(end_us, 1)} s: ${what}${covered ? "" : "; loading more"}.`;
 }
 
-/** How far a point lies from a line, px. */
+/** Distance of a point from a line segment, px. */
 function farFrom({ x0, y0, x1, y1 }, x, y) {
   const long = (x1 - x0) ** 2 + (y1 - y0) ** 2;
   const share = long === 0 ? 0 : Math.max(0, Math.min(1, ((x - x0) * (x1 - x0) + (y - y0) * (y1 - y0)) / long));

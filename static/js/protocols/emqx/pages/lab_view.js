@@ -1,4 +1,4 @@
-/** What EMQX shows on the lab page: the leader with its clients and tapes, the table of what a crash would repeat, and what a click leads to. */
+/** EMQX's view of the lab page: the leader with its clients and tapes, the table of redeliveries, and the effect of clicks. */
 
 import { groupThingWords } from "../model/group_words.js";
 import { lookInside } from "../render/group_looks.js";
@@ -11,7 +11,7 @@ export function makeGroupView({ document, root, getState, getWatched, wake, menu
   const stage = makeGroupStage(document, root, { onThing, onChange: wake, say: (thing) => groupThingWords(getState(), getWatched(), thing) });
   const risk = makeGroupRisk(document, root);
 
-  /** A menu where something can be done to the thing, else a look inside. */
+  /** Opens the menu of a thing, if it has one, else the inspector. */
   function onThing(thing, anchor) {
     const menu = MENUS[thing.kind];
     if (menu) menus.show(menu(menus.state(), getWatched(), thing), anchor);
@@ -29,7 +29,7 @@ export function makeGroupView({ document, root, getState, getWatched, wake, menu
     animate: stage.animate,
     updateSide: risk.update,
     redraw: stage.redraw,
-    failOver: menus.breakSomething, // a group has nowhere to go
+    failOver: menus.breakSomething, // a group has no failover
     look,
   };
 }

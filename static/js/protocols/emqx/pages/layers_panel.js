@@ -1,6 +1,6 @@
 /**
- * “Layers”: one client of a group from inside: its handler, agent and borrower and the leader beyond, their last calls and messages, and the state
- * machines of borrower and streams, drawn from the tables that the engine runs.
+ * The panel “Layers”: one client of a group in detail: its handler, agent, borrower and leader.
+ * It shows their last calls and messages, and the state machines of borrower and streams, drawn from the tables that the engine runs.
  */
 
 import { makeLatest } from "../model/latest.js";
@@ -15,7 +15,7 @@ function make(section, { document, requests, base, lights, wake }) {
   section.classList.add("layers-panel");
   /** @type {{client?: string, borrower?: string, stream?: string}} */
   let wish = {};
-  let known = {}; // what a state says of the one looked at, reckoned once
+  let known = {}; // what is shown, computed once per state
   const choices = { client: choiceOf("client", "client"), borrower: choiceOf("borrower", "borrower"), stream: choiceOf("stream", "stream") };
   const bar = element(document, "div.bar", {}, Object.values(choices));
   const none = element(document, "p.quiet", { text: "No group is declared yet.", hidden: true });
@@ -31,7 +31,7 @@ function make(section, { document, requests, base, lights, wake }) {
   function choose(name, value) {
     /** @type {{client?: string, borrower?: string, stream?: string}} */
     const { client, borrower, stream } = { ...wish, [name]: value };
-    wish = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // else what this one reads
+    wish = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // the other choices then follow from this one
     wake();
   }
 

@@ -1,4 +1,4 @@
-/** “Rounds”: when the leader deals, looks at deadlines and commits next, whether all is stable, and what the group has cost so far. */
+/** The panel “Rebalances”: the timers of the leader, whether the group is stable, and its costs so far. */
 
 import { seconds, span } from "../../../model/format.js";
 import { leaderOf } from "../model/groups.js";
@@ -26,7 +26,7 @@ function make(section, { document, lights }) {
   section.replaceChildren(none, clock, figures, list);
   let written = {};
 
-  /** Lists are made again only when what they say has changed. */
+  /** Rewrites a list only when its content has changed. */
   function write(name, content, make_nodes, into) {
     const key = JSON.stringify(content);
     if (written[name] === key) return;
