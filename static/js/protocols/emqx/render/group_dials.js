@@ -1,7 +1,8 @@
 /**
- * What moves in a group lab's picture: leases that run out as dials, and messages between nodes. The outer ring is the client's deadline
- * (how long it reads on without a message), the inner one the leader's (how long it keeps the client); between their ends, shaded, is the span in which two
- * could read. With one ring the two disagree: the outer alone is a reader that its leader has dropped, the inner alone a ghost.
+ * Draws the moving part of a group lab's picture: leases as dials, and messages between nodes.
+ * The outer ring is the client's deadline (how long it keeps reading without a message), the inner one the leader's (how long it keeps the
+ * client). Between their ends, shaded, is the time in which two could read. With one ring the two disagree: only the outer ring means a
+ * reader that its leader has dropped, only the inner ring a borrower that exists only in the leader's table.
  */
 
 import { flightLabels } from "../layout/flight_labels.js";
@@ -12,7 +13,7 @@ import { fontOf, ORIGINS } from "../../../render/theme.js";
 const TURN = 2 * Math.PI;
 const TOP = -Math.PI / 2;
 
-/** Things on the wire beyond this are drawn without words. */
+/** More messages in flight than this are drawn without names. */
 const NAMED_MAX = 10;
 
 /** @returns {boolean} whether anything moves while the lab plays */
@@ -41,7 +42,7 @@ export function paintDials(context, scene, theme, at_us) {
   return any;
 }
 
-/** When the leader commits next (a crash before loses the progress reported since the last); left of it when it assigns next, a hand for each time that the timer was armed. */
+/** Draws the leader's timers: until the next commit (a crash before it loses the progress reported since the last one), and left of it until the next rebalance, with a hand for each time that the timer was armed. */
 export function paintLeaderDials(context, { plane, leading, spans }, theme, at_us) {
   if (!leading) return;
   const k = plane.scale;
@@ -59,7 +60,7 @@ function timerDial(context, x, y, k, angles, colour, theme) {
   if (angles.length > 1) for (const angle of angles) tick(context, x, y, 7 * k, 14 * k, angle, theme.ink.ink);
 }
 
-/** Remaining spans as arcs from the top, clockwise; the whole ring is the borrower's lease. */
+/** Draws the remaining times as arcs from the top, clockwise; a full ring is the length of the borrower's lease. */
 function dial(context, x, y, radius, incarnation, online, { hue, theme, at_us, whole_us }) {
   const angle = (until_us) => (until_us === null || until_us === undefined ? 0 : (Math.max(0, Math.min(whole_us, until_us - at_us)) / whole_us) * TURN);
   const own = angle(incarnation?.own?.until_us);
@@ -101,7 +102,7 @@ function tick(context, x, y, from, to, angle, colour) {
   context.stroke();
 }
 
-/** Shapes by kind of message: a question, an answer, a grant, what takes away, an end. */
+/** Shapes by kind of message: request, response, grant, progress, revoke, end. */
 const SHAPE_OF = {
   "leader-wanted": "snapshot_request",
   ping: "snapshot_request",
@@ -116,7 +117,7 @@ const SHAPE_OF = {
   invalidate: "cross",
 };
 
-/** @returns {{flight: object, x: number, y: number}[]} what is on the wire at an instant, where */
+/** @returns {{flight: object, x: number, y: number}[]} the messages in flight at an instant, with their positions */
 export function flightPlaces(plane, flights, at_us) {
   const places = [];
   for (const flight of flights) {
@@ -130,7 +131,7 @@ export function flightPlaces(plane, flights, at_us) {
   return places;
 }
 
-/** Messages on their way, named where a name finds room; more than can be named are counted. */
+/** Draws messages in flight, with names where they fit; if there are too many, with their number. */
 export function paintFlights(context, plane, theme, places, totals, bounds) {
   const k = plane.scale;
   for (const { flight, x, y } of places) glyph(context, SHAPE_OF[flight.what] ?? "dot", x, y, 4.4 * k, theme.ink.proto, theme.ink.bg);

@@ -1,4 +1,7 @@
-/** Names in a group lab's picture as real buttons over the canvas: whatever has a dotted underline can be broken; the others open a look inside. */
+/**
+ * Names in a group lab's picture as buttons over the canvas.
+ * Those with a dotted underline open a menu with faults; the others open the inspector.
+ */
 
 import { clientOf } from "../model/groups.js";
 import { span } from "../../../model/format.js";
@@ -11,7 +14,7 @@ import { makeRoving } from "./roving.js";
 /**
  * @param {Document} document
  * @param {HTMLElement} layer over the canvas
- * @param {(thing: object, anchor: Element) => void} onThing a thing was chosen: {kind: "node" | "leader" | "client" | "stream" | "link" | "fold", …}
+ * @param {(thing: object, anchor: Element) => void} onThing called when a thing was chosen: {kind: "node" | "leader" | "client" | "stream" | "link" | "fold", …}
  */
 export function makeGroupHandles(document, layer, onThing) {
   const held = new Map();
@@ -26,7 +29,7 @@ export function makeGroupHandles(document, layer, onThing) {
     }
     made.thing = thing;
     const wanted = `handle group-handle ${classes}`;
-    if (made.className !== wanted) made.className = wanted; // a leader may be gone, a link cut, since it was made
+    if (made.className !== wanted) made.className = wanted; // a leader may have crashed or a link may be cut since the button was made
     setText(made.firstChild, text);
     if (label && made.getAttribute("aria-label") !== label) made.setAttribute("aria-label", label);
     const place = `${x.toFixed(1)},${y.toFixed(1)},${width ?? ""}`;
@@ -72,7 +75,7 @@ function ofLeader({ plane, watched, leading, group }) {
 
 const STATES = { granting: "granting", granted: "", revoking: "revoking", revoked: "revoked", free: "unassigned" };
 
-/** @returns {string} to whom the stream is assigned in the leader's table */
+/** @returns {string} the client to which the leader's table assigns the stream */
 function believedWords(tape) {
   if (!tape.led) return "no leader";
   if (!tape.believed) return tape.closed ? "read to its end" : "not found yet";

@@ -1,4 +1,4 @@
-/** What the marks of a group lab mean, drawn as the picture draws them. */
+/** Writes the legend of a group lab: its marks as in the picture, with their meaning. */
 
 import { element } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";

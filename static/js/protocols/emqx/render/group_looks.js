@@ -1,4 +1,4 @@
-/** A look inside a thing of a group lab, as nodes for the inspector: the leader, a client with its borrowers, a stream, a chunk, a message, a protocol message. */
+/** Inspector content for a thing of a group lab: leader, client with borrowers, stream, chunk, message, protocol message. */
 
 import { clientOf, clientsOf, isDoubled, leaderOf, tapesOf } from "../model/groups.js";
 import { counted, seconds, span } from "../../../model/format.js";
@@ -10,8 +10,8 @@ import { columnHeads } from "../../../render/terms.js";
  * @param {Document} document
  * @param {import("../../../model/state.js").LabState} state
  * @param {{group: string}} watched
- * @param {object} thing as the group stage gives it
- * @returns {{title: string, term: string, nodes: Node[]} | null} term: the entry of the glossary
+ * @param {object} thing as returned by the group stage
+ * @returns {{title: string, term: string, nodes: Node[]} | null} term: glossary entry of the title
  */
 export function lookInside(document, state, watched, thing) {
   const look = LOOKS[thing.kind];
@@ -75,7 +75,7 @@ function lookAtStream({ state, name, thing, table, words }) {
   };
 }
 
-/** The four cursors with what lies between each and the next: what that crash repeats. */
+/** The four cursors, with the number of messages up to the next one: what the corresponding crash redelivers. */
 function cursorsOf(tape) {
   const reader = tape.readers.find((one) => one.id === tape.believed?.owner) ?? tape.readers[0];
   const reported = tape.believed?.position ?? tape.committed;

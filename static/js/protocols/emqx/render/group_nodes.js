@@ -1,4 +1,4 @@
-/** What stands above the tapes: nodes as enclosures, the leader's box, clients' cards with their words, the ways between. Names are buttons over the canvas. */
+/** Draws the upper part of the picture: nodes as enclosures, the leader, cards of clients, links. Names are buttons over the canvas. */
 
 import { pointOn } from "../../../layout/links.js";
 
@@ -53,7 +53,7 @@ function paintTrunk(context, { a, b, points }, view, theme, k) {
   glyph(context, "cross", x, y, 5 * k, theme.ink.harm, theme.ink.bg);
 }
 
-/** A line from each card to the leader that it listens to; dashed where only one of the two believes in the other. */
+/** A line from each card to its leader; dashed where only one of the two has the other in its state. */
 function spokes(context, { plane, clients, leading }, theme) {
   if (plane.turned || !leading) return;
   const { leader } = plane;
@@ -83,7 +83,7 @@ function spokes(context, { plane, clients, leading }, theme) {
 
 const STATES = { connecting: "finding leader", connected: "connected", unsubscribing: "unsubscribing" };
 
-/** @returns {string} a client's state in a few words, as its card says it */
+/** @returns {string} a client's state in a few words, for its card */
 export function clientWords(client) {
   const own = client.incarnations.filter((one) => one.own);
   if (!client.online) return "offline";
@@ -162,7 +162,7 @@ function paintLeader(context, { plane, group, leading, counts }, state, theme) {
   if (badgeOf(group).stable) paintBadge(context, leader, theme, k);
 }
 
-/** Nothing is on its way, everything moves: a badge on the box's upper edge. */
+/** A stable group: a badge on the upper edge of the leader's box. */
 function paintBadge(context, leader, theme, k) {
   const text = "✓ stable";
   context.font = fontOf(theme, theme.label, 600);

@@ -1,6 +1,7 @@
 /**
- * The small picture of a group: at the left its leader, at the right its clients with their leases as dials, between them its streams, each tied to
- * whom the leader believes (left end) and to who reads it (right end). Same marks as the lab; no words.
+ * Draws the small picture of a group: its leader at the left, its streams in the middle, its clients at the right.
+ * Clients have their leases as dials. Each stream is connected to its owner in the leader's table (left end) and to its readers (right
+ * end). Same marks as in the lab, without texts.
  */
 
 import { prepared } from "../../../render/canvas.js";
@@ -11,7 +12,7 @@ const TURN = 2 * Math.PI;
 const TOP = -Math.PI / 2;
 const LEADER_PX = 34;
 
-/** @param {HTMLCanvasElement} canvas @param {object} group as the server passes it */
+/** @param {HTMLCanvasElement} canvas @param {object} group as received from the server */
 export function paintGroupPicture(canvas, group, theme, { ratio, width, height }) {
   const context = prepared(canvas, width, height, ratio);
   const { streams, clients } = group;
@@ -43,14 +44,14 @@ function curve(context, from, to, colour, width, dash) {
   context.setLineDash([]);
 }
 
-/** Whom the leader believes: a cell in that client's hue and shape; dashed while it is being handed over. */
+/** The owner in the leader's table: a cell in that client's hue and shape; the line is dashed unless the stream is granted. */
 function paintTie(context, theme, from, to, { believed, state }) {
   if (believed === null) return;
   curve(context, from, { x: to.x - 6, y: to.y }, theme.ink.soft, 1.1, state === "granted" ? [] : [2, 2]);
   freeCell(context, believed, to.x, to.y, 6, 8, theme.origin[believed % ORIGINS], theme.ink.bg);
 }
 
-/** Committed receded, handed out in full colour, the rest an outline; harm doubles the line: two readers, or none. */
+/** Committed messages are pale, delivered ones in full colour, the rest an outline. A double line marks two readers, a cross none. */
 function paintTape(context, theme, { readers, believed, length, over, committed, delivered }, { x0, x1, y, high, unit }) {
   const top = y - high / 2;
   const number = readers[0] ?? believed;

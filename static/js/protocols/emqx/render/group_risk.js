@@ -1,4 +1,4 @@
-/** The table beside a group lab: how many messages each crash would redeliver now, and how the streams are assigned. */
+/** The table beside a group lab: how many messages each crash would redeliver now, and the state of the streams. */
 
 import { clientsOf, countsOf, leaderOf, tapesOf } from "../model/groups.js";
 import { seconds, whole } from "../../../model/format.js";
@@ -6,9 +6,9 @@ import { figuresOf } from "../model/rounds.js";
 import { element, required } from "../../../render/dom.js";
 import { columnHeads, headCell, renew } from "../../../render/terms.js";
 
-/** Clients listed, the costliest first. */
+/** Number of clients listed, those with most redeliveries first. */
 const LISTED = 6;
-/** Of the figures, those that the table does not have already. */
+/** Figures that are added to the table; the others are in it already. */
 const SHOWN = new Set(["hand-over time", "duplicates so far"]);
 
 export function makeGroupRisk(document, root) {

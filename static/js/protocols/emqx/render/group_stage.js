@@ -1,6 +1,7 @@
 /**
- * The main picture of a group lab: nodes with clients and their leases around the leader, below them its table, a tape for each stream. What stands is redrawn when
- * the state, the size, the theme or the choice changed; leases and messages in flight on every animation frame.
+ * The main picture of a group lab: nodes with clients and their leases around the leader, below them the leader's table.
+ * The table has a tape for each stream. The static part is redrawn when the state, the size, the theme or the choice changed; leases and
+ * messages in flight on every animation frame.
  */
 
 import { makeGroupPlane } from "../layout/group_plane.js";
@@ -16,7 +17,7 @@ import { paintStrips, worthALook } from "./group_strips.js";
 import { paintTapes } from "./group_tapes.js";
 import { fontOf } from "../../../render/theme.js";
 
-/** Tapes of a magnified strip that are drawn. */
+/** Largest number of tapes drawn for an expanded strip. */
 const MAGNIFIED_MAX = 12;
 
 /**
@@ -83,7 +84,7 @@ export function makeGroupStage(document, root, on) {
   };
 }
 
-/** What the table's columns are: the leader's belief at the left, what clients do at the right, both on the tape. */
+/** Writes the headings of the table: the leader's assignment at the left, the readers at the right. */
 function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme, by) {
   if (!group) return;
   const k = plane.scale;
@@ -107,7 +108,7 @@ function paintHead(context, { plane, laid, head_y, group, fold, watched }, theme
   context.fillText("read by", x1 + 12 * k, head_y);
 }
 
-/** What the column headings cover, for the collision pass of the cursors' names. */
+/** Areas of the column headings, which the names of cursors must not cover. */
 function headBoxes({ plane, laid, head_y }, theme) {
   if (plane.turned || !laid.rows?.length) return [];
   const high = theme.label + 3;
@@ -115,7 +116,7 @@ function headBoxes({ plane, laid, head_y }, theme) {
   return [box(0, 150 * plane.scale), box(laid.rows[0].x1 + 12 * plane.scale, 120 * plane.scale)];
 }
 
-/** Words in as many lines as the picture's width needs; the last line stands at y. */
+/** Writes a text in as many lines as the picture's width requires; the last line is at y. */
 function fillLines(context, text, { width, scale }, y) {
   const lines = [""];
   for (const word of text.split(" ")) {
@@ -126,7 +127,7 @@ function fillLines(context, text, { width, scale }, y) {
   lines.forEach((line, at) => context.fillText(line, 0, y - (lines.length - 1 - at) * 15 * scale));
 }
 
-/** A place on the canvas as a thing that a menu can stand beside. */
+/** A position on the canvas as an anchor for a menu. */
 const spotAt = (canvas, x, y) => ({
   getBoundingClientRect() {
     const box = canvas.getBoundingClientRect();
@@ -134,9 +135,9 @@ const spotAt = (canvas, x, y) => ({
   },
 });
 
-/** The leader's table: tapes, or strips with the tapes of the one that is magnified. */
+/** Lays out the leader's table: tapes, or strips with the tapes of the expanded one. */
 function layTable(choice, { plane }, tapes, theme) {
-  const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // a narrow page's heading takes two lines
+  const top = plane.foot + (plane.turned ? 60 : 44) * plane.scale; // the heading takes two lines on a narrow page
   const given = { width: plane.width, scale: plane.scale, turned: plane.turned, top };
   if (!foldsNeeded(tapes)) {
     const rows = layTapes(tapes, given);
@@ -172,7 +173,7 @@ function paint(still, scene, choice, state, theme, ratio) {
   if (laid.rows) paintTapes(context, laid, theme, given);
 }
 
-/** How the tapes are folded, and which fold is magnified. */
+/** How the tapes are folded, and which strip is expanded. */
 function makeFolds(onChange) {
   /** @type {"shard" | "client"} */
   let by = "shard";
@@ -190,7 +191,7 @@ function makeFolds(onChange) {
       set(null);
     },
     reduce: () => set(null),
-    /** The fold, or none when it is magnified already. */
+    /** Expands a strip, or collapses it when it is expanded already. */
     magnify: (key) => set(magnified === key ? null : key),
     magnifyNext(scene) {
       if (!scene?.laid.strips) return;
@@ -200,7 +201,7 @@ function makeFolds(onChange) {
   };
 }
 
-/** What is under the pointer: a click chooses it, and its words stand beside the pointer. */
+/** Connects the pointer: a click chooses the thing under it, hovering shows its description. */
 function listenToThings(moving, { thingAt, onThing, say }) {
   moving.addEventListener("click", (event) => {
     const thing = thingAt(event.offsetX, event.offsetY);

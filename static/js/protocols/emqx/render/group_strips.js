@@ -1,4 +1,7 @@
-/** Many streams: a strip for each shard and generation, or for each client; in it a cell for each stream, above in the hue of whom the leader believes, below of who reads. */
+/**
+ * Draws many streams as strips: one for each shard and generation, or for each client.
+ * A strip has a cell for each stream: the upper half in the hue of its owner in the leader's table, the lower half in that of its readers.
+ */
 
 import { clientOf, isDoubled, isOver, isUnread } from "../model/groups.js";
 import { whole } from "../../../model/format.js";
@@ -62,7 +65,7 @@ function totals(context, { fold, y, height }, theme, k, x) {
   });
 }
 
-/** @returns {import("../model/groups.js").Tape[]} those a cell of which one could want to see first: doubled, unread, then what a crash repeats most */
+/** @returns {import("../model/groups.js").Tape[]} the most interesting ones: two readers first, then unread, then by redeliveries */
 export function worthALook(tapes, most) {
   const weight = (tape) => (isDoubled(tape) ? 1e9 : 0) + (isUnread(tape) ? 1e6 : 0) + tape.again.leader;
   return tapes.map((tape, at) => ({ tape, at })).sort((a, b) => weight(b.tape) - weight(a.tape) || a.at - b.at).slice(0, most).map(({ tape }) => tape);

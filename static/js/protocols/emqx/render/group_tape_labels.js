@@ -1,4 +1,4 @@
-/** Words at a stream's tape: what a crash hands out again, and the names of its cursors. */
+/** Labels of a stream's tape: the redeliveries of each crash, and the names of its cursors. */
 
 import { xAt } from "../layout/group_tapes.js";
 import { PRIORITY } from "../../../layout/labels.js";
@@ -9,7 +9,7 @@ export function footOf(row) {
   return row.y + (1 + Math.max(1, row.tape.readers.length)) * (row.body + 1);
 }
 
-/** What each kind of crash would hand out again, in words under the tape's lines. */
+/** The redeliveries of each kind of crash, below the tape. */
 export function crashLabels(row, theme, k, measure) {
   const { tape } = row;
   const height = theme.label + 3;
@@ -29,7 +29,7 @@ export function crashLabels(row, theme, k, measure) {
   return [{ priority: PRIORITY.harm, height, forms: [place(runs), ...(short.length < runs.length ? [place(short)] : [])] }];
 }
 
-/** The cursors' names, said once, over the first tape that is read; cursors at one place share a label. */
+/** The names of the cursors, over the first tape with readers only; cursors at the same position share a label. */
 export function cursorLabels(row, theme, k, measure) {
   const { tape } = row;
   const reader = tape.readers[0];

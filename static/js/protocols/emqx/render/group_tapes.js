@@ -1,6 +1,7 @@
 /**
- * A stream as a tape, coloured twice: above as its leader believes, below as clients do, one strip for each reader. Pale is done, full is work to do,
- * raised is in a client's hands. Under it four pins, and a line for each kind of crash over what it would hand out again.
+ * Draws a stream as a tape: the upper strip coloured by the leader's table, below it one strip for each reader.
+ * Pale messages are acked, those in full colour are not. Messages that are delivered and not acked are taller. Below are the pins of four
+ * cursors, and for each kind of crash a line over the messages that it would redeliver.
  */
 
 import { xAt } from "../layout/group_tapes.js";
@@ -11,7 +12,7 @@ import { crashLabels, cursorLabels, footOf } from "./group_tape_labels.js";
 import { drawLabels, makeMeasure } from "../../../render/labels.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
-/** A message narrower than this is not set apart from the next, px. */
+/** Narrower messages are drawn without gaps, px. */
 const APART_PX = 4;
 
 /**
@@ -23,7 +24,7 @@ const APART_PX = 4;
  * @param {number} given.height
  * @param {number} given.scale
  * @param {boolean} given.turned
- * @param {Map<string, number>} given.numbers place of each client, for its hue
+ * @param {Map<string, number>} given.numbers index of each client, for its hue
  * @param {string | null} [given.chosen] the client that is chosen
  * @param {object[]} [given.taken] boxes that labels keep clear of
  */
@@ -57,7 +58,7 @@ function paintTape(context, row, theme, k, numbers) {
   cursors(context, row, theme, k);
 }
 
-/** One colouring of a tape. A null hue is unassigned: an outline with hatching. */
+/** Draws one strip of a tape. Without a hue (unassigned) it is a dashed outline. */
 function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fading = false }) {
   const { tape, body, unit_px } = row;
   const [start, end] = [xAt(row, row.first), xAt(row, tape.length)];
@@ -91,7 +92,7 @@ function nobodys(context, x, y, width, height, theme) {
   context.restore();
 }
 
-/** Two readers: a double line in crimson beside their strips, the mark of duplicates. */
+/** Two readers: a double line in the colour of harm beside their strips, as for duplicates. */
 function doubled(context, row, theme, k) {
   const top = row.y + row.body + 1;
   const height = row.tape.readers.length * (row.body + 1) - 1;
@@ -101,7 +102,7 @@ function doubled(context, row, theme, k) {
   context.fillRect(x + 7 * k, top, 2 * k, height);
 }
 
-/** Committed: a full pin; reported: one in the protocol's ink; acknowledged: a tick; delivered: an open pin. */
+/** Committed: a full pin; reported: a pin in the protocol's ink; acknowledged: a tick; delivered: an open pin. */
 function cursors(context, row, theme, k) {
   const { tape } = row;
   const y = footOf(row);
@@ -129,7 +130,7 @@ function triangle(context, x, y, size, stroke, fill) {
   context.stroke();
 }
 
-/** What a leader's crash hands out again: a double line from what is committed. What its reader's end does: one line from what is reported. */
+/** Redeliveries: a double line from the committed position for a leader's crash, a single line from the reported one for the end of its reader. */
 function paintCrashes(context, row, theme, k) {
   const { tape } = row;
   const y = footOf(row) + 9 * k;
@@ -146,7 +147,7 @@ function paintCrashes(context, row, theme, k) {
   }
 }
 
-/** Who has it, left by the leader's word and right by what clients do: the swatch of each, since hue alone must not tell. Names are buttons over the canvas. */
+/** Draws the owner's swatch at the left and the readers with swatches at the right, since hue alone is not enough. Names at the left are buttons over the canvas. */
 function paintEnds(context, row, theme, { k, turned, numbers }) {
   if (turned) return;
   const { tape, y, body, x1 } = row;
@@ -162,7 +163,7 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
     context.fillStyle = isDoubled(tape) || starved ? theme.ink.harm : theme.ink.ink2;
     const whole = `${reader.client}${starved ? ", not reading" : WORDS[reader.lease]}`;
     const fits = context.measureText(whole).width <= row.room - 26 * k;
-    context.fillText(fits ? whole : reader.client, x1 + 26 * k, middle); // the colour says it, too, and the sentence in words
+    context.fillText(fits ? whole : reader.client, x1 + 26 * k, middle); // the colour shows the state, too, and the headline describes it
   });
   if (tape.readers.length > 0 || isOver(tape)) return;
   context.fillStyle = theme.ink.harm;

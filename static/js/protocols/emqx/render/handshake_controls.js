@@ -1,4 +1,4 @@
-/** What stands around the diagram of messages: kinds to show, spreading, pages of sessions, zoom, and the same as text. */
+/** The controls around the diagram of messages: kinds to show, spreading, pages of sessions, zoom, and the list as text. */
 
 import { counted, seconds, whole } from "../../../model/format.js";
 import { element, setText } from "../../../render/dom.js";
@@ -12,14 +12,14 @@ function makeButton(document, text, name, onclick) {
   return element(document, "button", { type: "button", "aria-label": name, title: name, text, onclick });
 }
 
-/** @param {Document} document @param {(name: string) => boolean} onToggle gives whether the kind is shown now */
+/** @param {Document} document @param {(name: string) => boolean} onToggle returns whether the kind is shown now */
 export function makeKinds(document, onToggle) {
   const press = (name, button) => button.setAttribute("aria-pressed", String(onToggle(name)));
   const buttons = FAMILIES.map((name) => element(document, `button.kind-${name}`, { type: "button", "aria-pressed": "true", onclick: (event) => press(name, event.currentTarget), text: name }));
   return element(document, "span.kinds", { role: "group", "aria-label": "Messages shown" }, buttons);
 }
 
-/** @param {Document} document @param {() => boolean} onToggle gives whether time is to scale now */
+/** @param {Document} document @param {() => boolean} onToggle returns whether time is to scale now */
 export function makeSpread(document, onToggle) {
   const title = "Draw messages of one instant one below the other, or time to scale";
   return element(document, "button", { type: "button", "aria-pressed": "true", text: "spread instants", title, onclick: (event) => event.currentTarget.setAttribute("aria-pressed", String(!onToggle())) });
@@ -32,7 +32,7 @@ export function makeZoom(document, acts) {
   return element(document, "span.zoom", { role: "group", "aria-label": "Zoom of time" }, buttons);
 }
 
-/** Sessions a page at a time. @param {Document} document @param {(sessions: number) => void} onTurn by how many */
+/** Shows the sessions page by page. @param {Document} document @param {(sessions: number) => void} onTurn receives the number of sessions to move by */
 export function makePager(document, onTurn) {
   let fit = 1;
   const [before, after] = [makeButton(document, "‹", "Sessions before", () => onTurn(-fit)), makeButton(document, "›", "Sessions after", () => onTurn(fit))];
@@ -52,7 +52,7 @@ export function makePager(document, onTurn) {
   };
 }
 
-/** The messages as text, written while it is open. @param {Document} document @param {{wake: () => void, onChoose: (seq: number) => void}} on */
+/** The messages as a list of texts, updated while it is open. @param {Document} document @param {{wake: () => void, onChoose: (seq: number) => void}} on */
 export function makeListing(document, { wake, onChoose }) {
   const list = element(document, "ol", {});
   const node = element(document, "details.in-words", { ontoggle: () => wake() }, [element(document, "summary", { text: "As text" }), list]);
@@ -60,7 +60,7 @@ export function makeListing(document, { wake, onChoose }) {
   const lineOf = (message) => element(document, "li", {}, [element(document, "button.plain", { type: "button", text: `${seconds(message.sent.at_us)} s: ${wordsOfMessage(message)}`, onclick: () => onChoose(message.seq) })]);
   return {
     node,
-    /** @param {object[]} messages @param {string} key changes when they do */
+    /** @param {object[]} messages @param {string} key changes with the messages */
     update(messages, key) {
       const wanted = `${key}|${node.open}`;
       if (!node.open || wanted === listed) return;
@@ -71,5 +71,5 @@ export function makeListing(document, { wake, onChoose }) {
   };
 }
 
-/** @param {Document} document @returns {HTMLElement} what the marks of the diagram mean */
+/** @param {Document} document @returns {HTMLElement} the legend of the diagram */
 export const makeKey = (document) => element(document, "p.quiet.key", { text: KEY_WORDS });

@@ -1,7 +1,7 @@
 /**
- * The space-time diagram of a group: leaders and sessions as vertical lines, time running down, their messages as slanted
- * arrows. Kinds differ by stroke, by the mark at the tail and by name; a lost one ends in a cross, a delayed one is dashed, a
- * duplicate forks, a resent one has an open tail. A crowd is drawn as bars of how many.
+ * Draws the space-time diagram of a group: leaders and sessions as vertical lines, messages as slanted arrows.
+ * Time runs down. Kinds of messages differ by stroke, by the mark at the tail and by name. A lost one ends in a cross, a delayed one is
+ * dashed, a duplicated one has two heads, a resent one has a ring around its tail. Too many messages are drawn as bars of counts.
  */
 
 import { FAMILY_OF, leaderLine, sessionLine } from "../model/handshakes.js";
@@ -17,11 +17,11 @@ import { fontOf } from "../../../render/theme.js";
 export const AXIS_PX = 54;
 const HEAD_PX = 46;
 const FOOT_PX = 10;
-/** The most that one event takes, px. */
+/** Largest step of one event on the time axis, px. */
 const STEP_PX = 15;
 const UNLIT = 0.22;
 
-/** How a family of messages is drawn: ink, stroke px, mark at its tail. */
+/** How a family of messages is drawn: ink, stroke in px, mark at its tail. */
 const LOOKS = {
   connect: { ink: "ink2", stroke: 1.4, mark: "dot" },
   ping: { ink: "strong", stroke: 1, mark: null },
@@ -35,7 +35,7 @@ const lookOf = (kind) => LOOKS[FAMILY_OF[kind]];
 /**
  * @param {HTMLCanvasElement} canvas
  * @param {object} folded of model/handshakes.js
- * @param {object} given width, height, ratio, window, now_us, furthest_us, lines [{name, title, note}], hidden (families), even (no unfolding), spans_us, bins, bins_from_us, lit, marks
+ * @param {object} given width, ratio, height, window, now_us, furthest_us, lines [{name, title, note}], hidden (families), even (time to scale), spans_us, bins, bins_from_us, lit, marks
  * @returns {{places: {message: object, x0: number, y0: number, x1: number, y1: number}[], usAt: (y: number) => number}}
  */
 export function paintHandshakes(canvas, folded, theme, given) {
@@ -67,7 +67,7 @@ export function paintHandshakes(canvas, folded, theme, given) {
   return { places, usAt: scale.usAt };
 }
 
-/** Where a row of a lit cone stands: on its leader's line or on its session's. */
+/** Position of a row of a highlighted cone: on the line of its leader or of its session. */
 function placeOfRow(row, { xAt, scale, now_us, top, bottom }) {
   if (row.at_us > now_us) return null;
   const of_leader = /^(leader|assignment|progress\.saved|progress\.persisted|progress\.loaded|stream\.found|borrower\.(joined|dropped))/.test(row.type);
@@ -142,7 +142,7 @@ function paintMessage(context, message, theme, room, taken) {
   return ends.map(({ x, y }) => ({ message, x0, y0, x1: x, y1: y }));
 }
 
-/** Where its lines end: at each arrival that has been, in a cross, or on the way. */
+/** The ends of a message's lines: at each arrival so far, at a cross when lost, or halfway. */
 function endsOf(message, { scale, now_us, spans_us }, { x0, x1, y0 }) {
   const ends = message.arrivals.filter(({ at_us }) => at_us <= now_us).map((point) => ({ x: x1, y: scale.at(point), landed: true }));
   if (message.lost && message.lost.at_us <= now_us) {
@@ -150,12 +150,12 @@ function endsOf(message, { scale, now_us, spans_us }, { x0, x1, y0 }) {
     ends.push({ x: at_its_door ? x1 : (x0 + x1) / 2, y: scale.at(message.lost), lost: true });
   }
   if (message.unanswered) ends.push({ x: x0 + Math.sign((x1 ?? x0) - x0 || 1) * 22, y: y0 + 4, open: true });
-  // on its way: half of it is drawn, since when it comes is not known yet
+  // in flight: drawn halfway, since its arrival is not known yet
   if (ends.length === 0 && spans_us) ends.push({ x: (x0 + x1) / 2, y: Math.max(y0, (y0 + scale.after(now_us)) / 2) });
   return ends;
 }
 
-/** Resent: a ring around its tail. */
+/** Marks a resent message by a ring around its tail. */
 function ringAt(context, theme, x, y) {
   context.lineWidth = 1.4 * theme.scale;
   context.beginPath();
@@ -180,10 +180,10 @@ function nameOn(context, message, theme, { x0, y0, end }, taken) {
   context.fillText(text, x, y);
 }
 
-/** "3/1/meters/heat" is long on an arrow: shard and generation tell it from the others of its topic. */
+/** Shortens "3/1/meters/heat" to shard and generation, which distinguish the streams of a topic. */
 const shortStream = (stream) => stream.split("/").slice(0, 2).join("/");
 
-/** To the right of each session's line, bars as long as the messages of that time; a cross where some were lost. */
+/** Draws bars of message counts to the right of each session's line, with a cross where some were lost. */
 function paintBins(context, theme, { bins, bins_from_us, lines, xAt, scale, now_us, width }) {
   const sum = (kinds, wanted) => Object.entries(kinds ?? {}).reduce((all, [kind, numbers]) => (wanted(kind) ? all.map((one, at) => one + numbers[at]) : all), new Array(160).fill(0));
   const of = lines.filter(({ name }) => name.startsWith("session ")).map(({ name }) => ({ x: xAt(name), kinds: bins.counts[name.slice(8)], lost: bins.lost[name.slice(8)] }));

@@ -1,26 +1,26 @@
 /**
- * The vertical lines of the handshake diagram: leaders and sessions with their lives, beside a session's line the two deadlines
- * (left: what its leader counts on, what it keeps to itself) and its leases on streams (right).
+ * Draws the vertical lines of the diagram of messages: leaders and sessions with their lifetimes.
+ * Beside a session's line are the two deadlines (left: until its leader drops it, and until it stops reading) and its leases (right).
  */
 
 import { deadlinesOf, leaderLine, overlapsOf, sessionLine } from "../model/handshakes.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
 
-/** Places beside a line, px. */
+/** Distances from a line, px. */
 const LEADERS_WORD = -13;
 const OWN_WORD = -8;
 const BAND = 3;
 const LEASES = 5;
 const LEASE = 4;
-/** Leases drawn one by one; of more, their number. */
+/** Number of leases drawn one by one; for more, their number is written. */
 const SHOWN_LEASES = 8;
 const TURN = 6;
 
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {object} folded of model/handshakes.js
- * @param {object} given xAt(line), scale (unfolded), lines, top, bottom, now_us, spans_us
+ * @param {object} given xAt(line), scale (of layout/unfolded.js), lines, top, bottom, now_us, spans_us
  */
 export function paintLines(context, folded, theme, given) {
   for (const line of given.lines) {
@@ -37,12 +37,12 @@ export function paintLines(context, folded, theme, given) {
   for (const mark of folded.marks) paintMark(context, mark, theme, given);
 }
 
-/** From an event, or from the window's top. */
+/** y of an event, limited to the window's top. */
 const topOf = (point, { scale, top }) => Math.max(top, scale.at(point));
-/** To an event that has been, else to now. */
+/** y of an event that has happened, else of now; limited to the window's bottom. */
 const endOf = (point, { scale, now_us, bottom }) => Math.min(bottom, point && point.at_us <= now_us ? scale.at(point) : scale.after(now_us));
 
-/** Where a borrower's line stands: two of one session stand side by side. */
+/** Offset of a borrower's line: two borrowers of one session are drawn side by side. */
 const beside = (number) => (number % 2 ? TURN : 0);
 
 function paintBorrower(context, borrower, theme, given) {
@@ -88,7 +88,7 @@ function paintLeader(context, leader, theme, given) {
   }
 }
 
-/** A round is an open ring on its leader's line, a commit a full diamond. */
+/** Marks a leader's rebalance by an open ring on its line, a commit by a full diamond. */
 function paintMark(context, mark, theme, { xAt, scale, now_us }) {
   const x = xAt(leaderLine(mark.node));
   if (x === null || mark.at_us > now_us || mark.type === "election.failed") return;
@@ -114,7 +114,7 @@ function paintDeadline(context, one, theme, { xAt, scale, top, bottom, now_us })
   if (end < bottom) context.fillRect(at - 1.5, end, BAND * theme.scale + 3, 1.6);
 }
 
-/** Harm is a double line: between the leader's word and the borrower's own both may read. */
+/** Marks the time between the two deadlines, in which two may read, by a double line in the colour of harm. */
 function paintOverlap(context, { client, from_us, until_us }, theme, { xAt, scale, top, bottom, width }) {
   const x = xAt(sessionLine(client));
   const from = Math.max(top, scale.after(from_us));
@@ -130,7 +130,7 @@ function paintOverlap(context, { client, from_us, until_us }, theme, { xAt, scal
   const words = "two readers possible";
   const beside = right + 24 * theme.scale;
   context.font = fontOf(theme, theme.label, 600);
-  const fits = beside + context.measureText(words).width < width; // the last line stands near the edge
+  const fits = beside + context.measureText(words).width < width; // the last line is near the edge
   label(context, theme, words, fits ? beside : left - 6, (from + to) / 2, fits ? "left" : "right", theme.ink.harm);
 }
 

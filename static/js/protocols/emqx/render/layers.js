@@ -1,6 +1,7 @@
 /**
- * The four layers of a client, one below the other: handler, agent and borrower inside the session's process, the leader in its own. A layer
- * unfolds; between two are their last exchanges: calls on a solid line, messages, which take time and may be lost, on a dashed one.
+ * Draws the four layers of a client: handler, agent and borrower in the session's process, the leader in its own process.
+ * A layer can be expanded. Between two layers are their last exchanges: calls with a solid line, messages, which take time and may be
+ * lost, with a dashed one.
  */
 
 import { leaderOf } from "../model/groups.js";
@@ -9,7 +10,7 @@ import { element, setText } from "../../../render/dom.js";
 import { columnHeads, renew } from "../../../render/terms.js";
 import { drawMachine, makeDiagram } from "./machine_diagram.js";
 
-/** A page narrower than this has its machines run down, px. */
+/** In sections narrower than this the state machines run down, px. */
 const TURNED_BELOW_PX = 560;
 
 const MACHINES = { borrower: ["borrower", "lease"], leader: ["assignment", "leader"] };
@@ -53,7 +54,7 @@ function named(process, words) {
   process.setAttribute("aria-label", words);
 }
 
-/** One line of each layer, folded or not. */
+/** The summary line of each layer. */
 function summaries({ state, group: name, member, now_us }, session, group, leading) {
   const borrowers = Object.keys(session.borrowers).filter((id) => session.borrowers[id].group === name);
   const own = session.borrowers[member.borrower];
@@ -66,7 +67,7 @@ function summaries({ state, group: name, member, now_us }, session, group, leadi
   };
 }
 
-/** The borrower's entry in the leader's table; of a dead leader, how long its claim is still valid. */
+/** The borrower's entry in the leader's table; for a dead leader, how long its claim is still valid. */
 function standingAtLeader({ borrower }, group, leading, { state, now_us }) {
   const left = (until_us, from_us) => span(Math.max(0, until_us - from_us));
   if (!leading) return group.claim ? `dead, claim valid for ${left(group.claim.until_us, state.at_us)} more` : "none";
@@ -109,7 +110,7 @@ const tableOf = (document, { head, lines }) =>
 const LISTED = 40;
 const TIMERS = { "find-leader": "next attempt to find a leader", ping: "next ping", "ping-timeout": "ping timeout", unsubscribe: "unsubscribe timeout" };
 
-/** What a layer has of its own when it is unfolded. */
+/** The table that each layer shows when it is expanded. */
 const FACTS = {
   handler({ state, group, member }) {
     const streams = state.view.groups[group].streams;
@@ -131,7 +132,7 @@ const FACTS = {
   },
 };
 
-/** A machine with the words of where it is, how it came there and where it may go. */
+/** A state machine with its present state, its last move and its possible next moves as text. */
 function makeMachine(document, name, onRow) {
   const svg = makeDiagram(document);
   const title = element(document, "h3", {});
@@ -174,7 +175,7 @@ function cameWords(document, now, came, onRow) {
   return [state, " since ", since, `${last.from ? `, from ${last.from}` : ""}${last.why ? `: ${last.why}` : ""}`];
 }
 
-/** Between two layers. */
+/** The exchanges between two layers. */
 function makeGap(document, name, { onRow }) {
   const carrier = element(document, "span.carrier", {});
   const lists = { down: element(document, "ol.exchanges", { "aria-label": "Calls and messages downwards, newest first" }), up: element(document, "ol.exchanges", { "aria-label": "Calls and messages upwards, newest first" }) };

@@ -1,6 +1,7 @@
 /**
- * A state machine as the engine's own table has it: the state that is now filled, the last move thick with a dot on it, moves that are open from
- * here in ink, the others pale. Under a state stands how many are in it. The same in words is its name for screen readers.
+ * Draws a state machine from the engine's own table: the present state filled, the last move thick and with a dot.
+ * Moves that are possible from the present state are in ink, the others pale. The number under a state is how many are in it. The same as
+ * text is the diagram's name for screen readers.
  */
 
 import { layMachine } from "../layout/machine.js";
@@ -31,7 +32,7 @@ export function drawMachine(document, svg, machine, given) {
     parts.push(node);
   };
   const moved = (edge) => last !== null && edge.from === last.from && edge.to === last.to;
-  const rank = (edge) => (moved(edge) ? 2 : edge.from === now ? 1 : 0); // what matters most is drawn last
+  const rank = (edge) => (moved(edge) ? 2 : edge.from === now ? 1 : 0); // the most important ones are drawn last
   for (const edge of [...laid.edges].sort((a, b) => rank(a) - rank(b))) {
     const look = ["", "open", "moved"][rank(edge)];
     put("path", { class: `move ${look}`, d: edge.path });
@@ -52,7 +53,7 @@ export function drawMachine(document, svg, machine, given) {
   svg.setAttribute("aria-label", wordsOfMachine(machine, given));
 }
 
-/** @returns {string} the diagram in words */
+/** @returns {string} the diagram as text, for screen readers */
 function wordsOfMachine({ moves }, { name, now, last, counts }) {
   const states = Object.keys(moves).map((state) => `${state} ${counts[state] ?? 0}`);
   const moved = last ? ` The last move: ${last.from ? `from ${last.from} ` : ""}to ${last.to}.` : "";

@@ -1,4 +1,7 @@
-/** The clock of a leader's rounds: a ring for each of its timers, what is left of it as an arc from the top, a hand where it ends; several hands where a timer was armed more than once. */
+/**
+ * Draws the clock of a leader's timers: a ring for each timer, with the remaining time as an arc from the top and a hand at its end.
+ * A timer that was armed more than once has several hands.
+ */
 
 import { prepared } from "../../../render/canvas.js";
 import { fontOf } from "../../../render/theme.js";

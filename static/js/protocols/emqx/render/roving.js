@@ -1,8 +1,11 @@
-/** Many small buttons as one stop of the tab key: arrows move the focus among them as they stand in their rows, Home and End to the first and the last. */
+/**
+ * Makes many small buttons a single tab stop: arrows move the focus between them.
+ * They follow the rows of the buttons; Home and End move to the first and the last.
+ */
 
 const STEPS = { ArrowRight: () => 1, ArrowLeft: () => -1, ArrowDown: (across) => across, ArrowUp: (across) => -across };
 
-/** @param {HTMLElement} layer that the buttons are in */
+/** @param {HTMLElement} layer that contains the buttons */
 export function makeRoving(layer) {
   const sets = new Map(); // by name: {buttons, across, at}
 
@@ -27,7 +30,7 @@ export function makeRoving(layer) {
   }
 
   return {
-    /** @param {Map<string, {buttons: HTMLElement[], across: number}>} wanted those that there are now; across: how many stand in a row */
+    /** @param {Map<string, {buttons: HTMLElement[], across: number}>} wanted the present sets; across: number of buttons in a row */
     update(wanted) {
       for (const name of sets.keys()) if (!wanted.has(name)) sets.delete(name);
       for (const [name, { buttons, across }] of wanted) {
