@@ -1,4 +1,4 @@
-/** What can be done to a thing of a group lab: items of the menus, from the state as it is. Data only. */
+/** The menus of the things of a group lab, as items made from the present state. Data only. */
 
 import { clientsOf, leaderOf } from "../model/groups.js";
 import { linkMenu } from "../../../transport/link_menu.js";
@@ -80,11 +80,11 @@ export function saidMenu(flight) {
   ];
 }
 
-/** Clients that the menu without a pointer lists, and things on the wire. */
+/** Number of clients and of messages in flight that the menu without a pointer lists. */
 const CLIENTS_LISTED = 8;
 const SAID_LISTED = 4;
 
-/** The menu of "Break…" in a group lab: the same things without a pointer, and every other command. */
+/** The menu of "Break…" in a group lab: the same faults without a pointer, and every other command. */
 export function groupBreakMenu(state, watched) {
   const { group } = watched;
   const clients = group === null ? [] : clientsOf(state, group).filter(({ online }) => online).slice(0, CLIENTS_LISTED);
@@ -107,7 +107,7 @@ export function groupBreakMenu(state, watched) {
   ];
 }
 
-/** Menus of the things of a group lab that something can be done to, by kind of thing. */
+/** Menus of the things of a group lab, by kind of thing. */
 export const MENUS = {
   node: (state, watched, { node }) => nodeMenu(state, node),
   leader: (state, watched) => leaderMenu(state, watched),
