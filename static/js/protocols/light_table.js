@@ -1,12 +1,12 @@
 /**
- * The protocols on pages without a lab: only what the gallery, the list of labs, the comparison and the set-up page need of them, so that
- * those pages do not load all that a lab needs. One table with dynamic import() would not do instead: a card's picture and a cause's words are
- * needed at once, and the few modules behind this table are loaded by every such page anyway.
+ * The protocols on pages without a lab: what the gallery, the list of labs, the comparison and the set-up page need.
+ * Those pages thus do not load everything that a lab needs. A single table with dynamic import() would not help: a card's picture and
+ * the names of causes are needed at once, and every such page loads the few modules behind this table anyway.
  *
  * @typedef {object} LightProtocol
  * @property {(picture: object) => boolean} draws whether a scenario's small picture is one of the protocol
  * @property {(canvas: HTMLCanvasElement, picture: object, theme: object, given: {ratio: number, width: number, height: number}) => void} paintPicture
- * @property {Object<string, string>} causes causes of a duplicate in a few words, by the names that the counting registers
+ * @property {Object<string, string>} causes short texts for causes of duplicates, by the names that the engine registers
  */
 
 import { EMQX_LIGHT } from "./emqx/light.js";

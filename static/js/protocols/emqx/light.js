@@ -1,4 +1,4 @@
-/** EMQX on pages without a lab. */
+/** EMQX on pages without a lab: draws the picture of a group. */
 
 import { paintGroupPicture } from "./render/group_picture.js";
 

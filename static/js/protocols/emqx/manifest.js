@@ -1,4 +1,4 @@
-/** EMQX's durable shared subscriptions on the page. What each entry means is in `../table.js`. */
+/** EMQX's durable shared subscriptions on the lab page. `../table.js` explains each entry. */
 
 import { questionOf } from "../../model/questions.js";
 import { linkSection } from "../../model/link_words.js";
