@@ -1,10 +1,10 @@
-/** What is under a pointer in the lanes' picture. Numbers only. */
+/** Finds the entry or the message in flight under a pointer in the picture of the lanes. Numbers only. */
 
 import { markerKind } from "../model/cells.js";
 import { pointOn, shareOf } from "../../../layout/links.js";
 import { entryAt } from "./strip.js";
 
-/** @returns {string} the lane nearest to a place in the picture */
+/** @returns {string} the lane nearest to a point of the picture */
 export function laneAt({ plane }, x, y) {
   const far = (lane) => Math.abs(plane.turned ? lane.base - plane.cell / 2 - x : lane.base + plane.cell / 2 - y);
   return plane.lanes.reduce((best, lane) => (far(lane) < far(best) ? lane : best)).name;
@@ -32,14 +32,14 @@ export function thingAt(scene, x, y) {
   return null;
 }
 
-/** How near a pointer must be to a thing in flight, px. */
+/** Largest distance of the pointer from a message or marker in flight, px. */
 const REACH_PX = 12;
 
 /**
  * @param {import("./scene.js").Scene} scene
  * @param {object[]} flights of the watched topic
  * @param {number} at_us the instant shown
- * @returns {{flight: object, x: number, y: number} | null} the nearest thing on a link, markers before messages
+ * @returns {{flight: object, x: number, y: number} | null} the nearest one on a link; a marker is preferred to a message
  */
 export function flightAt(scene, flights, at_us, x, y) {
   /** @type {{flight: object, x: number, y: number, far: number} | null} */

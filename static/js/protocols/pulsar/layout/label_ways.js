@@ -1,6 +1,7 @@
 /**
- * Where a label may stand beside its anchor: top left corners in px, from the anchor, the label's width and its line's height.
- * An anchor's `end` is a place along the line that the label should not pass.
+ * Places where a label can be beside its anchor: top left corners in px.
+ * They are computed from the anchor, the label's width and its line's height. An anchor's `end` is a position along the line that the
+ * label should not exceed.
  */
 
 export const WAYS = {

@@ -1,25 +1,25 @@
 /**
- * Places of the pins and flags of one lane, so that none hides another: what stands too near to one that was placed before goes
- * one level further out. Numbers only, px.
+ * Places the pins and flags of one lane so that none hides another.
+ * A flag too close to an earlier one is drawn one level further out. Numbers only, px.
  */
 
 import { FLAG_LEVELS, FLAG_PX, FLAG_STEP_PX } from "../../../layout/plane.js";
 import { farEdge, nearEdge } from "./strip.js";
 
-/** Nearer than this, two would cover each other, px at scale 1. */
+/** Pins or flags closer than this would overlap, px at scale 1. */
 const APART_PX = 11;
 
 /**
  * @typedef {object} LanePins
- * @property {number | null} mark along, of the mark-delete; null outside the window
- * @property {{along: number, level: number} | null} read the read position, of the subject's lane only
- * @property {{along: number, level: number, peer: string}[]} flags replication cursors that are behind
+ * @property {number | null} mark position of the mark-delete along the lane; null outside the window
+ * @property {{along: number, level: number} | null} read the read position, in the subject's lane only
+ * @property {{along: number, level: number, peer: string}[]} flags cursors of replicators with a backlog
  */
 
 /**
  * @param {object} plane
  * @param {Pick<import("./scene.js").SceneLane, "strip" | "cursor" | "topic">} held
- * @param {boolean} subject whether this cluster's consumers read
+ * @param {boolean} subject whether this is the cluster with the consumers
  * @returns {LanePins}
  */
 export function pinsOf(plane, { strip, cursor, topic }, subject) {
@@ -41,7 +41,7 @@ export function pinsOf(plane, { strip, cursor, topic }, subject) {
   return { mark, read, flags };
 }
 
-/** @returns {{x: number, y: number, width: number, height: number}[]} what the lane's flags cover, for the collision pass of the words */
+/** @returns {{x: number, y: number, width: number, height: number}[]} areas of the lane's flags, which labels must not cover */
 export function flagBoxes(plane, lane, { flags }) {
   const reach = APART_PX * plane.scale;
   return flags.map(({ along, level }) => {
@@ -50,5 +50,5 @@ export function flagBoxes(plane, lane, { flags }) {
   });
 }
 
-/** How far a flag of a level stands out of the strip, px. */
+/** How far a flag of a level extends from the strip, px. */
 export const flagHeight = (plane, level) => (plane.turned ? FLAG_PX + FLAG_STEP_PX * level : (14 + 11 * level) * plane.scale);

@@ -1,9 +1,9 @@
-/** Runs of entries that share a bit of their standing. Numbers only. */
+/** Finds runs of entries that have a bit of their state in common. Numbers only. */
 
-/** Entries without the bit (markers, mostly) that part no run. */
+/** Most entries without the bit (usually markers) that do not end a run. */
 const BRIDGED = 3;
 
-/** Calls back for each run of entries with the bit, markers between them included in the run. */
+/** Calls `run` for each run of entries with the bit; a run includes the markers in it. */
 export function forRuns(bits, bit, run) {
   let first = -1;
   let last = -1;

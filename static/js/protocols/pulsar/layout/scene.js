@@ -1,6 +1,6 @@
 /**
- * Everything the lanes' picture needs as numbers: plane, strips, how each entry stands, threads, arcs. Made once per server
- * frame or change of the window; the animation only moves flights over it.
+ * Computes everything that the picture of the lanes needs: plane, strips, state of each entry, threads, arcs.
+ * It is computed once per server frame or change of the window. The animation only draws messages in flight over it.
  */
 
 import { markerKind } from "../model/cells.js";
@@ -15,14 +15,14 @@ import { backOf, fitted } from "./window.js";
 import { threadsOf } from "./threads.js";
 import { topicView } from "../model/topics.js";
 
-/** Entries counted back at most when the window looks for the slowest cursor. */
+/** Most entries from the head that are searched for the slowest cursor. */
 const LOOKED_BACK = ENTRIES_HELD;
 
 /**
  * @typedef {object} Scene
  * @property {import("../../../layout/plane.js").Plane} plane
  * @property {object} watched
- * @property {import("./window.js").Window} window as fitted
+ * @property {import("./window.js").Window} window fitted to the logs
  * @property {Object<string, SceneLane>} lanes by cluster
  * @property {import("./threads.js").Thread[]} threads
  * @property {import("../../../layout/links.js").Arc[]} arcs
@@ -30,11 +30,11 @@ const LOOKED_BACK = ENTRIES_HELD;
 /**
  * @typedef {object} SceneLane
  * @property {import("./strip.js").Strip} strip
- * @property {Uint16Array} bits standing of [strip.from, strip.to), empty when they are too many to hold
+ * @property {Uint16Array} bits state of the entries [strip.from, strip.to), empty when there are too many
  * @property {any} topic the topic's view
  * @property {any} cursor the subscription's view
  * @property {import("../model/cells.js").CellStore | undefined} store
- * @property {import("../model/causes.js").Stretch[]} stretches why entries would be duplicates
+ * @property {import("../model/causes.js").Stretch[]} stretches entries that would be duplicates, with their causes
  * @property {string} state up, down, lost
  * @property {import("./pins.js").LanePins} pins
  */
@@ -98,7 +98,7 @@ function unitsOf(state, watched, cluster) {
   };
 }
 
-/** Units from a little before the cluster's mark-delete to its head. */
+/** Units from a few entries before the cluster's mark-delete to its head. */
 function neededUnits(state, watched, cluster, units) {
   const topic = topicView(state, cluster, watched.topic);
   const cursor = topic?.subscriptions?.[watched.subscription];

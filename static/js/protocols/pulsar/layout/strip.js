@@ -1,12 +1,12 @@
 /**
- * Where each entry of one log lies along its lane. Lanes align at their newest entry. A message is one unit wide, a marker
- * of the subject's own questions 0.8, any other marker 0.4; below FINE_PX everything is one unit, as single entries
- * are too small to distinguish.
+ * Computes the position of each entry of one log along its lane; lanes are aligned at their newest entry.
+ * A message is one unit wide, a marker of the subject's own snapshots 0.8, any other marker 0.4. When a unit is narrower than FINE_PX,
+ * every entry is one unit wide, because single entries cannot be distinguished.
  */
 
 /** Width of a message from which entries are drawn one by one, in px. */
 const FINE_PX = 3;
-/** Entries laid out one by one at most. */
+/** Most entries that get individual positions. */
 const LAID_OUT = 12_000;
 
 /**
@@ -15,8 +15,8 @@ const LAID_OUT = 12_000;
  * @property {number} to one past the last
  * @property {Float64Array} edges left edge of each entry, then the right edge of the last
  * @property {number} unit_px
- * @property {boolean} fine entries one by one
- * @property {number} a0 where the strip begins, px
+ * @property {boolean} fine whether entries are drawn one by one
+ * @property {number} a0 where the strip's area begins, px
  * @property {number} a1 where it ends, px
  */
 
@@ -24,7 +24,7 @@ const LAID_OUT = 12_000;
  * @param {object} given
  * @param {number} given.length entries in the log
  * @param {number} given.first_kept entries before it were trimmed
- * @param {number} given.back entries to the right of the window (0 follows the head)
+ * @param {number} given.back entries after the window (0 follows the head)
  * @param {number} given.unit_px
  * @param {number} given.a0
  * @param {number} given.a1
@@ -58,17 +58,17 @@ function edgesFrom(widths, a1) {
   return edges;
 }
 
-/** @returns {number} near edge of an entry; what lies outside the window is held just outside it */
+/** @returns {number} near edge of an entry; positions outside the window are limited to just outside it */
 export function nearEdge(strip, index) {
   if (index >= strip.to) return strip.a1;
   if (index < strip.from) return strip.a0 - 40;
   return strip.fine ? strip.edges[index - strip.from] : strip.a1 - (strip.to - index) * strip.unit_px;
 }
 
-/** @returns {number} far edge of an entry: where a bracket or a rail that includes it ends */
+/** @returns {number} far edge of an entry: the end of a bracket or rail that includes it */
 export const farEdge = (strip, index) => nearEdge(strip, index + 1);
 
-/** @returns {number | null} index of the entry at a place along the lane */
+/** @returns {number | null} index of the entry at a position along the lane */
 export function entryAt(strip, along) {
   if (along > strip.a1 || along < strip.a0 || strip.to === strip.from) return null;
   if (!strip.fine) return Math.max(strip.from, strip.to - Math.ceil((strip.a1 - along) / strip.unit_px));

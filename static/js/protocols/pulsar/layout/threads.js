@@ -1,25 +1,25 @@
 /**
- * What a snapshot ties together, as one thread: a place in each lane it knows, drawn lane by lane. Numbers only.
+ * Computes the threads of snapshots: a snapshot's position in each lane that it contains, connected from lane to lane. Numbers only.
  */
 
 import { indexOf } from "../model/positions.js";
 import { topicView } from "../model/topics.js";
 
-/** Threads drawn at once; more is a curtain. */
+/** Most threads that are drawn at once; more would hide the lanes. */
 const THREADS_DRAWN = 7;
 
 /**
  * @typedef {object} Thread
  * @property {number} snapshot
- * @property {"applied" | "used" | "ready" | "finished" | "building" | "timed-out" | "evicted"} state used: the update has not arrived everywhere; finished: not read by the dispatcher yet
- * @property {Object<string, number>} index by cluster: the last entry included
- * @property {boolean} decided the newest that was used: the one of the last update
+ * @property {"applied" | "used" | "ready" | "finished" | "building" | "timed-out" | "evicted"} state used: not every cluster has applied the update; finished: not yet read by the dispatcher
+ * @property {Object<string, number>} index by cluster: the last entry that it covers
+ * @property {boolean} decided whether it is the newest used one, which the last update carried
  */
 
 /**
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {object} watched
- * @returns {Thread[]} the newest applied one, a newer used one, those ready, those being built, the newest that failed
+ * @returns {Thread[]} the newest applied one, a newer used one, the ready ones, those being built, the newest failed one
  */
 export function threadsOf(state, watched) {
   const topic = topicView(state, watched.subject, watched.topic);
@@ -48,12 +48,12 @@ function stateOf(snapshot, subscription, { pending, cached, newest_used }) {
   if (snapshot.state === "pending") return pending.has(snapshot.number) ? "building" : null;
   if (snapshot.state === "timed-out" || snapshot.state === "abandoned") return "timed-out";
   if (cached.has(snapshot.number)) return "ready";
-  if (snapshot.number < newest_used) return null; // a newer one was used: nothing waits for it any more
+  if (snapshot.number < newest_used) return null; // a newer one was used, so this one will not be
   if (!kept) return "finished";
   return kept.state === "evicted" && kept.reason === "cache-rule" ? "evicted" : null;
 }
 
-/** Every cluster that the snapshot names has moved its cursor as far. */
+/** Whether the cursor of every cluster in the snapshot has reached its position. */
 function isApplied(state, watched, thread) {
   return Object.entries(thread.index).every(([cluster, index]) => {
     const cursor = topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription];
