@@ -1,10 +1,10 @@
-/** Which acks of the watched subscription acknowledgement-state sync has sent to which cluster. Pure. */
+/** Computes which acks of the watched subscription acknowledgement-state sync has sent to which cluster. Pure. */
 
 import { topicView } from "./topics.js";
 
 /**
  * @typedef {{from: string, to: string, acknowledged: number, known: number, at_us: number | null, next_us: number | null, on_the_wire: number, connected: boolean}} AckSyncRow
- * entries acknowledged at `from`, those of them synced to `to`, when the last sync arrived, when the next one is sent
+ * entries acked in `from`; those of them synced to `to`; when the last sync arrived; when the next one is sent
  */
 
 /** @returns {{every_us: number | null, rows: AckSyncRow[]} | null} null where the subscription does not sync acks */

@@ -1,4 +1,4 @@
-/** Which entries a cursor has let go: everything up to the mark-delete, and single ranges beyond it. */
+/** Tells whether a cursor covers an entry: everything up to the mark-delete, and ranges beyond it. */
 
 /**
  * @param {{mark_delete_index: number, ranges: [number, number][]} | undefined} cursor
@@ -10,7 +10,7 @@ export function isAcknowledged(cursor, index) {
   return inRanges(cursor.ranges, index);
 }
 
-/** @param {[number, number][]} ranges first and last, both inside, in order */
+/** @param {[number, number][]} ranges first and last entry, both included, in order */
 export function inRanges(ranges, index) {
   let low = 0;
   let high = ranges.length - 1;
@@ -24,8 +24,8 @@ export function inRanges(ranges, index) {
 }
 
 /**
- * Holes: unacknowledged entries beyond the mark-delete and before later acknowledgements. Only the first of each gap.
- * @returns {[number, number][]} gaps between the mark-delete and the last range, at most `limit`
+ * Finds holes: unacked entries beyond the mark-delete and before later acknowledgements.
+ * @returns {[number, number][]} gaps between the mark-delete and the last range, at most `limit`, as first and last entry
  */
 export function gapsOf(cursor, limit = 8) {
   /** @type {[number, number][]} */

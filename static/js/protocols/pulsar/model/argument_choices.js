@@ -1,11 +1,11 @@
-/** Names to choose from in forms of commands, by kind of argument, and what an empty field says. */
+/** The names offered in forms of commands, by kind of argument, and the placeholders of empty fields. */
 
 import { subscriptionsOf, topicsOf } from "./topics.js";
 
-/** What an empty field says, by kind of argument. */
+/** Placeholder of an empty field, by kind of argument. */
 export const HINTS = { "setting-name": "Pulsar's own name", namespace: "tenant/namespace", position: "ledger:entry, earliest or latest", messages: "such as web/5, web/7" };
 
-/** @type {Object<string, (state: import("../../../model/state.js").LabState, watched: object) => string[] | null>} what may be chosen, by kind of argument */
+/** @type {Object<string, (state: import("../../../model/state.js").LabState, watched: object) => string[] | null>} choices by kind of argument */
 export const CHOICES = {
   topic: (state) => namesOf(state).topics ?? topicsOf(state),
   "topic-or-partition": (state) => topicsOf(state),

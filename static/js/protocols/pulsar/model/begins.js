@@ -1,12 +1,12 @@
 /**
- * Where each cursor began: earlier entries were never due to its consumers, so that the cursor covers them is no
- * acknowledgement. Read from `subscription.created`.
+ * Finds the position at which each cursor began, from `subscription.created`.
+ * Earlier entries were never due to its consumers, so that the cursor covers them does not mean that they were acked.
  */
 
 import { indexOf } from "./positions.js";
 
 /**
- * @param {object[]} rows `subscription.created`, ascending seq
+ * @param {object[]} rows `subscription.created`, by ascending seq
  * @param {object} view the frame's view, for its ledgers
  * @returns {Object<string, number>} by "cluster/topic/subscription"
  */

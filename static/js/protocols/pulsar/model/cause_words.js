@@ -1,4 +1,4 @@
-/** Causes of a duplicate in a few words: names as the counting registers them. */
+/** Short texts for the causes of duplicates, by the names that the engine registers. */
 
 /** @type {Object<string, string>} */
 export const CAUSES = {

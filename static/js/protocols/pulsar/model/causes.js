@@ -1,7 +1,7 @@
 /**
- * Why entries would be duplicates, as stretches of a remote's log: an unacknowledged message holds the
- * mark-delete back, an update is still on its way, or no finished snapshot covers them yet. Drawn as brackets; the sum
- * of their messages is compared with the engine's forecast and the rest is named, never hidden.
+ * Finds why entries of a remote's log would be duplicates, as stretches with one cause each.
+ * An unacked message holds the mark-delete back, an update is in flight, or no completed snapshot covers the entries yet. The stretches are
+ * drawn as brackets. The sum of their messages is compared with the engine's forecast, and a difference is shown.
  */
 
 import { TWICE } from "./standing.js";
@@ -14,9 +14,9 @@ import { topicView } from "./topics.js";
 /**
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {object} watched
- * @param {string} cluster the remote whose log is looked at
+ * @param {string} cluster the remote cluster
  * @param {number} from first index of `bits`
- * @param {Uint8Array} bits standing of [from, …)
+ * @param {Uint8Array} bits state of the entries [from, …)
  * @returns {Stretch[]} in log order
  */
 export function stretchesOf(state, watched, cluster, from, bits) {
@@ -28,8 +28,8 @@ export function stretchesOf(state, watched, cluster, from, bits) {
   for (let at = 0; at < bits.length; at++) {
     const index = from + at;
     const in_store = store && index >= store.first && index < store.first + store.count;
-    if (!in_store || store.columns.kind[index - store.first] >= 100) continue; // markers lie between, they part nothing
-    if (!(bits[at] & TWICE)) continue; // not acknowledged anywhere: it will come once, and parts nothing either
+    if (!in_store || store.columns.kind[index - store.first] >= 100) continue; // a marker does not end a stretch
+    if (!(bits[at] & TWICE)) continue; // not acked in any cluster: it would be delivered once, and does not end a stretch
     const why = cause(store, index);
     if (!open || open.cause !== why) {
       open = { first: index, last: index, messages: 0, cause: why };
@@ -65,7 +65,7 @@ function identitiesBeyond(store, mark_delete_index) {
   return known;
 }
 
-/** @returns {number} the furthest index here that a used snapshot names beyond this cluster's own mark-delete; else -1 */
+/** @returns {number} the furthest index in this cluster that a used snapshot contains; else -1 */
 function updateOnItsWay(state, watched, cluster) {
   const topic = topicView(state, cluster, watched.topic);
   let furthest = -1;
@@ -77,7 +77,7 @@ function updateOnItsWay(state, watched, cluster) {
   return furthest;
 }
 
-/** Words under a bracket. */
+/** Text under a bracket, by cause. */
 export const CAUSE_WORDS = {
   missing: () => "subscription does not exist here yet",
   local: () => "progress is not replicated",

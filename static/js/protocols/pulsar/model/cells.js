@@ -1,19 +1,19 @@
 /**
  * The log cells of one topic in one cluster that the page holds: columns of typed arrays, appended at the end.
- * Rules: a store is a value; appending gives a new one that shares the columns when they have room, since what an older
- * store can see (its own `count`) never changes. Kinds are as docs/python-api.md says.
+ * A store is a value: appending returns a new one. It shares the columns when they have room, because the cells that an older store can see
+ * (its own `count`) never change. docs/python-api.md explains the kinds.
  */
 
 import { numberOf } from "../../../model/names.js";
 
-/** Cells kept per topic before the older half is let go (tiles bring them back); 28 bytes a cell, so 2.8 MB. */
+/** Most cells held per topic; then the older half is dropped (tiles can load it again). 28 bytes per cell, so 2.8 MB. */
 export const CELLS_KEPT = 100_000;
 const FIRST_ROOM = 1024;
 
 /**
  * @typedef {object} CellStore
  * @property {number} first index in the log of the first cell held
- * @property {number} count cells held
+ * @property {number} count number of cells held
  * @property {number} length entries in the log so far
  * @property {object} columns kind, producer, number, size, snapshot, and `used`
  */
@@ -35,7 +35,7 @@ function emptyCells(first = 0) {
 }
 
 /**
- * @param {CellStore | undefined} store what was held; a block beyond its end starts over, as the hole would lie
+ * @param {CellStore | undefined} store the present cells; a block with a gap before it replaces them, because the gap would be wrong
  * @param {object} block one value of a frame's `cells`
  * @param {import("../../../model/names.js").NameTable} names
  * @returns {CellStore}
@@ -62,9 +62,9 @@ export function appendCells(store, block, names) {
 }
 
 /**
- * Cells of a tile put before those held; a tile that does not reach the first cell held is left aside.
+ * Inserts the cells of a tile before those held; a tile that does not reach the first cell held is ignored.
  * @param {CellStore} store
- * @param {object} block as in a frame; what overlaps is passed over
+ * @param {object} block as in a frame; overlapping cells are skipped
  * @returns {CellStore} the same object when nothing could be added
  */
 export function prependCells(store, block, names) {
@@ -107,8 +107,8 @@ function copyColumns(source, target, from, to) {
 /** Kind of a marker cell without its origin: 110 request, 111 response, 112 snapshot, 113 update; -1 for a message. */
 export const markerKind = (kind) => (kind < 100 ? -1 : kind % 1000);
 
-/** Cluster number that wrote the cell, by the scenario's sorted names; -1 for a marker whose origin is not recorded. */
+/** Number of the cluster that wrote the cell, by the scenario's sorted names; -1 for a marker whose origin is not recorded. */
 export const originOf = (kind) => (kind < 100 ? kind : Math.floor(kind / 1000) - 1);
 
-/** A message's identity as one number, the same in every cluster: 2^21 producers of 2^32 messages fit a double. */
+/** A message's identity as one number, the same in every cluster: 2^21 producers with 2^32 messages each fit into a double. */
 export const identityOf = (columns, at) => columns.producer[at] * 4294967296 + columns.number[at];

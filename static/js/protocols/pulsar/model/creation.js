@@ -1,14 +1,14 @@
 /**
- * What the panel “Topics and policies” says, from the server's answer: which replicators stand still and why, what differs between
- * clusters, in words. Nothing here knows the page.
+ * Words and figures of the panel “Topics and policies”: replicators that are not running, differences between clusters.
+ * They are computed from the server's answer and do not depend on the page.
  *
  * @typedef {object} Start a replicator of one topic: from, to, topic, state, connected, replication_backlog, delay_s, retries, last_error, next_try_us,
- * not_running (why no broker runs it: its region is down, its topic not loaded; null while one does), parts
+ * not_running (why no broker runs it: its region is down, its topic is not loaded; null while a broker runs it), parts
  */
 
 import { counted, span } from "../../../model/format.js";
 
-/** @returns {"runs" | "stopped" | "refused" | "starting" | "down"} what a replicator is doing, for its mark and its words */
+/** @returns {"runs" | "stopped" | "refused" | "starting" | "down"} state of a replicator, for its mark and its text */
 export function standingOf(one) {
   if (one.not_running) return "down";
   if (one.connected) return one.last_error ? "stopped" : "runs";
@@ -17,10 +17,10 @@ export function standingOf(one) {
 
 const STANDING_WORDS = { runs: "running", stopped: "connected, but stopped", refused: "start refused", starting: "starting" };
 
-/** @returns {string} the same in words; of one that no broker runs, why */
+/** @returns {string} the state as text; for a replicator that no broker runs, the reason */
 export const standingWords = (one) => (one.not_running ? `not running: ${one.not_running}` : STANDING_WORDS[standingOf(one)]);
 
-/** @returns {Array<string | object>} the panel's sentence, as parts */
+/** @returns {Array<string | object>} the panel's headline, as parts */
 export function headline(replicators) {
   if (replicators.length === 0) return ["No topic is replicated to another cluster."];
   const still = replicators.filter((one) => standingOf(one) !== "runs");
@@ -35,7 +35,7 @@ export function headline(replicators) {
 }
 
 /**
- * What the page's one sentence says in a lab of this family while a replicator stands still; null otherwise.
+ * The page's headline in a lab of this family while a replicator is not running; null otherwise.
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  */
 export function creationSentence(state) {
@@ -52,13 +52,13 @@ export function creationSentence(state) {
   return [{ strong: worst.cluster }, ` does not replicate ${worst.topic} to ${worst.peer}: `, ...(waits ? ["backlog ", { harm: counted(waits, "message") }, "."] : ["backlog 0."])];
 }
 
-/** @returns {string} when it asks again, "" when it does not wait */
+/** @returns {string} when it retries, "" when no retry is scheduled */
 export function nextTry(one, now_us) {
   if (one.next_try_us === null || one.next_try_us === undefined) return "";
   return one.next_try_us > now_us ? `retries in ${span(one.next_try_us - now_us)}` : "retries now";
 }
 
-/** @returns {string} "3 of 4 partitions" that stand as the whole does, "" for a plain topic or when all do */
+/** @returns {string} "3 of 4 partitions" that are not running; "" for a plain topic, or when all or none are running */
 export function partsOf(one) {
   const still = one.parts.filter((part) => standingOf(part) !== "runs").length;
   return one.parts.length > 1 && still > 0 && still < one.parts.length ? `${still} of ${one.parts.length} partitions` : "";
@@ -66,7 +66,7 @@ export function partsOf(one) {
 
 /**
  * Policies of one namespace in every cluster, side by side.
- * @returns {{name: string, policies: {policy: string, values: (string | null)[], differs: boolean}[]}[]} null: the namespace is not there
+ * @returns {{name: string, policies: {policy: string, values: (string | null)[], differs: boolean}[]}[]} null: the namespace does not exist there
  */
 export function sideBySide(clusters) {
   const names = Object.keys(clusters);
@@ -83,14 +83,14 @@ export function sideBySide(clusters) {
   });
 }
 
-/** @returns {string} a topic's shape in one cluster */
+/** @returns {string} a topic's partitions in one cluster */
 export function shapeWords({ partitions, logs_only }) {
   const stray = logs_only?.length ? `, and ${counted(logs_only.length, "topic")} named like partitions` : "";
   if (partitions === null) return `not here${stray}`;
   return `${partitions === 0 ? "not partitioned" : counted(partitions, "partition")}${stray}`;
 }
 
-/** Topics in every cluster: rows of names, each with what every cluster has. */
+/** The topics of all clusters: a row per name, with its partitions in every cluster. */
 export function topicsOf(clusters) {
   const names = Object.keys(clusters);
   const topics = [...new Set(names.flatMap((cluster) => Object.keys(clusters[cluster].topics)))].sort();
@@ -102,8 +102,8 @@ export function topicsOf(clusters) {
 }
 
 /**
- * Refused starts as a line that climbs: one point for each, from 0.
- * @returns {{x: number[], y: number[]}} seconds and how many so far, ending now
+ * The refused starts as a line: one point for each, from 0.
+ * @returns {{x: number[], y: number[]}} seconds and number so far, up to now
  */
 export function climbing(refused, now_us) {
   const x = [0, ...refused.at_us.map((us) => us / 1e6), now_us / 1e6];

@@ -1,17 +1,17 @@
 /**
- * Shares of each origin over a stretch of a log: from the cells the page holds, else from the tiles the server gave, else
- * null (not known yet). For strips too long to draw one by one and for the overview.
+ * Computes the share of each origin in a stretch of a log, for the overview and for strips too long to draw one by one.
+ * It uses the cells that the page holds, else the tiles from the server; null when neither covers the stretch yet.
  */
 
-/** Entries looked at in one stretch; more says nothing new about a pixel. */
+/** Most entries that are read in one stretch; more would not change a pixel. */
 const SAMPLED = 16;
 
-/** @typedef {{origins: number[], markers: number}} Shares parts of 1, by cluster number; the rest are markers */
+/** @typedef {{origins: number[], markers: number}} Shares shares of origins, by cluster number, and of markers; their sum is 1 */
 
 /**
  * @param {import("./cells.js").CellStore | undefined} store
  * @param {((from: number, to: number) => Shares | null) | null} tiles
- * @param {number} clusters how many
+ * @param {number} clusters number of clusters
  * @returns {(from: number, to: number) => Shares | null}
  */
 export function densityOf(store, tiles, clusters) {

@@ -1,4 +1,4 @@
-/** What a Pulsar lab holds besides what every lab does, folded from frames: cells of logs, markers, snapshots, beginnings of cursors. */
+/** Pulsar's part of the page's state, folded from frames: cells of logs, markers, snapshots, begins of cursors. */
 
 import { beginsOf } from "./begins.js";
 import { appendCells, prependCells } from "./cells.js";
@@ -9,21 +9,21 @@ import { foldSnapshots, noSnapshots } from "./snapshots.js";
 /**
  * @typedef {object} PulsarState
  * @property {Object<string, import("./cells.js").CellStore>} cells by "cluster/topic"
- * @property {Map<number, number>} owners snapshot number to the number of the cluster that asked
+ * @property {Map<number, number>} owners snapshot number to the number of the cluster that requested it
  * @property {Map<number, import("./snapshots.js").Snapshot>} snapshots
  * @property {Map<number, import("./markers.js").Marker>} markers
- * @property {Object<string, number>} begins by "cluster/topic/subscription": the ordinal after which its cursor began
- * @property {number} older times that older cells were put in
+ * @property {Object<string, number>} begins by "cluster/topic/subscription": the index of the entry after which its cursor began
+ * @property {number} older number of times that older cells were inserted
  */
 
 /** @returns {PulsarState} */
 export const nothingFolded = () => ({ cells: {}, owners: new Map(), snapshots: noSnapshots(), markers: noMarkers(), begins: {}, older: 0 });
 
 /**
- * @param {import("../../../model/state.js").LabState & PulsarState} base the state before
+ * @param {import("../../../model/state.js").LabState & PulsarState} base the previous state
  * @param {object} frame
- * @param {{kept: import("../../../model/kept.js").Kept, follows: boolean}} given the rows held by now; whether the frame's rows follow those before
- * @returns {Partial<PulsarState>} what the frame changes
+ * @param {{kept: import("../../../model/kept.js").Kept, follows: boolean}} given the rows held now; whether the frame's rows follow the previous ones
+ * @returns {Partial<PulsarState>} the changes of the frame
  */
 export function foldFrame(base, frame, { kept, follows }) {
   return {
@@ -42,7 +42,7 @@ function takeCells(state, blocks) {
   return cells;
 }
 
-/** Cells that the page fetched as a tile, to be put before those it holds: `{branch, where, block}`. */
+/** Inserts cells of a requested tile before those held: `{branch, where, block}`. */
 export function takeOlder(state, { branch, where, block }) {
   const store = state.cells[where];
   if (!store || state.view?.branch !== branch) return state;

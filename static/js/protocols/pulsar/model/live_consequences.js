@@ -1,6 +1,6 @@
 /**
- * What commands will do where that depends on the present state: which clients are affected, what is lost with them, and the forecast of a
- * failover now. Figures are the engine's own; nothing is estimated here.
+ * Consequences of commands that depend on the present state: affected clients, lost messages, forecast of a failover now.
+ * Figures are the engine's own. Nothing is estimated here.
  */
 
 import { counted } from "../../../model/format.js";
@@ -24,7 +24,7 @@ export const LIVE_CONSEQUENCES = {
   },
   "migration.advance": (declared, { tenant }, state) => [declared, costWords(tenant, state)],
   "migration.switch": (declared, { tenant }, state) => [declared, costWords(tenant, state)],
-  // compares two arguments, which a declared text cannot
+  // compares two arguments, which a declared text cannot do
   "namespace.set-clusters": (declared, { cluster, clusters }) => [declared, cluster && clusters && ![clusters].flat().includes(cluster) ? `${cluster} is not in the list: its topics are deleted.` : ""],
 };
 

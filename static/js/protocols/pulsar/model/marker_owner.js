@@ -1,4 +1,4 @@
-/** The cluster whose question a marker of the diagram belongs to. */
+/** Finds the cluster whose snapshot a marker of the diagram belongs to. */
 
 /** @returns {string} cluster name */
 export function markerCluster(state, marker) {

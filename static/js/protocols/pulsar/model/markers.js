@@ -1,6 +1,6 @@
 /**
- * The journey of each marker, folded from control rows: written here, sent there, stored, lost. The space-time diagram
- * draws these and nothing else.
+ * Folds control rows to the path of each marker: where it was written, sent, stored and lost.
+ * The space-time diagram draws these markers and nothing else.
  */
 
 const MARKERS_KEPT = 900;
@@ -9,7 +9,7 @@ const MARKERS_KEPT = 900;
  * @typedef {object} Hop
  * @property {string} to
  * @property {number} sent_us
- * @property {number | null} stored_us null while on the wire
+ * @property {number | null} stored_us null while in flight
  * @property {number | null} lost_us
  * @property {boolean} delayed by a command
  */
@@ -17,14 +17,14 @@ const MARKERS_KEPT = 900;
  * @typedef {object} Marker
  * @property {number} number
  * @property {string} kind snapshot_request, snapshot_response, snapshot, subscription_update
- * @property {string} cluster who wrote it
+ * @property {string} cluster that wrote it
  * @property {string} topic
  * @property {number | null} snapshot
  * @property {string | null} subscription
  * @property {number} written_us
  * @property {Hop[]} hops
- * @property {boolean} partial this page saw it arrive and not being written
- * @property {number} [round] of a snapshot that takes two
+ * @property {boolean} partial whether this page has a row of its arrival and none of its writing
+ * @property {number} [round] 2 for the second round of a snapshot, else 1
  */
 
 /** @returns {Map<number, Marker>} */
@@ -48,8 +48,8 @@ function withHop(old, to, change) {
 
 /**
  * @param {Map<number, Marker>} markers
- * @param {object[]} rows rows not folded before
- * @param {number} most markers kept, the newest
+ * @param {object[]} rows rows that were not folded before
+ * @param {number} most number of markers kept, the newest
  */
 export function foldMarkers(markers, rows, most = MARKERS_KEPT) {
   let next = markers;
@@ -72,7 +72,7 @@ export function foldMarkers(markers, rows, most = MARKERS_KEPT) {
 }
 
 function fresh(row) {
-  // a page that joins late sees a marker arrive whose writing it did not see: its writer is the sender
+  // a page that joins late has no row of the marker's writing: it takes the sender as the writer
   const writer = row.type === "marker.stored" ? row.peer : row.cluster;
   return {
     number: row.marker,

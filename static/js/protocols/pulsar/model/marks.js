@@ -1,4 +1,4 @@
-/** Words for Pulsar's faults and failovers on time axes. */
+/** Texts for Pulsar's faults and failovers on time axes. */
 
 /** @type {import("../../../model/marks.js").MarkWords} */
 export const MARKS = {
@@ -15,5 +15,5 @@ export const MARKS = {
   },
 };
 
-/** @returns {"completed" | "failed" | null} how the row ends a snapshot, if it does */
+/** @returns {"completed" | "failed" | null} how the row ends a snapshot; null for other rows */
 export const snapshotEnd = (row) => ({ "snapshot.completed": "completed", "snapshot.timed-out": "failed", "snapshot.abandoned": "failed" })[row.type] ?? null;

@@ -1,6 +1,6 @@
 /**
- * Tenants on the move, from a frame's view: which migration is shown, its steps in words, what it waits for, what may be asked of it now.
- * Pure; every figure is the engine's.
+ * Tenant migrations from a frame's view: the one shown, its steps as texts, its conditions, the commands possible now.
+ * Pure. Every figure is the engine's.
  */
 
 import { counted, seconds, whole } from "../../../model/format.js";
@@ -13,7 +13,7 @@ const STEP_WORDS = {
   "clean-up": ["Clean-up", "everything in the old cluster is deleted"],
 };
 
-/** What a step does otherwise, by strategy. */
+/** Descriptions of steps that differ for a strategy. */
 const OTHER_WORDS = {
   snapshots: { "consumption-progress": "replicated subscriptions in both directions: snapshots carry the mark-delete position" },
   none: { "consumption-progress": "nothing is synced" },
@@ -23,7 +23,7 @@ const OTHER_WORDS = {
   },
 };
 
-/** @returns {[string, string]} a step's title, and what it does under a strategy */
+/** @returns {[string, string]} a step's title, and its description under a strategy */
 export const stepWords = (name, strategy) => [STEP_WORDS[name][0], OTHER_WORDS[strategy]?.[name] ?? STEP_WORDS[name][1]];
 
 const STRATEGY_WORDS = {
@@ -34,16 +34,16 @@ const STRATEGY_WORDS = {
 };
 export const strategyWords = (strategy) => STRATEGY_WORDS[strategy] ?? strategy;
 
-/** @returns {[string, string][]} tenant and the cluster that the LookupService names, in the map's order */
+/** @returns {[string, string][]} each tenant with its cluster in the LookupService, in the map's order */
 export const tenantMap = (state) => Object.entries(state.view?.lookup?.tenants ?? {});
 
-/** The migration that is shown: the newest one of the tenant wished for, else the newest of all. */
+/** The migration that is shown: the newest one of the chosen tenant, else the newest of all. */
 export function shownMigration(state, tenant) {
   const all = state.view?.migrations ?? [];
   return all.findLast((one) => one.tenant === tenant) ?? all[all.length - 1] ?? null;
 }
 
-/** @returns {import("../../../model/sentence.js").Part[]} how it stands, and what a switch would cost now */
+/** @returns {import("../../../model/sentence.js").Part[]} its state, and the cost of a switch now */
 export function migrationSentence(one) {
   const number = one.steps.findIndex(({ name }) => name === one.at) + 1;
   const step = `step ${number}, ${STEP_WORDS[one.at][0].toLowerCase()},`;
@@ -74,7 +74,7 @@ function costWords(one) {
   return [". A switch now would cause ", twice, `, ${whole(cost.stranded)} not replicated, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
 }
 
-/** A step's state in words: what it is called, when, how often. */
+/** A step's state as text, with instants and number of attempts. */
 export function stepFacts(step) {
   const words = { waiting: "not started", running: "running", done: "done", failed: "failed", paused: "paused", skipped: "skipped: nothing to do", undoing: "rolling back", undone: "rolled back" }[step.state];
   return `${words}${instantsOf(step)}${step.attempts > 1 ? `, ${step.attempts} attempts` : ""}`;
@@ -89,7 +89,7 @@ function instantsOf({ state, started_us, finished_us }) {
 
 const ONE_OF = { entries: "entry" };
 
-/** How far a step is, as a share from 0 to 1 (null: it is over) and in words; null where there is nothing to count. */
+/** Progress of a step as a share from 0 to 1 (null: completed) and as text; null where nothing is counted. */
 export function progressOf(step) {
   const { done = 0, total = 0, unit = "" } = step.progress ?? {};
   if (!total || step.state === "skipped") return null;
@@ -99,7 +99,7 @@ export function progressOf(step) {
 }
 
 /**
- * What may be asked of a migration now, most wanted first.
+ * The commands that are possible for a migration now, the most useful first.
  * @returns {{command: object, words: string, harm?: boolean}[]}
  */
 export function actionsOf(one) {
@@ -121,9 +121,9 @@ export function actionsOf(one) {
 }
 
 /**
- * Where a tenant's clients stand between two clusters: those of its migration; without one where the map says it is, and the first other one.
+ * Where a tenant's clients are: in the two clusters of its migration, or else in its cluster on the map and the first other one.
  * @returns {{tenant: string, mapped: string, from: string, to: string | null, source: string[], target: string[], nowhere: [string, number][]}}
- * `nowhere` are those that look for their broker, each with how often it was refused
+ * `nowhere` are the clients without a broker, each with its number of refused lookups
  */
 export function placesOf(state, tenant, one = null) {
   const { tenants, clients } = state.view.lookup;
@@ -133,7 +133,7 @@ export function placesOf(state, tenant, one = null) {
   return { tenant, mapped: tenants[tenant], from, to, source: connected[from] ?? [], target: connected[to] ?? [], nowhere: Object.entries(nowhere) };
 }
 
-/** The same in words. */
+/** The same as text. */
 export function placesWords({ from, to, source, target, nowhere }) {
   const words = [`${source.length} connected in ${from}`, ...(to ? [`${target.length} in ${to}`] : [])];
   const looking = nowhere.map(([name, tries]) => (tries ? `${name} (${counted(tries, "failed lookup")})` : name));
@@ -141,7 +141,7 @@ export function placesWords({ from, to, source, target, nowhere }) {
   return `Clients: ${words.join(", ")}.`;
 }
 
-/** The sentence while no migration runs. */
+/** The headline while no migration is running. */
 export function restSentence(state) {
   const { up, tenants, clients } = state.view.lookup;
   const places = Object.entries(tenants).map(([tenant, cluster]) => `${tenant} is in ${cluster}`).join(", ");

@@ -1,4 +1,4 @@
-/** A Pulsar lab's instant as text: clusters with their logs and cursors, links, snapshots. */
+/** The text view of a Pulsar lab: clusters with their logs and cursors, links, snapshots. */
 
 import { counted } from "../../../model/format.js";
 import { linkSection } from "../../../model/link_words.js";

@@ -1,22 +1,22 @@
 /**
- * The latest failover of a subscription as the lanes mark it: where the target's cursor stood then, and which entries of the target's log
- * have brought duplicates since. Both come with the view, so they do not depend on what this page has watched.
+ * The latest failover of a subscription, for the lanes: the target's cursor at that instant, and the duplicates since.
+ * Both are part of the view, so they do not depend on what this page has shown before.
  */
 
 /**
  * @typedef {object} Moved
  * @property {string} from
  * @property {string} to
- * @property {number} mark_delete_index of the target's cursor at the failover; -1 where the subscription did not exist there
- * @property {[number, number][]} ranges individually acknowledged there at the failover
- * @property {[number, number][]} duplicates entries of the target's log that held duplicates so far
+ * @property {number} mark_delete_index of the target's cursor at the failover; -1 if the subscription did not exist there
+ * @property {[number, number][]} ranges individually acked there at the failover
+ * @property {[number, number][]} duplicates entries of the target's log with duplicates so far
  */
 
 /**
  * @param {object | null} view
  * @param {string} topic
  * @param {string} subscription
- * @returns {Moved | null} null when there was none, or the target has no such topic
+ * @returns {Moved | null} null when there was none, or when the target does not have the topic
  */
 export function movedOf(view, topic, subscription) {
   const over = (view?.failovers ?? []).findLast((one) => one.subscription === subscription);

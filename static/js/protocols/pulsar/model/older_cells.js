@@ -1,27 +1,27 @@
 /**
- * Which older cells the page needs and does not hold: requested as tiles, one step back at a time. A frame brings only what is
- * new, and the first one the newest 400 cells. Needed are the entries of the window and, at rest, those in which the window's
- * open messages are acknowledged by another cluster's cursor: else a page opened here would show fewer of them than one that
- * played up to here.
+ * Requests older cells that the page needs and does not hold, as tiles, one tile at a time.
+ * A frame contains only new cells, and the first frame the newest 400. Needed are the entries of the window. When playback is paused, also
+ * those entries in which messages that are unacked in the window are acknowledged by another cluster's cursor. Otherwise a page opened at
+ * this instant would show fewer of them than one that played up to it.
  */
 
 import { isAcknowledged } from "./acknowledged.js";
 import { TILE_CELLS } from "./tiles.js";
 import { topicView } from "./topics.js";
 
-/** A window of more entries is drawn from counting tiles, entry by entry would say nothing more. Also the cells of a log in which copies are looked for. */
+/** Windows with more entries are drawn from tiles of counts, since single entries are not visible. Also the most cells per log that are searched for copies. */
 export const ENTRIES_HELD = 12_000;
 
 const FIRST_MARKER_KIND = 100;
 
-/** What `lagging` found for a state: it is asked in each animation frame. */
+/** Result of `lagging` per state, because every animation frame needs it. */
 const found_for = new WeakMap();
 
 /**
  * @param {import("../layout/scene.js").Scene | null} scene
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {ReturnType<import("./tiles.js").makeTiles>} tiles
- * @returns {object[]} messages for the reducer, of the tiles that have come
+ * @returns {object[]} messages for the reducer, one for each tile received
  */
 export function olderCells(scene, state, tiles) {
   if (!scene || !state.view) return [];
@@ -33,7 +33,7 @@ export function olderCells(scene, state, tiles) {
     if (!store) continue;
     const beside_window = strip.from >= store.first || strip.to - strip.from > ENTRIES_HELD;
     if (beside_window && !needed.includes(cluster)) continue;
-    // a window may reach beyond the log's beginning, or beyond what trimming left: there is nothing to ask for
+    // the window may reach before the first kept entry, where nothing can be requested
     if (store.first <= (topicView(state, cluster, topic)?.first_kept ?? 0)) continue;
     const block = tiles.entries({ branch: state.view.branch, cluster, topic, index: Math.floor((store.first - 1) / TILE_CELLS) });
     if (block) messages.push({ type: "cells-older", branch: state.view.branch, where: `${cluster}/${topic}`, block });
@@ -41,7 +41,7 @@ export function olderCells(scene, state, tiles) {
   return messages;
 }
 
-/** @returns {string[]} clusters whose held cells begin after the copy of a message that is open in some lane's window */
+/** @returns {string[]} clusters whose held cells begin after the copy of a message that is unacked in some lane's window */
 function lagging(scene, state) {
   const key = Object.values(scene.lanes).map(({ strip }) => `${strip.from}-${strip.to}`).join();
   const known = found_for.get(state);
@@ -59,7 +59,7 @@ function cursorOf(scene, state, cluster) {
   return topicView(state, cluster, scene.watched.topic)?.subscriptions?.[scene.watched.subscription];
 }
 
-/** @returns {Map<number, number>} of each producer the lowest number that is in a window and not acknowledged by that lane's cursor */
+/** @returns {Map<number, number>} for each producer the lowest number that is in a window and not acked by that lane's cursor */
 function lowestOpen(scene, state) {
   const lowest = new Map();
   for (const [cluster, { strip }] of Object.entries(scene.lanes)) {
@@ -76,7 +76,7 @@ function lowestOpen(scene, state) {
   return lowest;
 }
 
-/** Whether a log's held cells go back to these numbers; of each producer a log has them in order. */
+/** Whether a log's held cells go back to these numbers; each producer's numbers are in order. */
 function reaches(store, lowest) {
   const { kind, producer, number } = store.columns;
   const missing = new Map(lowest);

@@ -1,6 +1,6 @@
 /**
- * Whose question a marker belongs to: requests name their snapshot, so the writer of a request owns the snapshot's
- * responses too. Folded from the cells as they come, since an old snapshot's rows may be long gone.
+ * Finds the cluster that a marker's snapshot belongs to: the writer of the request also owns the responses.
+ * It is folded from cells as they arrive, because rows of an old snapshot may no longer be held.
  */
 
 import { markerKind, originOf } from "./cells.js";
@@ -19,7 +19,7 @@ export function foldOwners(owners, blocks) {
       if (kind < 100) continue;
       const marker = markerKind(kind);
       const snapshot = block.snapshot[at];
-      // a snapshot marker never leaves the cluster that asked: it names the owner as well as a request does
+      // a snapshot marker stays in the cluster that requested it, so it identifies the owner as well as a request does
       if (snapshot < 0 || (marker !== 110 && marker !== 112) || next.has(snapshot)) continue;
       if (next === owners) next = new Map(owners);
       next.set(snapshot, originOf(kind));

@@ -1,10 +1,10 @@
-/** The partitions of one topic, by the names that Pulsar gives them. */
+/** Finds the partitions of one topic by their names in Pulsar. */
 
 import { topicsOf } from "./topics.js";
 
 const PARTITION = /^(.*)-partition-(\d+)$/;
 
-/** @returns {string[]} names of all partitions of the topic that `topic` belongs to, in order; none when it has none */
+/** @returns {string[]} names of all partitions of the topic that `topic` belongs to, in order; empty when it is not partitioned */
 export function partitionsOf(state, topic) {
   const whole = PARTITION.exec(topic)?.[1];
   if (whole === undefined) return [];

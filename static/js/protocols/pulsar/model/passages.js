@@ -1,26 +1,26 @@
 /**
- * What the space-time diagram draws in one window of time: markers with their hops and the snapshots they belong to. The server is
- * asked by instants, once per window, and answers with rows or, in a crowd, with counts. While the lab plays, the newest ones are folded
- * from the frames. At rest the answer alone is drawn, for frames leave out rows in fast playback; only a run so short that every page
- * holds all of its rows needs no answer.
+ * The markers that the space-time diagram draws in one window of time, with their hops and snapshots.
+ * The server is asked once per window and answers with rows or, if there are too many, with counts. During playback the newest ones are
+ * folded from frames. When playback is paused only the answer is drawn, because frames leave out rows in fast playback. A run so short that
+ * every page holds all of its rows needs no answer.
  */
 
 import { foldMarkers, noMarkers } from "./markers.js";
 import { foldSnapshots, noSnapshots } from "./snapshots.js";
 import { makeWindows } from "../../../model/windows.js";
 
-/** More passages in a window than this are counted and not drawn one by one, on the page as on the server. */
+/** If a window has more markers than this, they are counted instead of drawn one by one, on the page as on the server. */
 const LISTED = 700;
-/** Parts of a window that is counted, here and on the server. */
+/** Number of parts of a window with counts, here and on the server. */
 export const BINS = 160;
 /**
  * @typedef {object} Passages
- * @property {import("./markers.js").Marker[]} markers in the window, of the topic
+ * @property {import("./markers.js").Marker[]} markers of the topic in the window
  * @property {import("./snapshots.js").Snapshot[]} snapshots of the topic
  * @property {{width_us: number, counts: object, lost: object} | null} bins instead of markers
- * @property {number} from_us where the bins begin
- * @property {number} count rows in the window that the server knows, 0 when it was not asked
- * @property {boolean} waiting an answer is on its way
+ * @property {number} from_us start of the bins
+ * @property {number} count number of rows in the window on the server, 0 when it was not asked
+ * @property {boolean} waiting whether an answer is awaited
  */
 
 /**
@@ -57,7 +57,7 @@ export function makePassages({ get, base, onAnswer }) {
   };
 }
 
-/** Of two the one that knows more: what the page saw only in part gives way to the server's whole answer. */
+/** Of two versions of a marker the more complete one: the server's answer replaces one of which the page has only some rows. */
 const merged = (older, newer) => (older ? new Map([...older, ...[...newer].filter(([number, one]) => !(one.partial && older.has(number)))]) : newer);
 
 const ofTopic = (snapshots, topic) => [...snapshots.values()].filter((one) => one.topic === topic && one.asked_us !== null);
@@ -72,7 +72,7 @@ function inWindow(markers, topic, start_us, end_us) {
   return found;
 }
 
-/** A request or response is of the second round when its snapshot had begun it by then. */
+/** Sets the round: a request or response belongs to the second round if its snapshot had started it by then. */
 function withRounds(markers, ...folds) {
   return markers.map((marker) => {
     const second_us = folds.map((fold) => fold?.get(marker.snapshot)?.second_us).find((us) => us !== undefined && us !== null);
@@ -81,7 +81,7 @@ function withRounds(markers, ...folds) {
   });
 }
 
-/** The same counts as the server's, of what the frames brought. */
+/** Counts as the server's, computed from the rows of the frames. */
 export function binned(markers, window, parts = BINS) {
   const width_us = Math.max(1, Math.ceil(window.span_us / parts));
   const counts = {};

@@ -1,6 +1,6 @@
 /**
- * Messages that a cursor covers although they were not acknowledged: lost to consumers there, and shown apart from acked ones. A
- * page has cursors, not acknowledgements; so they are named only where they are exactly as many as the engine counts as lost.
+ * Finds messages that a cursor covers although they were not acked: lost to consumers, and shown unlike acked ones.
+ * A page has cursors and no acknowledgements. Messages are therefore marked only when they are exactly as many as the engine counts as lost.
  */
 
 import { isAcknowledged, inRanges } from "./acknowledged.js";
@@ -11,9 +11,9 @@ import { topicView } from "./topics.js";
 /**
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
  * @param {{topic: string, subscription: string, subject: string}} watched
- * @param {string} cluster whose cursor is asked
+ * @param {string} cluster of the cursor
  * @param {import("./moved.js").Moved | null} moved the latest failover of the subscription
- * @param {(cluster: string) => Set<number>} elsewhere identities that other clusters' cursors have let go
+ * @param {(cluster: string) => Set<number>} elsewhere identities that cursors of other clusters cover
  * @returns {Set<number>} identities, none in most runs
  */
 export function passedOver(state, watched, cluster, moved, elsewhere) {

@@ -1,6 +1,6 @@
 /**
- * Between `ledger:entry` and the ordinal of an entry in its log, by the topic's list of ledgers.
- * The list holds the last 50 ledgers: what lies before them has no ordinal here, and the answer is null.
+ * Converts between `ledger:entry` and the index of an entry in its log, by the topic's list of ledgers.
+ * The list contains the last 50 ledgers. For earlier positions the result is null.
  */
 
 /** @typedef {[ledger: number, first_index: number, entries: number]} LedgerSpan */
@@ -11,7 +11,7 @@ export function parsePosition(text) {
   return { ledger, entry };
 }
 
-/** @returns {number | null} ordinal; entry -1 is the ordinal before the ledger's first */
+/** @returns {number | null} index; entry -1 is the index before the ledger's first entry */
 export function indexOf(ledgers, { ledger, entry }) {
   for (let i = ledgers.length - 1; i >= 0; i--) {
     const [number, first_index] = ledgers[i];
@@ -21,7 +21,7 @@ export function indexOf(ledgers, { ledger, entry }) {
   return null;
 }
 
-/** @returns {string} `ledger:entry`, or "" when the ordinal's ledger is not in the list */
+/** @returns {string} `ledger:entry`, or "" when the index is before the first ledger of the list */
 export function positionOf(ledgers, index) {
   for (let i = ledgers.length - 1; i >= 0; i--) {
     const [number, first_index] = ledgers[i];

@@ -1,14 +1,14 @@
-/** What a lab can have at all: the page leaves out what its scenario can never show, instead of saying “none” of it. */
+/** Tells what can exist in a lab, so that the page leaves out what its scenario can never show. */
 
 import { clustersOf } from "../../../model/state.js";
 import { topicView } from "./topics.js";
 
 const SNAPSHOT_FAMILY = "replicated-subscriptions";
 
-/** @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state @returns {boolean} whether there is another cluster, to fail over to or to replicate to */
+/** @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state @returns {boolean} whether there is another cluster to fail over or replicate to */
 export const hasPeers = (state) => clustersOf(state).length > 1;
 
-/** @returns {boolean} whether snapshots are the family's subject, or a cluster of the watched topic could take or use one */
+/** @returns {boolean} whether snapshots are the subject of the scenario's family, or a cluster of the watched topic can take or use one */
 export function takesSnapshots(state, watched) {
   if (!hasPeers(state)) return false;
   if (state.welcome?.family === SNAPSHOT_FAMILY) return true;

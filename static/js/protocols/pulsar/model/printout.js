@@ -1,13 +1,13 @@
 /**
- * What an operator's tool printed, as lines to show: the line, what other clusters print there, what the lab knows about it.
- * Runs of lines that say nothing special may be folded.
+ * The printout of an operator's tool as lines, with differences to other clusters and notes of the lab.
+ * Runs of lines without differences or notes can be folded.
  */
 
-/** Shorter runs are shown: a fold would save no room. */
+/** Shortest run that is folded; folding shorter ones would save no space. */
 const FOLDED_AT_LEAST = 3;
 
 /**
- * @typedef {{number: number, text: string, note: string, elsewhere: [string, string][]}} PrintedLine lines count from 0
+ * @typedef {{number: number, text: string, note: string, elsewhere: [string, string][]}} PrintedLine lines count from 0; elsewhere: the line in other clusters
  * @typedef {{number: number, folded: number}} Fold a run of lines, from the first one's number
  */
 
@@ -23,7 +23,7 @@ export function linesOf(answer) {
   return texts.map((text, number) => ({ number, text, note: notes.get(number) ?? "", elsewhere: Object.entries(differs.get(number) ?? {}) }));
 }
 
-/** What may be shown: by name, which lines are not folded. */
+/** The views by name: which lines are not folded. */
 export const VIEWS = {
   noted: (line) => line.note !== "",
   different: (line) => line.note !== "" || line.elsewhere.length > 0,
@@ -32,8 +32,8 @@ export const VIEWS = {
 
 /**
  * @param {PrintedLine[]} lines
- * @param {(line: PrintedLine) => boolean} tells lines that stay
- * @returns {(PrintedLine | Fold)[]} the same with runs of others folded; brackets that open stay, for they say where one is
+ * @param {(line: PrintedLine) => boolean} tells whether a line is not folded
+ * @returns {(PrintedLine | Fold)[]} the lines with runs of others folded; opening brackets stay, because they show the nesting
  */
 export function folded(lines, tells) {
   const shown = [];

@@ -1,4 +1,4 @@
-/** The forecast's curve as the page holds it: columns by remote, extended by the server's points after the last known instant. */
+/** The forecast's curve as the page holds it: columns by remote, extended by the server's points after the last held one. */
 
 export const POINTS_KEPT = 6000;
 export const FIGURES = ["duplicates", "stranded", "lost", "lag_us"];
@@ -8,16 +8,16 @@ export const FIGURES = ["duplicates", "stranded", "lost", "lag_us"];
  * @property {number | null} branch
  * @property {string} subscription
  * @property {number[]} at_us ascending
- * @property {Object<string, Object<string, (number | null)[]>>} peers by remote and figure; null where it was no remote
+ * @property {Object<string, Object<string, (number | null)[]>>} peers by remote and figure; null where the cluster was not a remote
  */
 
 /** @returns {RiskPoints} */
 export const noPoints = (branch = null, subscription = "") => ({ branch, subscription, at_us: [], peers: {} });
 
-/** @returns {number} the instant after which points are requested: the last one may have changed by a command */
+/** @returns {number} the instant after which points are requested, before the last one, which a command may have changed */
 export const lastOf = (points) => Math.max(0, (points.at_us.at(-1) ?? 0) - 1);
 
-/** @returns {RiskPoints} those up to an instant: later ones are not shown after a seek back */
+/** @returns {RiskPoints} the points up to an instant: later ones are not shown after a seek back */
 export function upTo(points, at_us) {
   const count = points.at_us.findLastIndex((one) => one <= at_us) + 1;
   if (count === points.at_us.length) return points;
@@ -27,7 +27,7 @@ export function upTo(points, at_us) {
 
 /**
  * @param {RiskPoints} points
- * @param {{at_us: number[], peers: object}} added of forecast.json
+ * @param {{at_us: number[], peers: object}} added answer of forecast.json
  * @returns {RiskPoints} a new value; the older half is thinned when there are too many
  */
 export function grown(points, added) {
@@ -51,6 +51,6 @@ function thinned(points) {
   return { ...points, at_us: points.at_us.filter(keep), peers };
 }
 
-/** @returns {boolean} whether a figure was ever anything but 0, forecast or actual */
+/** @returns {boolean} whether a figure was ever above 0, forecast or actual */
 export const everRose = (points, failovers, name) =>
   Object.values(points.peers).some((columns) => columns[name].some((value) => value > 0)) || failovers.some((one) => one[name] > 0 || one.forecast?.[name] > 0);

@@ -1,4 +1,7 @@
-/** One line in words per event of Pulsar, as parts: plain text and {strong} or {harm}. Events of any protocol are in the shell's `model/row_words.js`. */
+/**
+ * The line of each event of Pulsar in the list, as parts: plain text and {strong} or {harm}.
+ * Lines of events that all protocols share are in the shell's `model/row_words.js`.
+ */
 
 import { span } from "../../../model/format.js";
 import { CREATION_ROWS } from "./row_words_creation.js";
@@ -131,22 +134,22 @@ export const PULSAR_ROWS = {
   ...CREATION_ROWS,
 };
 
-/** Rows that repeat what another row says: a marker's writing and travels, the positions of a snapshot. */
+/** Types of rows that repeat what another row reports: writing and path of a marker, positions of a snapshot. */
 const DETAILS = new Set(["marker.sent", "marker.handled", "marker.stored", "snapshot.position", "update.position", "cursor.persisted"]);
 
-/** @returns {boolean} whether the list of protocol events leaves it out */
+/** @returns {boolean} whether the list of protocol events leaves the row out */
 export const isDetail = (row) => DETAILS.has(row.type) || (row.type === "marker.written" && row.reason !== "snapshot_response");
 
-/** @returns {boolean} whether a row about a message is listed with the protocol events all the same */
+/** @returns {boolean} whether a row about a message is also listed among the protocol events */
 export const isProtocolMessage = (row) => row.type === "message.held";
 
-/** @returns {string | false} rows with one key repeat each other: a cursor that moves with every acknowledgement, a tick refused for the same reason */
+/** @returns {string | false} key of rows that repeat each other: a cursor that moves with every acknowledgement, a snapshot skipped for the same reason */
 export function repeatOf(row) {
   if (row.type === "cursor.moved") return row.reason === "acknowledgement" && `${row.cluster}|${row.topic}|${row.subscription}`;
   return row.type === "snapshot.refused" && `${row.cluster}|${row.topic}|${row.reason}`;
 }
 
-/** @returns {string | null} glyph that stands before a row: a marker's own, or one for a snapshot or a cursor; null for any other row */
+/** @returns {string | null} glyph before a row: of a marker, a snapshot or a cursor; null for other rows */
 export function glyphOfRow(row) {
   if (row.type.startsWith("marker.")) return row.reason;
   if (row.type.startsWith("snapshot.")) return { "snapshot.requested": "snapshot_request", "snapshot.answered": "snapshot_response", "snapshot.refused": "dot" }[row.type] ?? "snapshot";

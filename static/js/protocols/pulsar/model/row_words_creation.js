@@ -1,4 +1,4 @@
-/** Words for the events of namespaces, topics and schemas; `row_words.js` takes them in. */
+/** The lines of the events of namespaces, topics and schemas; `row_words.js` includes them. */
 
 const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });

@@ -1,4 +1,4 @@
-/** The headline of a Pulsar lab: duplicates, not replicated and lost of a failover now, or of the last one. */
+/** The headline of a Pulsar lab: duplicates, messages not replicated and lost, by a failover now or by the last one. */
 
 import { counted, whole } from "../../../model/format.js";
 import { isUp } from "../../../model/state.js";
@@ -17,7 +17,7 @@ export function pulsarSentence(state, watched) {
   return forecastSentence(state, watched) ?? shadowSentence(state, watched) ?? quiet(state, watched);
 }
 
-/** @returns {object | null} the newest failover of the subscription so far */
+/** @returns {object | null} the newest failover of the subscription */
 export function latestFailover(state, subscription) {
   const all = (state.view?.failovers ?? []).filter((one) => one.subscription === subscription);
   return all.length ? all[all.length - 1] : null;
@@ -47,7 +47,7 @@ function harmOf(count) {
   return [{ harm: counted(count, "duplicate") }];
 }
 
-/** What is only in the cluster that was left is no harm where it was processed there already, as in a move that drains it. */
+/** A message that is only in the source and was processed there is no harm, as in a drained failover. */
 function restOf({ stranded = 0, stranded_unprocessed, lost = 0 }) {
   const [count, which] = stranded_unprocessed === undefined ? [stranded, ""] : [stranded_unprocessed, " (unread)"];
   const left = stranded && count === 0 ? "0 messages not replicated (unread), " : `${counted(count, "message")} not replicated${which}, `;
@@ -75,17 +75,17 @@ function quiet(state, watched) {
   return [{ strong: watched.subscription }, ` is consumed in ${watched.subject}. `, { soft: nowhere(state, watched) }];
 }
 
-/** Why no region could take over. */
+/** Explains why no region can take over. */
 export function nowhere(state, { topic, subject, lanes }) {
   const others = lanes.filter((cluster) => cluster !== subject && topicView(state, cluster, topic));
   if (others.length === 0) return "There is no other region to fail over to.";
   return `No region can take over: ${others.map((cluster) => whyNot(cluster, state.view.clusters[cluster].state)).join(", ")}.`;
 }
 
-/** A region that is up and yet no target is one that the topic was migrated away from (PIP-188): it only redirects clients. */
+/** A region that is up and no possible target is one that the topic was migrated away from (PIP-188): it only redirects clients. */
 const whyNot = (cluster, state) => (state === "up" ? `the topic was migrated away from ${cluster}` : `${cluster} is ${state}`);
 
-/** The line under the sentence after a failover: the forecast for the next one, since life goes on. */
+/** The line under the headline after a failover: the forecast for the next one. */
 export function secondSentence(state, watched) {
   if (!latestFailover(state, watched.subscription)) return null;
   return forecastSentence(state, watched) ?? (isUp(state, watched.subject) ? [{ soft: nowhere(state, watched) }] : null);

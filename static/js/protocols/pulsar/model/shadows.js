@@ -1,6 +1,6 @@
 /**
- * Shadow topics as a picture needs them: one set of ledgers, and the topics that read it, each with what it sees and where its
- * cursors stand. Indices are the source's log's own. Nothing here draws.
+ * Shadow topics for the picture: one set of ledgers and the topics that read it, with their positions and cursors.
+ * Indices are those of the source's log. Nothing is drawn here.
  *
  * @typedef {object} Reader one topic on the ledgers
  * @property {string} name
@@ -8,13 +8,13 @@
  * @property {boolean} loaded
  * @property {number} seen_to index after its last confirmed entry
  * @property {string} last_confirmed as Pulsar prints it
- * @property {number} behind entries of the source that it does not see
- * @property {number} stale_us how long the oldest of them has been there
+ * @property {number} behind number of the source's entries that are not visible in it
+ * @property {number} stale_us age of the oldest of them
  * @property {number} saved_bytes
- * @property {number} queued positions that wait for a ledger
- * @property {string | null} unreadable the entry at which a reader waits
+ * @property {number} queued number of positions that wait for a ledger
+ * @property {string | null} unreadable the entry that a reader waits for
  * @property {{cache: number, bookies: number, offload: number, bookie_bytes: number}} reads
- * @property {{state: string, backlog: number} | null} replicator what feeds it; null for a source, and for a shadow without one
+ * @property {{state: string, backlog: number} | null} replicator the one that feeds it; null for a source, and for a shadow topic without one
  * @property {Cursor[]} cursors
  *
  * @typedef {object} Cursor
@@ -35,7 +35,7 @@
 
 import { bytes, counted } from "../../../model/format.js";
 
-/** Sources that have shadows, as [cluster, source], in the order of their names. */
+/** Sources with shadow topics, as [cluster, source], sorted by name. */
 export function sourcesOf(state) {
   const found = new Map();
   for (const [cluster, { topics }] of Object.entries(state.view?.clusters ?? {})) {
@@ -44,7 +44,7 @@ export function sourcesOf(state) {
   return [...found.keys()].sort().map((key) => found.get(key));
 }
 
-/** The source that is meant by what is watched: the topic itself, the one whose shadow it is, else the first there is. */
+/** The source to show: the watched topic itself, the source of the watched shadow topic, or else the first one. */
 export function sourceWatched(state, watched) {
   const sources = sourcesOf(state);
   const is = (name) => sources.find(([, source]) => source === name);
@@ -91,18 +91,18 @@ function readerOf(name, topic, reads) {
   };
 }
 
-/** @returns {number} bytes that copies would store again */
+/** @returns {number} bytes that copies of the entries would take */
 export const savedBytes = (shared) => shared.readers.reduce((total, { saved_bytes }) => total + saved_bytes, 0);
 
-/** @returns {number} entries read, by place */
+/** @returns {number} number of entries read, from all places */
 export const readsInAll = (reader) => reader.reads.cache + reader.reads.bookies + reader.reads.offload;
 
-const ON_THE_WAY_US = 50_000; // a position takes a few milliseconds to arrive, which is not worth a notice
+const ON_THE_WAY_US = 50_000; // a position takes a few milliseconds to arrive, which is not reported
 
-/** Whether a shadow lacks entries whose position should have arrived by now. */
+/** Whether a shadow topic lacks entries whose position should have arrived. */
 export const isBlind = ({ behind, stale_us }) => behind > 0 && stale_us > ON_THE_WAY_US;
 
-/** What feeds a shadow, in words. */
+/** The replicator's state of a shadow topic, as text. */
 export function fedBy(reader) {
   if (reader.is_source) return "source";
   if (!reader.loaded) return "not loaded";
@@ -112,7 +112,7 @@ export function fedBy(reader) {
 }
 
 /**
- * The page's sentence where shadows are what it is about: who reads the ledgers, and the worst that can be said of one of them.
+ * The headline of a lab with shadow topics: the readers of the ledgers, and the worst problem of one of them.
  * @returns {import("../../../model/sentence.js").Part[] | null}
  */
 export function shadowSentence(state, watched) {

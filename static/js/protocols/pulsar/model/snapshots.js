@@ -1,5 +1,5 @@
 /**
- * What became of each snapshot, folded from control rows: asked, answered, completed, cached, used, given up.
+ * Folds control rows to the state of each snapshot: requested, answered, completed, cached, used, timed out.
  * Rules: a fold is a value, copied when a row changes it; the newest SNAPSHOTS_KEPT are held.
  */
 
@@ -8,15 +8,15 @@ export const SNAPSHOTS_KEPT = 120;
 /**
  * @typedef {object} Snapshot
  * @property {number} number from 1 in the run
- * @property {string} cluster who asked
+ * @property {string} cluster that requested it
  * @property {string} topic
  * @property {"pending" | "completed" | "timed-out" | "abandoned"} state
  * @property {number | null} asked_us
  * @property {number | null} ended_us completed, timed out or abandoned
  * @property {number} round 1 or 2
- * @property {number | null} second_us when the second round was asked for
+ * @property {number | null} second_us when the second round was requested
  * @property {{ledger: number, entry: number} | null} local position in `cluster`'s own log, once completed
- * @property {Object<string, {ledger: number, entry: number}>} positions by peer: answers so far, or the final ones
+ * @property {Object<string, {ledger: number, entry: number}>} positions by peer: the responses so far, or the final ones
  * @property {Object<string, {state: "cached" | "used" | "evicted", reason?: string, at_us: number}>} kept by subscription
  */
 
@@ -30,7 +30,7 @@ const FOLDS = {
     ...old,
     state: "completed",
     ended_us: row.at_us,
-    asked_us: row.duration_us === undefined ? old.asked_us : row.at_us - row.duration_us, // the row says how long it took; rows before it may be out of reach
+    asked_us: row.duration_us === undefined ? old.asked_us : row.at_us - row.duration_us, // computed from the duration, since rows before this one may not be held
     local: { ledger: row.ledger, entry: row.entry },
     partial: row.reason === "partial",
   }),

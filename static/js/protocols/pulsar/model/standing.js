@@ -1,6 +1,7 @@
 /**
- * How each entry of a window stands, for one subscription: acked, not acked, delivered but not acked, a duplicate after a
- * failover, delivered as a duplicate, not replicated. Numbers only; the renderer turns bits into looks.
+ * Computes the state of each entry of a window for one subscription, as bits.
+ * The bits distinguish acked, not acked, delivered but not acked, a duplicate after a failover, delivered as a duplicate, and not replicated
+ * entries. Numbers only; the renderer decides how they are drawn.
  */
 
 import { identityOf, originOf, markerKind } from "./cells.js";
@@ -10,19 +11,19 @@ import { passedOver } from "./passed_over.js";
 import { movedOf } from "./moved.js";
 import { topicView } from "./topics.js";
 
-export const DONE = 1; // acknowledged here or anywhere else
-export const HERE = 2; // acknowledged at this cluster's own cursor
-export const HELD = 4; // delivered to a consumer here, not acked
-export const TWICE = 8; // would be delivered here as a duplicate
-export const CAME_TWICE = 16; // was delivered here as a duplicate
+export const DONE = 1; // acked in this or in any other cluster
+export const HERE = 2; // acked by this cluster's own cursor
+export const HELD = 4; // delivered to a consumer in this cluster, not acked
+export const TWICE = 8; // would be delivered in this cluster as a duplicate
+export const CAME_TWICE = 16; // was delivered in this cluster as a duplicate
 export const STRANDED = 32; // only in the cluster that failed
-export const OURS = 64; // a marker of the subject cluster's own questions
-export const LOST = 256; // due to the consumers here, and before the place where the cursor here began, or passed over by it
+export const OURS = 64; // a marker of one of the subject cluster's own snapshots
+export const LOST = 256; // due to this cluster's consumers, and before the begin of its cursor, or covered by it without an ack
 
-/** Entries looked at per cluster when asking what was acknowledged anywhere; twice the widest window. */
+/** Number of entries per cluster that are searched for messages acked anywhere. */
 const LOOKED_AT = 12_000;
 
-/** @returns {Set<number>} identities of messages acknowledged at any cluster's cursor of the subscription */
+/** @returns {Set<number>} identities of messages that the subscription's cursor in any cluster covers */
 export function acknowledgedIdentities(state, topic, subscription, clusters) {
   const known = new Set();
   for (const cluster of clusters) {
@@ -37,7 +38,7 @@ export function acknowledgedIdentities(state, topic, subscription, clusters) {
   return known;
 }
 
-/** @returns {Set<number>} identities that the cluster's consumers were owed and have not acknowledged there */
+/** @returns {Set<number>} identities that are due to the cluster's consumers and not acked there */
 function owedIdentities(state, topic, subscription, cluster) {
   const owed = new Set();
   const store = state.cells[`${cluster}/${topic}`];
@@ -51,7 +52,7 @@ function owedIdentities(state, topic, subscription, cluster) {
   return owed;
 }
 
-/** @returns {Set<number>} identities that a cluster's log holds, over its newest entries */
+/** @returns {Set<number>} identities in a cluster's log, among its newest entries */
 function identitiesIn(store) {
   const known = new Set();
   for (let at = Math.max(0, store.count - LOOKED_AT); at < store.count; at++) {
@@ -62,7 +63,7 @@ function identitiesIn(store) {
 
 /**
  * @param {import("../../../model/state.js").LabState & import("./folds.js").PulsarState} state
- * @param {object} watched topic, subscription, subject (the cluster whose consumers read now), clusters (sorted)
+ * @param {object} watched topic, subscription, subject (the cluster with the consumers), clusters (sorted)
  * @returns {(cluster: string, from: number, to: number) => Uint16Array} bits per entry of [from, to)
  */
 export function makeStanding(state, watched) {
@@ -86,10 +87,10 @@ export function makeStanding(state, watched) {
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.unacked ?? []));
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
-    // where the subscription is missing it would be created: the engine's forecast says whether at the beginning
+    // where the subscription is missing it would be created: the engine's forecast tells whether at the earliest position
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
     const would_come = cluster !== subject && (cursor !== undefined || counted > 0);
-    // where the engine's forecast has no duplicates, what some cursor passed over without an ack (a skip, an unsafe snapshot) still comes, once
+    // if the engine forecasts no duplicates, a message that some cursor passed without an ack (a skip, an unsafe snapshot) is still delivered, once
     const comes_once = counted === 0 && cursor !== undefined;
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
@@ -113,7 +114,7 @@ export function makeStanding(state, watched) {
   };
 }
 
-/** A marker is ours when the subject asked the question it belongs to, or wrote it (an update names no snapshot). */
+/** Whether a marker belongs to the subject: to a snapshot that it requested, or written by it (an update names no snapshot). */
 export function isOurs(owners, kind, snapshot, subject_number) {
   if (markerKind(kind) === 113) return originOf(kind) === subject_number;
   const owner = owners.get(snapshot);

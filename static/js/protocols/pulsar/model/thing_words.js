@@ -1,4 +1,4 @@
-/** One entry of a log in words, as shown beside the pointer: "web/98, from us-west, 192:373, acknowledged". */
+/** Describes one entry of a log for display beside the pointer: "web/98, from us-west, 192:373, acknowledged". */
 
 import { isAcknowledged } from "./acknowledged.js";
 import { markerKind, originOf } from "./cells.js";

@@ -1,25 +1,25 @@
 /**
- * Tiles of the logs as the server gives them: 512 cells each, level k one cell for 4^k entries. Full ones are kept, unfinished
- * ones asked for again when the log has grown enough to matter; a few requests at a time.
+ * Loads tiles of the logs from the server: 512 cells each; at level k one cell stands for 4^k entries.
+ * Full tiles are cached. Unfinished ones are requested again when the log has grown enough. Few requests are open at a time.
  */
 
 import { originOf } from "./cells.js";
 
 export const TILE_CELLS = 512;
 const HIGHEST_LEVEL = 8;
-/** Tiles kept, least recently used first out; about 20 MB at most. */
+/** Number of cached tiles, least recently used dropped first; about 20 MB at most. */
 const KEPT = 400;
 const AT_ONCE = 3;
-/** HTTP: the lab moves to another process or is being rebuilt; the tile is asked for again. */
+/** HTTP status while the lab moves to another process or is rebuilt; the tile is then requested again. */
 const BUSY = 503;
-/** An unfinished tile is asked for again when the log has grown by this share of a tile. */
+/** An unfinished tile is requested again when the log has grown by this share of a tile. */
 const STALE_SHARE = 1 / 16;
 
 /**
  * @param {object} parts
  * @param {(path: string) => Promise<object>} parts.get
  * @param {string} parts.base path of the lab, ending in "/"
- * @param {() => void} parts.onTile a tile came
+ * @param {() => void} parts.onTile called when a tile was received
  */
 export function makeTiles({ get, base, onTile }) {
   const tiles = new Map();
@@ -35,14 +35,14 @@ export function makeTiles({ get, base, onTile }) {
   }
 
   return {
-    /** Grows with each tile, so that a picture knows when to be drawn again. */
+    /** Increases with each tile, so that a diagram can detect that it must be redrawn. */
     version: () => version,
-    /** Forgets everything: another branch, another past. */
+    /** Drops everything: another branch has another past. */
     clear() {
       tiles.clear();
       requests.clear();
     },
-    /** @returns {object | null} the finest tile as a block of cells; asked for when it is not here */
+    /** @returns {object | null} the finest tile as a block of cells; requested when it is not cached */
     entries({ branch, cluster, topic, index }) {
       const key = `${branch}/${cluster}/${topic}/0/${index}`;
       const tile = tiles.get(key);
@@ -69,7 +69,7 @@ export function makeTiles({ get, base, onTile }) {
   };
 }
 
-/** @returns {number} the finest level of which one cell covers no more than the stretch */
+/** @returns {number} the coarsest level at which one cell covers no more than the stretch */
 export const levelFor = (entries) => Math.max(0, Math.min(HIGHEST_LEVEL, Math.floor(Math.log(Math.max(1, entries)) / Math.log(4))));
 
 /** @returns {import("./density.js").Shares | null} shares of one cell of a tile */
@@ -94,7 +94,7 @@ export function sharesOf(tile, cell, clusters) {
   return { origins: origins.map((count) => count / whole), markers: markers / whole };
 }
 
-/** Asks for tiles, a few at a time and the newest wish first: the window may have moved on. */
+/** Requests tiles, a few at a time and the newest request first, because the window may have moved. */
 function makeRequestQueue(get, onTile) {
   const asked = new Set();
   const refused = new Set();
@@ -105,7 +105,7 @@ function makeRequestQueue(get, onTile) {
       const [key, path] = queue.pop();
       get(path)
         .then((tile) => onTile(key, tile))
-        .catch((reason) => reason.status === BUSY || refused.add(key)) // not there on this branch: the strip stays neutral
+        .catch((reason) => reason.status === BUSY || refused.add(key)) // the tile does not exist on this branch: the strip stays neutral
         .finally(() => {
           asked.delete(key);
           pump();

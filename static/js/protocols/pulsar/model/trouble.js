@@ -1,15 +1,15 @@
-/** What is wrong with a cluster's lane, in words beside its name. Only the state says it, never the drawing. */
+/** The problem of a cluster's lane, as text beside its name. It is derived from the state, never from the drawing. */
 
 import { unbroken } from "../../../model/format.js";
 
-/** An error of a replicator that is no broken connection: the peer refuses the start. */
+/** A replicator's error other than a broken connection: the peer refuses the start. */
 const REFUSED = /^(?!disconnected:|no connection)./;
 
 /**
  * @param {{name: string, state: string, topic?: object, cursor?: object}} lane the cluster and its state, the watched topic there, the subscription's cursor
- * @param {string[]} names its consumers of the watched subscription
+ * @param {string[]} names of its consumers of the watched subscription
  * @param {{turned: boolean, clusters: Record<string, object>, links: Record<string, object>, topic: string}} around whether lanes are columns, clusters and links of the view, the watched topic
- * @returns {string} "" when nothing is wrong
+ * @returns {string} "" without a problem
  */
 export function troubleWords(lane, names, { turned, clusters, links, topic }) {
   if (lane.state === "down") return "down";
@@ -17,8 +17,8 @@ export function troubleWords(lane, names, { turned, clusters, links, topic }) {
   const blocked = names.filter((name) => lane.cursor.consumers[name].state === "blocked");
   if (blocked.length) return `${blocked.join(", ")} blocked`;
   if (lane.topic?.loaded === false) return "topic not loaded";
-  if (turned) return ""; // the crossed link says it, and a column has no room
-  // Of a peer that is down, or that has not loaded the topic, its own lane says so.
+  if (turned) return ""; // the crossed link shows it, and a column has no room
+  // A peer that is down, or that has not loaded the topic, is reported at its own lane.
   const answers = (peer) => clusters[peer]?.state === "up" && clusters[peer].topics?.[topic]?.loaded !== false;
   const stopped = Object.entries(lane.topic?.replicators ?? {}).filter(([peer, replicator]) => replicator.state === "disconnected" && answers(peer));
   const cut = (peer) => [`${lane.name} -> ${peer}`, `${peer} -> ${lane.name}`].some((link) => links[link]?.state === "cut");

@@ -1,6 +1,7 @@
 /**
- * What the page looks at in a Pulsar lab: one topic, one subscription of it, the cluster whose consumers read now (the subject) and the
- * one that would take over (the target). A viewer's wishes hold while they exist; else the lab's own sentence decides.
+ * Chooses what the page shows in a Pulsar lab: topic, subscription, subject and target.
+ * The subject is the cluster with the consumers, the target the one that would take over. A viewer's choice applies while its object exists;
+ * otherwise the lab's own choice.
  */
 
 import { clustersOf, isUp, lanesOf } from "../../../model/state.js";
@@ -21,13 +22,13 @@ export function watchedOfLogs(state, wish) {
   return { topic, subscription, subject, target, clusters, lanes, peers };
 }
 
-/** Where the scenario itself will move the subscription next: what it is about. */
+/** The target of the next failover that the scenario has planned. */
 function plannedTarget(state, subscription) {
   const next = (state.welcome?.commands ?? []).find((command) => command.do === "subscription.fail-over" && command.subscription === subscription && command.at_us >= state.at_us);
   return next?.to;
 }
 
-/** Where the consumers are; without any, where the forecast starts; without that, the first cluster that has it; where none has it, the first that has the topic. */
+/** The cluster with the consumers; without any, the one from which the forecast starts; else the first with the subscription; else the first with the topic. */
 function subjectOf(state, topic, subscription, clusters) {
   const reading = clusters.filter((cluster) => {
     const consumers = topicView(state, cluster, topic)?.subscriptions?.[subscription]?.consumers;
