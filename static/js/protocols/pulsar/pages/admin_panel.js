@@ -1,6 +1,6 @@
 /**
- * The panel “Your own tools”: what pulsar-admin and a broker's metrics would print at the instant shown, for a cluster to choose,
- * with the lab's notes in the margin. Asks the server when the instant changes, while playing a few times a second at most.
+ * The panel “pulsar-admin”: what pulsar-admin and a broker's metrics would print at the instant shown, with notes.
+ * The viewer chooses the cluster. The printout is requested when the instant changes, during playback at most a few times per second.
  */
 
 import { seconds } from "../../../model/format.js";
@@ -8,7 +8,7 @@ import { VIEWS, folded, linesOf } from "../model/printout.js";
 import { element, setText } from "../../../render/dom.js";
 import { makePrintout } from "../render/printout.js";
 
-/** Between two questions while the lab plays, ms; and for each ms that the last answer took, so that a large lab with many viewers still plays. */
+/** Shortest time between two requests during playback, ms; and pause per ms that the last answer took, so that a large lab with many viewers keeps playing. */
 const ASK_EVERY_MS = 400;
 const REST_FACTOR = 4;
 
@@ -18,7 +18,7 @@ const TOOLS = [
   { name: "metrics", shown: "metrics" },
 ];
 
-/** Names of `VIEWS` and their words. */
+/** Names of `VIEWS` and their labels. */
 const SHOWN = [
   ["noted", "notes"],
   ["different", "differences"],
@@ -66,7 +66,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
     }
   }
 
-  /** Without a clipboard (a page that is not served over TLS) the text is selected, to be copied by hand. */
+  /** Without a clipboard (a page that is not served over TLS) the text is selected for copying by keyboard. */
   function selectAll() {
     change({ view: "every" });
     window.getSelection().selectAllChildren(page.list);
@@ -95,7 +95,7 @@ function choice(document, label, options, onChoose) {
   return { node, press: (chosen) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.name === chosen))) };
 }
 
-/** The panel's parts: what can be chosen, and the printout. */
+/** The panel's parts: choices and printout. */
 function makeView(document, section, change, copy) {
   const tools = choice(document, "Tool", TOOLS.map(({ name, shown }) => [name, shown]), (tool) => change({ tool }));
   const clusters = element(document, "div.choice", { role: "group", "aria-label": "Cluster" });

@@ -1,6 +1,7 @@
 /**
- * “Brokers”: where a scenario declares brokers with limits, how busy each is, how far behind, what it sends, and what that does to
- * the latency of its readers, over time and by the place in the fan-out. Asked of the server now and then while it is shown.
+ * The panel “Brokers”: load, dispatch queue and bytes sent of brokers with limits, and the latency of their readers.
+ * Latency is shown over time and by place in the fan-out. The panel appears where a scenario declares brokers. While it is shown, its data is
+ * requested again after a pause.
  */
 
 import { bytes, counted, span, whole } from "../../../model/format.js";
@@ -9,7 +10,7 @@ import { element } from "../../../render/dom.js";
 import { headCell, renew } from "../../../render/terms.js";
 
 const EVERY_MS = 700;
-const REST = 4; // times as long as an answer took, before the next is asked for
+const REST = 4; // pause before the next request, as a multiple of the time that the last answer took
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
 export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", make };
@@ -21,7 +22,7 @@ function make(section, { document, window, requests, base, say, wake, plotly }) 
   let key = "";
   let asking = false;
   let next_ms = -Infinity;
-  let later = null; // a drawing that is owed
+  let later = null; // timer of a pending drawing
 
   async function ask(wanted) {
     asking = true;
@@ -70,7 +71,7 @@ function make(section, { document, window, requests, base, say, wake, plotly }) 
   };
 }
 
-/** @returns {string} a broker's limits in words */
+/** @returns {string} a broker's limits as text */
 function limitWords({ dispatch_us, bandwidth_bytes_per_s, connect_us }) {
   const words = [];
   if (dispatch_us) words.push(`${span(dispatch_us)} per dispatch`);
@@ -109,7 +110,7 @@ const table = (document, heads, rows) =>
     element(document, "tbody", {}, rows.map(([first, ...cells]) => element(document, "tr", {}, [element(document, "th", { scope: "row", text: first }), ...cells.map((cell) => (typeof cell === "string" ? element(document, "td", { text: cell }) : element(document, `td.${cell.kind}`, { text: cell.text })))]))),
   ]);
 
-/** An audience's name: the view's key has the topic after it. */
+/** An audience's name; the view's key also contains the topic. */
 const nameOf = (answer, audience) => Object.keys(answer.audiences).find((name) => answer.audiences[name] === audience).split("/")[0];
 
 /** The panel's parts, empty. */

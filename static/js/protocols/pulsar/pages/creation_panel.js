@@ -1,6 +1,6 @@
 /**
- * “Topics and policies”: what each cluster has and allows, side by side, and the answer to every replicator's start.
- * One replicator is looked at over time: its refused starts climb while the metric that people watch stands at 0.
+ * The panel “Topics and policies”: topics and policies of each cluster side by side, and the start of every replicator.
+ * One replicator is shown over time: the number of refused starts grows while replicationDelayInSeconds stays 0.
  */
 
 import { headline, nextTry, partsOf, standingOf, standingWords } from "../model/creation.js";
@@ -36,7 +36,7 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
       if (shown !== chosen) [chosen, key] = [shown, ""];
       write();
     } catch (reason) {
-      chosen = null; // it may be gone: the next question asks for none
+      chosen = null; // the replicator may have been removed: the next request names none
       say({ error: reason.message, hint: reason.hint });
     }
     asking = false;
@@ -83,14 +83,14 @@ function captionOf(one) {
   return one.retries ? `It is running, after ${counted(one.retries, "failed start")}.` : "It started at the first attempt.";
 }
 
-/** The one that was chosen while it is there, else the first that stands still, else the first. */
+/** The chosen replicator while it exists, else the first that is not running, else the first. */
 function choose(chosen, replicators) {
   const kept = replicators.find((one) => keyOf(one) === chosen);
   const first = kept ?? replicators.find((one) => standingOf(one) !== "runs") ?? replicators[0];
   return first ? keyOf(first) : null;
 }
 
-/** A replicator in the list: what stands in its way, and what the dashboard shows of it. */
+/** A replicator in the list: what prevents its start, and the metrics that a dashboard would show. */
 function itemOf(document, one, { is_chosen, at_us, onLook }) {
   const standing = standingOf(one);
   const parts = partsOf(one);

@@ -1,4 +1,4 @@
-/** Failing over: the dialog, or what can be done where there is no region to fail over to. */
+/** Opens the failover dialog, or reports what can be done without another region. */
 
 import { required } from "../../../render/dom.js";
 import { hasPeers } from "../model/possible.js";
@@ -10,7 +10,7 @@ export function makeFailover({ document, root, link, getWatched, menus, say }) {
   const dialog = makeFailoverDialog(document, required(root, "dialog[data-part=failover-dialog]"), {
     getState: menus.state,
     getWatched,
-    // the first begins the branch, the others belong to it
+    // the first command starts the branch, the others belong to it
     onCommands: ([first, ...others]) => {
       menus.give(first);
       others.forEach((command) => link.command(command));
@@ -19,7 +19,7 @@ export function makeFailover({ document, root, link, getWatched, menus, say }) {
   return {
     show() {
       const state = menus.state();
-      if (!hasPeers(state)) menus.breakSomething(); // a cluster alone has nowhere to go
+      if (!hasPeers(state)) menus.breakSomething(); // a single cluster has no target
       else if (getWatched().target === null) say({ error: nowhere(state, getWatched()), hint: "Restart a region, or go back to an instant at which one is up.", tone: "plain" });
       else dialog.show();
     },

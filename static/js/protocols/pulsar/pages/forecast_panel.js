@@ -1,6 +1,6 @@
 /**
- * “Forecast”: what a failover would cost at each instant, per remote, beside what the actual failovers cost; how far
- * each remote lags; why no snapshot is asked for now. Asked of the server a few times a second while it is shown.
+ * The panel “Forecast”: what a failover would cost at each instant, per remote, beside the cost of the actual failovers.
+ * It also shows the lag of each remote and why no snapshot is requested now. While it is shown, its data is requested a few times per second.
  */
 
 import { seconds, span, whole } from "../../../model/format.js";
@@ -38,7 +38,7 @@ function make(section, { document, window, requests, base, getState, getWatched,
     const { subscription, topic } = getWatched();
     try {
       const { view, playing } = getState();
-      // at rest all points are requested: thinned step by step they would be others than a page holds that was opened here
+      // when paused all points are requested: points thinned step by step would differ from those of a page opened at this instant
       const known = playing && points.branch === view.branch && points.subscription === subscription ? points : noPoints(view.branch, subscription);
       answer = await requests.get(`${base}forecast/${encodeURIComponent(subscription)}/${encodeURIComponent(topic)}.json?after_us=${lastOf(known)}`);
       if (answer.branch === known.branch) points = grown(upTo(known, answer.at_us), answer.curve);
@@ -106,7 +106,7 @@ function outcomeTable(document, happened) {
   return agrees ? [table] : [table, element(document, "p.quiet", { text: "The forecast assumes that nothing more arrives from the failed region. Where the actual figure differs, messages or acknowledgements arrived later after all, or had not been delivered by the end of the run." })];
 }
 
-/** Failovers with what came of them to the end of what was run, also when the lab stands before them. */
+/** The failovers of the whole branch with their outcomes, including those after the instant shown. */
 function makeWholeRun(requests, base) {
   let key = "";
   let failovers = null;

@@ -1,4 +1,4 @@
-/** What Pulsar shows on the lab page: logs in lanes, time, figures, snapshots, and what a click on each leads to. */
+/** Pulsar's view of the lab page: logs in lanes, time diagram, figures, snapshots, and the effect of clicks. */
 
 import { makeCurveWindow } from "../../../model/curve_window.js";
 import { required } from "../../../render/dom.js";

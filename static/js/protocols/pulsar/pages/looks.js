@@ -1,4 +1,4 @@
-/** From a thing in the diagram, a glyph in the strip of time or a row of the list to the inspector. */
+/** Opens the inspector for an entry in the diagram, a glyph in the time diagram or a row of the list. */
 
 import { markerNodes, messageLook } from "../render/looks.js";
 

@@ -1,6 +1,7 @@
 /**
- * “Tenant's move”: the five steps with their progress and what the next one waits for, the LookupService's map between the two clusters with
- * the clients where they stand, what a switch costs now, and what may be asked. All of it is in the frames.
+ * The panel “Tenant migration”: the five steps with their progress and conditions, the map, the cost of a switch now.
+ * The map shows the LookupService between the two clusters with the connected clients. Buttons send the commands that are possible now. All
+ * of it is in the frames.
  */
 
 import { whole } from "../../../model/format.js";
@@ -133,14 +134,14 @@ const serviceAction = (up) => (up ? { words: "Stop the LookupService", command: 
 
 const movesOf = (tenants, clusters) => tenants.flatMap(([tenant, cluster]) => clusters.filter((name) => name !== cluster).map((to) => ({ words: `Move ${tenant} to ${to}`, command: { do: "migration.start", tenant, to } })));
 
-/** What the panel shows of a view besides the migration: it is written again only when some of it has changed. */
+/** The parts of the view that the panel shows besides the migration: it is rewritten only when one of them has changed. */
 function shownOf({ lookup, clusters, links }) {
   const statesOf = (replicators) => Object.values(replicators ?? {}).map((one) => one.state);
   const wires = Object.values(clusters).map(({ state, topics }) => [state, Object.values(topics ?? {}).map(({ replicators }) => statesOf(replicators))]);
   return [lookup, wires, Object.values(links ?? {}).map((one) => one.state)];
 }
 
-/** Writes buttons anew; the focus goes to the one with the same words. */
+/** Rewrites buttons and restores the focus to the button with the same text. */
 function keepFocus(document, section, write) {
   const focused = document.activeElement?.closest(".acts, .choice") ? document.activeElement.textContent : null;
   write();

@@ -1,6 +1,7 @@
 /**
- * “Shadows”: one set of ledgers and the topics that read it, drawn on one axis; beside it what each saves, sees, has lost, and where its reads
- * were served. All of it is in the frames, so nothing is asked of the server.
+ * The panel “Shadow topics”: one set of ledgers and the topics that read it, on one axis, with their figures.
+ * The figures are storage saved, entries visible, messages lost, and where reads were served. All of it is in the frames, so nothing is
+ * requested from the server.
  */
 
 import { bytes, counted, span, whole } from "../../../model/format.js";
@@ -107,7 +108,7 @@ function figures(document, shared) {
   return element(document, "table", {}, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
 }
 
-/** Reads by place, as long as the reader's share of the most that any topic here has read. */
+/** A bar of reads by place; its length is the reader's share of the most that any topic here has read. */
 function readsBar(document, reader, most) {
   const bar = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   for (const [name, value] of Object.entries({ class: "reads-bar", viewBox: "0 0 100 8", width: 100, height: 8, "aria-hidden": "true", preserveAspectRatio: "none" })) bar.setAttribute(name, String(value));
