@@ -1,4 +1,4 @@
-/** Pulsar on pages without a lab. */
+/** Pulsar on pages without a lab: draws the picture of the lanes, and names the causes of duplicates. */
 
 import { CAUSES } from "./model/cause_words.js";
 import { paintLanesPicture } from "./render/picture.js";

@@ -1,4 +1,4 @@
-/** Pulsar's geo-replication on the page. What each entry means is in `../table.js`. */
+/** Pulsar's geo-replication on the lab page. `../table.js` explains each entry. */
 
 import { questionOf } from "../../model/questions.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
@@ -33,7 +33,7 @@ export const PULSAR = {
   takes: { "cells-older": takeOlder },
   choices(state, watched) {
     const topics = topicsOf(state);
-    const partitioned = partitionsOf(state, watched.topic).length === topics.length; // they have rows of their own to choose from
+    const partitioned = partitionsOf(state, watched.topic).length === topics.length; // partitions have selectors of their own
     return { topic: partitioned ? [] : topics, subscription: subscriptionsOf(state, watched.topic) };
   },
   possible: (state, watched) => ({ snapshots: takesSnapshots(state, watched), peers: hasPeers(state) }),
