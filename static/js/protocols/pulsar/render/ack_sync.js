@@ -1,4 +1,7 @@
-/** Acknowledgement sync per pair of clusters: how many acknowledged entries are synced, when the last update was applied, how many are missing. */
+/**
+ * Acknowledgement-state sync per pair of clusters: acked entries that are synced, and those that are missing.
+ * It also shows when the last update was applied and when the next one is due.
+ */
 
 import { counted, seconds, span, whole } from "../../../model/format.js";
 import { ackSyncOf } from "../model/ack_sync.js";

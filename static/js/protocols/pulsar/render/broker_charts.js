@@ -1,6 +1,7 @@
 /**
- * The charts of “Brokers”, by Plotly: over time how old what left each broker was and how busy it was; and for audiences the latency of
- * the last message against the place in the fan-out. Lines are ink, distinguished by their dashes and named at their ends.
+ * Draws the charts of the panel “Brokers” with Plotly: latency and load of each broker over time, and latency by place.
+ * The second chart shows, for each audience, the latency of the last message against the place in the fan-out. Lines are in ink,
+ * distinguished by their dashes and named at their ends.
  */
 
 import { span } from "../../../model/format.js";
@@ -11,12 +12,12 @@ const HEIGHT_PX = 250;
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
 const NAMED_MOST = DASHES.length;
 const DASH_WORDS = ["solid", "dashed", "dotted", "dash and dot", "long dashes", "long dash and dot"];
-const POINTS_MARKED = 40; // beyond that many, points only thicken the line
+const POINTS_MARKED = 40; // more points would only make the line thicker
 
-/** Brokers by how far behind they were at worst. */
+/** Brokers sorted by their longest latency. */
 const ranked = (answer) => Object.entries(answer.brokers).sort(([one, a], [other, b]) => Math.max(0, ...b.waited_us) - Math.max(0, ...a.waited_us) || one.localeCompare(other));
 
-/** @returns {string} what the load chart says */
+/** @returns {string} the load chart as text */
 export function brokerWords(answer) {
   const [worst] = ranked(answer);
   const waited = Math.max(0, ...worst[1].waited_us);
@@ -26,14 +27,14 @@ export function brokerWords(answer) {
   return `Longest latency: ${span(waited)}, ${worst[0]}. Highest load of a broker: ${Math.round(busiest / 10_000)} %. ${names.length > 1 ? `Lines: ${names.join(", ")}.` : ""}`;
 }
 
-/** @returns {string} what the chart of places says */
+/** @returns {string} the chart of places as text */
 export function placeWords(answer) {
   return served(answer)
     .map(([name, one]) => `${name.split("/")[0]}: place 1 after ${span(one.latency_by_place[0][1])}, place ${one.latency_by_place.at(-1)[0] + 1} after ${span(one.latency_by_place.at(-1)[1])}`)
     .join("; ") || "No message delivered yet.";
 }
 
-/** Audiences that got something, the slowest first. */
+/** Audiences that received messages, the slowest first. */
 const served = (answer) =>
   Object.entries(answer.audiences)
     .filter(([, one]) => one.latency_by_place.length > 0)
@@ -49,7 +50,7 @@ function makeChart(element, plotly, chartOf) {
   let drawn = null;
   let drawn_ms = -Infinity;
   return {
-    /** @returns {boolean} whether a drawing is owed */
+    /** @returns {boolean} whether a further drawing is needed */
     update(answer, width, theme, wall_ms) {
       const library = plotly();
       const key = [width, theme.ink.bg, theme.scale].join("|");
@@ -70,7 +71,7 @@ const lineOf = (place, theme) => ({ color: place === 0 ? theme.ink.ink : theme.i
 const quietAxis = (theme) => ({ showgrid: false, zeroline: false, fixedrange: true, tickfont: { size: theme.label, color: theme.ink.ink3 }, showline: true, linecolor: theme.ink.strong });
 const note = (text, x, y, theme, more = {}) => ({ text, xref: "paper", yref: "paper", x, y, showarrow: false, font: { size: theme.label, color: theme.ink.ink2 }, ...more });
 
-/** Seconds or milliseconds, by the greatest value. */
+/** Seconds or milliseconds, depending on the largest value. */
 function unitOf(values) {
   const top = Math.max(0, ...values);
   return top >= 2e6 ? { by: 1e6, suffix: " s" } : { by: 1000, suffix: " ms" };
@@ -128,7 +129,7 @@ function placeChart(answer, theme) {
   };
 }
 
-/** Two names at nearly one place stand one above the other; one that ends amid the chart stands over its line. */
+/** Names at nearly the same position are placed above each other; a name in the middle of the chart is above its line. */
 function apart(ends, top, widest) {
   const placed = [];
   for (const end of ends.slice(0, NAMED_MOST)) {

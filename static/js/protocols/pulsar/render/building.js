@@ -1,4 +1,4 @@
-/** The snapshot under construction: one row per region asked, ring to half ring per round, what it answered, who is missing. */
+/** The pending snapshot: one row per region that was asked, with request and response of each round and the received position. */
 
 import { seconds, sentence, span } from "../../../model/format.js";
 import { required, setText } from "../../../render/dom.js";

@@ -1,4 +1,4 @@
-/** The snapshots kept for the watched subscription: diamonds on a piece of log with the mark-delete pin, so that "14 entries short" is a distance. */
+/** The snapshot cache of the watched subscription: cached snapshots on a piece of log with the mark-delete, so that the distance is visible. */
 
 import { counted } from "../../../model/format.js";
 import { positionOf } from "../model/positions.js";

@@ -1,10 +1,10 @@
-/** Tables of the panel “Topics and policies”: topics and policies of every cluster side by side; what differs is marked. */
+/** Tables of the panel “Topics and policies”: topics and policies of every cluster side by side, with differences marked. */
 
 import { shapeWords, sideBySide, topicsOf } from "../model/creation.js";
 import { element } from "../../../render/dom.js";
 import { columnHeads } from "../../../render/terms.js";
 
-/** @returns {HTMLElement} topics by cluster: shape, schemas, where it replicates to */
+/** @returns {HTMLElement} topics by cluster: number of partitions, schemas, clusters that it is replicated to */
 export function topicTable(document, clusters) {
   const names = Object.keys(clusters);
   const head = headOf(document, "topic", clusters);
@@ -28,7 +28,7 @@ function topicCell(document, one, cluster, differs) {
 
 const BOXES_MAX = 12;
 
-/** One small square for each partition; a plain topic is one wide one. */
+/** One small square for each partition; a wide one for a plain topic. */
 function boxes(document, partitions) {
   if (partitions === null) return [];
   const count = Math.min(partitions, BOXES_MAX);

@@ -1,28 +1,28 @@
 /**
- * The fail-over-now curve, by Plotly: steps of forecast duplicates per peer. It shares the time window of the diagram above
- * and is redrawn at most four times a second and only when something changed.
+ * Draws the fail-over-now curve with Plotly: steps of forecast duplicates per peer.
+ * It shares the time window of the diagram above. It is redrawn at most four times per second, and only when something has changed.
  */
 
 import { curveOf, peersOf } from "../../../model/forecast.js";
 import { plainChart } from "../../../render/plain_chart.js";
 
-/** Least time between two drawings, ms of the wall clock. */
+/** Shortest time between two drawings, ms of the wall clock. */
 const CURVE_EVERY_MS = 250;
 
-/** A chart lower than so many lines of its figures has two on its axis, where three would touch. */
+/** A chart lower than this many lines of text has two figures on its axis, because three would touch. */
 const LINES_FOR_THREE = 6;
 
 /**
  * @param {HTMLElement} element
- * @param {() => object | undefined} plotly the library once it has come; undefined before
+ * @param {() => object | undefined} plotly the library, undefined until it is loaded
  */
 export function makeCurve(element, plotly) {
   let drawn_ms = -Infinity;
   let drawn = "";
   return {
     /**
-     * @param {object} given window, x0, x1, width, height, points (of the curve, about the window)
-     * @returns {boolean} whether a drawing is owed
+     * @param {object} given window, x0, x1, width, height, points (of the curve, around the window)
+     * @returns {boolean} whether a further drawing is needed
      */
     update(state, watched, theme, given, wall_ms) {
       const library = plotly();

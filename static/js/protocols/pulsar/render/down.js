@@ -1,4 +1,4 @@
-/** A cluster that does not run: its strip hatched over, so that what was in it stays readable and is plainly out of reach. */
+/** Draws hatching over the strip of a cluster that is not up; its content stays readable. */
 
 export function drawDown(context, scene, lane, theme) {
   const { plane } = scene;

@@ -1,6 +1,7 @@
 /**
- * The forecast's curves, by Plotly: one strip per figure over the same time, a line per remote, the failovers that happened
- * with forecast (ring) and actual figure (dot). Redrawn at most a few times a second and only when something changed.
+ * Draws the forecast's curves with Plotly: one strip per figure over the same time, with a line per remote.
+ * Actual failovers are marked with their forecast (ring) and actual figure (dot). It is redrawn at most a few times per second, and only
+ * when something has changed.
  */
 
 import { counted, seconds, span } from "../../../model/format.js";
@@ -21,7 +22,7 @@ const STRIPS = [
   { name: "lag_us", title: "sync lag, s", always: true },
 ];
 
-/** @returns {typeof STRIPS} the figures that have anything to show */
+/** @returns {typeof STRIPS} the figures with something to show */
 export const stripsOf = (points, failovers) => STRIPS.filter(({ name, always }) => always || everRose(points, failovers, name));
 
 /** @param {HTMLElement} element @param {() => object | undefined} plotly */
@@ -31,7 +32,7 @@ export function makeForecastChart(element, plotly) {
   return {
     /**
      * @param {{points: object, failovers: object[], target: string | null, now_us: number, width: number}} given
-     * @returns {boolean} whether a drawing is owed
+     * @returns {boolean} whether a further drawing is needed
      */
     update(given, theme, wall_ms) {
       const library = plotly();
@@ -51,12 +52,12 @@ export function makeForecastChart(element, plotly) {
   };
 }
 
-/** Remotes in the order of their lines: the one that is asked about first, then by name. */
+/** Remotes in the order of their lines: the watched target first, then by name. */
 const peersOf = (points, target) => Object.keys(points.peers).sort((one, other) => Number(other === target) - Number(one === target) || one.localeCompare(other));
 const DASHES = ["solid", "dash", "dot"];
 const DASH_WORDS = ["solid", "dashed", "dotted"];
 
-/** @returns {string} which line is whose, while there are several */
+/** @returns {string} the dashes of the remotes' lines, when there are several */
 export function lineWords(points, target) {
   const peers = peersOf(points, target);
   return peers.length < 2 ? "" : peers.map((peer, place) => `${DASH_WORDS[place % 3]} ${peer}`).join(", ");
@@ -86,7 +87,7 @@ function tracesOf(strips, { points, failovers, target }, theme) {
   return [...lines, ...strips.flatMap(({ name }, at) => (name === "lag_us" ? [] : marksOf(name, at, failovers, theme)))];
 }
 
-/** At each failover a ring at the forecast and a dot at the actual figure; where they agree the dot sits in the ring. */
+/** Marks each failover by a ring at the forecast figure and a dot at the actual one; when they are equal the dot is in the ring. */
 function marksOf(name, at, failovers, theme) {
   const x = failovers.map((one) => one.at_us / 1e6);
   const text = failovers.map((one) => `${one.from} to ${one.to}: forecast ${one.forecast?.[name] ?? "–"}, actual ${one[name] ?? "–"}`);
@@ -110,7 +111,7 @@ function layoutOf(strips, { points, failovers, now_us, width }, theme, height) {
   const titles = strips.map(({ title }, at) => ({ text: title, xref: "paper", x: 0, yref: "paper", y: 1 - at / strips.length, xanchor: "left", yanchor: "top", showarrow: false, font: { size: theme.label, color: theme.ink.ink2 } }));
   const pixel = (us) => ((us / 1e6 - from) / Math.max(1e-6, to - from)) * (width - 44 * theme.scale);
   const close = failovers.map((one, at) => at > 0 && pixel(one.at_us) - pixel(failovers[at - 1].at_us) < NAME_PX * theme.scale);
-  const raised = close.reduce((rows, near, at) => [...rows, near && !rows[at - 1]], []); // two names side by side stand on two lines
+  const raised = close.reduce((rows, near, at) => [...rows, near && !rows[at - 1]], []); // two names close to each other are on different lines
   const names = failovers.map((one, at) => ({ text: `to ${one.to}`, x: one.at_us / 1e6, yref: "paper", y: 1, yshift: raised[at] ? 13 * theme.scale : 0, yanchor: "bottom", xanchor: "center", showarrow: false, font: { size: theme.label, color: theme.ink.harm } }));
   return {
     width,
@@ -131,7 +132,7 @@ function topOf(name, points, failovers) {
   return top;
 }
 
-/** @returns {string} the chart for who does not see it */
+/** @returns {string} the chart as text, for screen readers */
 export function chartWords(now, failovers) {
   const peers = Object.entries(now).map(([peer, one]) => `${peer}: ${counted(one.duplicates, "duplicate")}, ${one.stranded} not replicated, ${one.lost} lost, sync lag ${one.lag_us ? span(one.lag_us) : "0 ms"}`);
   const moved = failovers.map((one) => `at ${seconds(one.at_us)} s to ${one.to}, forecast ${one.forecast?.duplicates ?? "none"}, actual ${counted(one.duplicates ?? 0, "duplicate")}`);

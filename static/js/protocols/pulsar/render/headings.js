@@ -1,6 +1,6 @@
 /**
- * Names beside the lanes and latencies beside the links, as real buttons over the canvas: whatever has a dotted underline can
- * be broken, by pointer or by keyboard.
+ * Names beside the lanes and latencies beside the links, as buttons over the canvas.
+ * Those with a dotted underline open a menu with faults, by pointer or by keyboard.
  */
 
 import { pointOn } from "../../../layout/links.js";
@@ -12,7 +12,7 @@ import { prepared } from "../../../render/canvas.js";
 
 /**
  * @param {Document} document
- * @param {HTMLElement} layer lies over the canvas
+ * @param {HTMLElement} layer over the canvas
  * @param {{onCluster: (name: string, at: Element) => void, onConsumer: (cluster: string, at: Element) => void, onLink: (pair: string[], at: Element) => void}} on
  */
 export function makeHeadings(document, layer, on) {
@@ -85,7 +85,7 @@ function fill(document, made, scene, state, lane) {
   made.box.classList.toggle("target", lane.name === watched.target);
 }
 
-/** What the watched subscription does in a cluster, nothing in one that is down; a turned lane has no room for its name. */
+/** Role of a cluster for the watched subscription; empty for a cluster that is down. A turned lane has no room for the subscription's name. */
 function roleOf({ plane, lanes, watched }, view, cluster, reads) {
   if (lanes[cluster].state !== "up") return "";
   if (reads) return plane.turned ? "active" : `${watched.subscription} active`;
@@ -93,7 +93,7 @@ function roleOf({ plane, lanes, watched }, view, cluster, reads) {
   return audienceWords(view, cluster, watched.topic) ?? (plane.turned ? "none here" : `no ${watched.subscription ?? "subscription"} here`);
 }
 
-/** Whom an audience of the topic is, where it has one here. */
+/** The audience of the topic in a cluster, if there is one. */
 function audienceWords(view, cluster, topic) {
   const found = Object.entries(view.audiences ?? {}).find(([, one]) => one.cluster === cluster && one.topic === topic);
   return found ? `${found[1].connected} connected: ${found[0].split("/")[0]}` : null;
@@ -108,7 +108,7 @@ function paintSwatch(canvas, origin, theme, ratio) {
   freeCell(context, Math.max(0, origin), size * 0.33, size / 2, size * 0.62, size, theme.origin[Math.max(0, origin) % theme.origin.length], theme.ink.bg);
 }
 
-/** "40 ms", or "300 / 40 ms" when the two ways differ. */
+/** "40 ms", or "300 / 40 ms" when the two directions differ. */
 function latencies(texts) {
   const [one, other] = [...new Set(texts)];
   if (other === undefined) return one;
@@ -116,7 +116,7 @@ function latencies(texts) {
   return `${unit && one.endsWith(unit) ? one.slice(0, -unit.length) : one} / ${other}`;
 }
 
-/** Two directed arcs become one pair with one handle. */
+/** Combines the two directed arcs of a link to one pair with one button. */
 function pairsOf(arcs) {
   const pairs = new Map();
   for (const arc of arcs) {

@@ -1,6 +1,6 @@
 /**
- * What the lanes want to say beside their marks, as requests to the collision pass: which text, how important, and the
- * places it may stand. Landscape puts words above and below a strip, the turned plane left of it.
+ * Collects the labels beside the marks of the lanes as requests for placement: text, priority and possible places.
+ * In landscape, labels are above and below a strip; on the turned plane they are left of it.
  */
 
 import { farEdge, nearEdge } from "../layout/strip.js";
@@ -16,7 +16,7 @@ import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
 import { subscriptionsOf, topicsOf } from "../model/topics.js";
 
-/** More ranges than this are not printed one by one. */
+/** More ranges than this are not printed completely. */
 const RANGES_PRINTED = 6;
 
 /** @typedef {import("../../../render/labels.js").Run} Run */
@@ -28,7 +28,7 @@ const THREAD_WORDS = { applied: "applied", used: "used, update in flight", ready
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {(runs: Run[]) => number} measure width of a label, px
  * @param {number} line height of a label, px
- * @returns {import("../../../layout/labels.js").LabelRequest[]} whose labels are runs
+ * @returns {import("../../../layout/labels.js").LabelRequest[]} with runs as labels
  */
 export function labelRequests(scene, state, measure, line) {
   const requests = [];
@@ -74,10 +74,10 @@ function askCursor(scene, lane, ask) {
   askRanges(plane, lane, strip, cursor, ask);
 }
 
-/** On a phone the first lane has room for the entry's number and not for its ledger's; the words have both. */
+/** On a phone the first lane has room for the entry's number and not for its ledger's; the text view has both. */
 const entryAlone = (plane, { mark_delete }) => (plane.turned ? [[{ text: mark_delete.slice(mark_delete.indexOf(":")), weight: 600, colour: "ink" }]] : []);
 
-/** Individually acknowledged entries as Pulsar prints them, as much of it as there is room for. */
+/** Individually deleted entries as Pulsar prints them, as much of the text as fits. */
 function askRanges(plane, lane, strip, cursor, ask) {
   const last = cursor.ranges[cursor.ranges.length - 1];
   if (!last || plane.turned || !strip.fine) return;
@@ -90,7 +90,7 @@ function askRanges(plane, lane, strip, cursor, ask) {
   ask(PRIORITY.range, words(forms[0]), { ...anchorAt(plane, lane, middle, plane.cell + 12 * plane.scale), end: plane.a1 }, ["below", "belowLeft", "belowRight", "lowerRow"], forms.slice(1).map(words));
 }
 
-/** The first ledgers of the window by name, where nothing else stands. */
+/** Labels the first ledgers of the window where there is free space. */
 function askLedgers(scene, lane, ask) {
   const { plane } = scene;
   if (plane.turned) return;
@@ -132,9 +132,9 @@ function askCauses(scene, state, lane, ask) {
   const { strip, stretches, cursor } = scene.lanes[lane.name];
   const hole = firstHoleName(scene, state);
   const counted = forecastOf(scene, state, lane);
-  // the cursor alone cannot tell a skipped message from an acknowledged one: beyond the engine's figure no count is claimed
+  // the cursor does not distinguish a skipped message from an acked one: no count beyond the engine's figure is shown
   const doubtful = counted !== undefined && sumOf(stretches) > counted;
-  const cut = stretches.length === 1 && counted > sumOf(stretches) && strip.from > (cursor ? cursor.mark_delete_index + 1 : 0); // the rest lies before the window
+  const cut = stretches.length === 1 && counted > sumOf(stretches) && strip.from > (cursor ? cursor.mark_delete_index + 1 : 0); // the other messages are before the window
   for (const stretch of stretches) {
     const from = Math.max(plane.a0, nearEdge(strip, stretch.first));
     const to = farEdge(strip, stretch.last);
@@ -154,7 +154,7 @@ const sumOf = (stretches) => stretches.reduce((sum, stretch) => sum + stretch.me
 
 /** @returns {number | undefined} the engine's forecast of duplicates in this lane's cluster */
 function forecastOf({ watched }, state, lane) {
-  // the forecast is for the whole subscription: beside one partition of several it says nothing
+  // the forecast is for the whole subscription, so it does not apply to one partition of several
   if (topicsOf(state).filter((topic) => subscriptionsOf(state, topic).includes(watched.subscription)).length > 1) return undefined;
   const figures = state.view.forecast?.[watched.subscription];
   return figures?.from === watched.subject ? figures.to[lane.name]?.duplicates : undefined;
@@ -162,7 +162,7 @@ function forecastOf({ watched }, state, lane) {
 
 const harmRun = (text, weight = 400) => ({ text, weight, colour: "harm" });
 
-/** What the forecast counts beyond the brackets: acknowledged by the application, and the ack has not reached the broker. */
+/** Labels what the forecast counts beyond the brackets: messages acked by the application whose ack has not reached the broker. */
 function askRest(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, stretches, cursor } = scene.lanes[lane.name];
@@ -224,7 +224,7 @@ function askWash(scene, ask) {
   const applied = scene.threads.find((thread) => thread.state === "applied");
   const points = applied && !plane.turned ? pointsOf(scene, applied) : [];
   if (points.length < 2) return;
-  // a partial snapshot says nothing of a lane that it passes
+  // a partial snapshot has no position in some lanes
   const where = points.length === plane.lanes.length ? "in all regions" : `in ${points.map(({ lane }) => lane.name).join(" and ")}`;
   ask(PRIORITY.quiet, [{ text: `acked ${where}`, weight: 400, colour: "ink3" }], anchorAt(plane, plane.lanes[0], plane.a0, -25 * plane.scale), ["aboveRight"]);
 }

@@ -1,5 +1,5 @@
 /**
- * Paints the lanes: everything but what flies. The order is from back to front: wash, strips, rails, threads, words.
+ * Draws the static part of the lanes, from back to front: wash, strips, rails, threads, labels.
  */
 
 import { densityOf } from "../model/density.js";

@@ -1,9 +1,9 @@
-/** Where one ledger ends and the next begins: a stroke through the strip, since positions count from 0 again right of it. */
+/** Draws the border between two ledgers as a stroke through the strip, since entry numbers start again from 0 there. */
 
 import { nearEdge } from "../layout/strip.js";
 import { fillBox } from "../../../layout/plane.js";
 
-/** @returns {{ledger: number, along: number}[]} borders in the window, that of the first ledger left out: nothing ends there */
+/** @returns {{ledger: number, along: number}[]} borders in the window, without that of the first ledger, before which there is none */
 export function bordersOf(plane, { strip, topic }) {
   return (topic?.ledgers ?? [])
     .filter(([, first_index]) => first_index > strip.from && first_index <= strip.to && first_index > (topic.first_kept ?? 0))

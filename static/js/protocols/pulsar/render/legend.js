@@ -1,4 +1,4 @@
-/** What the marks mean, drawn with the very functions that draw the diagram, so that the legend cannot lie. */
+/** Writes the legend of the lanes, drawn with the same functions as the diagram, so that both always agree. */
 
 import { element } from "../../../render/dom.js";
 import { prepared } from "../../../render/canvas.js";

@@ -1,4 +1,4 @@
-/** The links as arcs from head to head (still), and the things that travel on them (every animation frame). */
+/** Draws the links as arcs between the heads of lanes (static part), and messages in flight (every animation frame). */
 
 import { pointOn, shareOf } from "../../../layout/links.js";
 import { farEdge } from "../layout/strip.js";
@@ -44,7 +44,7 @@ function drawArc(context, plane, arc, theme, broken, slowed) {
   } else chevron(context, plane, arc, theme);
 }
 
-/** A small arrowhead at the middle says which way. */
+/** A small arrowhead at the middle shows the direction. */
 function chevron(context, plane, arc, theme) {
   const [x, y] = pointOn(arc.points, 0.5);
   const [nx, ny] = pointOn(arc.points, 0.52);
@@ -62,10 +62,10 @@ function chevron(context, plane, arc, theme) {
 }
 
 /**
- * Messages and markers in flight, each in its own shape at its place in simulated time.
+ * Draws messages and markers in flight, each with its own shape at its position in simulated time.
  * @param {object[]} flights as in the frame, of the watched topic
  * @param {number} at_us the instant shown
- * @param {Object<string, number>} totals things on each link, of which `flights` may be a sample
+ * @param {Object<string, number>} totals number of messages and markers on each link; `flights` may be a sample of them
  */
 export function drawFlights(context, scene, theme, flights, at_us, totals) {
   const arcs = new Map(scene.arcs.map((arc) => [arc.name, arc]));
@@ -86,7 +86,7 @@ export function drawFlights(context, scene, theme, flights, at_us, totals) {
   drawTotals(context, scene, theme, totals, shown);
 }
 
-/** What a link carries beyond the things drawn: "×120" at its beginning. */
+/** Writes the number in flight at the start of a link, such as "×120", when it is more than what is drawn. */
 function drawTotals(context, scene, theme, totals, shown) {
   context.font = fontOf(theme, theme.label, 600);
   context.fillStyle = theme.ink.ink2;

@@ -1,4 +1,4 @@
-/** The entries of a lit causal cone, ringed in the lanes: an ink outline, whatever the entry's own colour says. */
+/** Draws an outline around the entries of a highlighted causal cone, in ink whatever the entry's own colour is. */
 
 import { indexOf, parsePosition } from "../model/positions.js";
 import { farEdge, nearEdge } from "../layout/strip.js";

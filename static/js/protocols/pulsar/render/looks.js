@@ -1,4 +1,7 @@
-/** A look inside a marker (JSON as PIP-33 prints it, its bytes, where it travelled) or a message (where it lies, who has acknowledged it), as nodes for the inspector. */
+/**
+ * Inspector content for a marker or a message, as nodes.
+ * A marker is shown as JSON as PIP-33 prints it, as bytes, and with its route; a message with its positions and acknowledgements.
+ */
 
 import { bytes, seconds } from "../../../model/format.js";
 import { element, putParts } from "../../../render/dom.js";
@@ -34,7 +37,7 @@ export function messageLook(document, state, watched, { cluster, index }, onFoll
 
 /**
  * @param {Document} document
- * @param {object} marker as the server answers
+ * @param {object} marker as received from the server
  * @param {{onSeek: (row: object) => void, wordsOfRow: (row: object) => Array<string | object>}} given
  * @returns {Node[]}
  */

@@ -1,6 +1,7 @@
 /**
- * The marks of the window as focusable buttons in log order, invisible until focused: Tab goes to the next mark, enter looks
- * inside. Kept few: our own markers and the messages that consumers hold back. While one has the focus they stay as they are.
+ * Makes the marks of the window focusable buttons in log order, invisible until focused.
+ * Tab moves to the next mark, Enter opens the inspector. Only markers of the subject's own snapshots and messages that are delivered and not
+ * acked have one. While one of the buttons has the focus they are not changed.
  */
 
 import { nearEdge, farEdge } from "../layout/strip.js";
@@ -12,7 +13,7 @@ import { MARKER_WORDS } from "../../../render/glyphs.js";
 import { nameOfMessage } from "./label_requests.js";
 import { element } from "../../../render/dom.js";
 
-/** Buttons per lane; the newest are kept. */
+/** Largest number of buttons per lane, the newest marks. */
 const PER_LANE = 24;
 const EVERY_MS = 500;
 

@@ -1,15 +1,15 @@
-/** The tenant's map drawn: the old cluster, the LookupService with its arrow, the new cluster, and the clients where they stand. */
+/** Draws the map of a tenant migration: the old cluster, the LookupService with its arrow, the new cluster, and the clients. */
 
 const NS = "http://www.w3.org/2000/svg";
 
 /**
  * @param {Document} document
  * @param {SVGElement} svg
- * @param {ReturnType<typeof import("../model/migrations.js").placesOf>} standing where the tenant's clients are
- * @param {object} view for the clusters' states, the links' and the service's
+ * @param {ReturnType<typeof import("../model/migrations.js").placesOf>} standing places of the tenant's clients
+ * @param {object} view states of the clusters, the links and the LookupService
  * @param {number} width CSS pixels
- * @param {number} scale 1, more on a projector
- * @param {number} most names of clients written in one place
+ * @param {number} scale 1, or larger on a projector
+ * @param {number} most largest number of client names in one place
  */
 export function drawMove(document, svg, standing, view, width, scale, most) {
   const { tenant, mapped, from, to, source, target, nowhere } = standing;
@@ -55,7 +55,7 @@ export function drawMove(document, svg, standing, view, width, scale, most) {
 const CHARACTER_WIDTH = 7;
 const LOOKING_SHOWN = 3;
 
-/** A name that fits its place, its end cut off when it must be. */
+/** Shortens a name to fit its place. */
 function fitted(name, width, scale) {
   const room = Math.max(4, Math.floor(width / (CHARACTER_WIDTH * scale)));
   return name.length <= room ? name : `${name.slice(0, room - 1)}…`;
@@ -95,7 +95,7 @@ function client({ svg, side, scale }, x, y, name, open, refused = false) {
   write(svg, x + 14 * scale, y, fitted(name, side - 34 * scale, scale), refused ? "name refused" : "name");
 }
 
-/** Who looks for its broker stands beside the service; refused, in the colour of harm with a broken line to it. */
+/** Draws a client without a broker beside the LookupService; after a refused lookup in the colour of harm with a broken line. */
 function looking(drawing, from_x, name, tries, y) {
   const { svg, scale } = drawing;
   const x = from_x + 10 * scale;

@@ -1,4 +1,4 @@
-/** The whole logs as thin rows over the lanes, with the window framed: where am I, and how much is behind me? */
+/** Draws the whole logs as thin rows above the lanes, with a frame around the window. */
 
 import { isAcknowledged } from "../model/acknowledged.js";
 import { counted } from "../../../model/format.js";
@@ -12,10 +12,10 @@ const PITCH_PX = 7;
 const FIRST_PX = 8;
 const LOWEST_PX = 34;
 
-/** @returns {number} the row under a place in the overview; rows beyond the last count on */
+/** @returns {number} the row at a position of the overview; positions below the last row give larger numbers */
 export const rowAt = (y, scale) => Math.floor((y / scale - FIRST_PX + 1) / PITCH_PX);
 
-/** @returns {{x0: number, x1: number, longest: number}} so that a click can be turned into a place in the logs */
+/** @returns {{x0: number, x1: number, longest: number}} for converting a click to a position in the logs */
 export function paintOverview(canvas, scene, theme, { ratio, tiles }) {
   const { plane } = scene;
   const height = Math.max(LOWEST_PX, FIRST_PX + plane.lanes.length * PITCH_PX + 5) * theme.scale;
@@ -37,7 +37,7 @@ function paintRow(context, scene, lane, theme, { y, x0, x1, longest, tiles }) {
   const density = densityOf(store, tiles(lane.name), scene.watched.clusters.length);
   const step = Math.max(2, (x1 - x0) / longest);
   const height = ROW_PX * theme.scale;
-  // rows align at the head like the strips do: the newest entry of every log is at the right
+  // rows align at the head like the strips: the newest entry of every log is at the right
   for (let x = x1; x > x0; x -= step) {
     const to = Math.round(topic.length - ((x1 - x) / (x1 - x0)) * longest);
     const from = Math.max(0, Math.min(to - 1, Math.round(topic.length - ((x1 - x + step) / (x1 - x0)) * longest)));
@@ -55,7 +55,7 @@ function paintRow(context, scene, lane, theme, { y, x0, x1, longest, tiles }) {
   context.fillRect(mark - 0.5, y - 1.5, 1.4, height + 3);
 }
 
-/** The window as a frame around the rows of these lanes: one around all, or one each when they were parted. */
+/** Draws the window as a frame around the rows of these lanes: one around all, or one for each when lanes scroll independently. */
 function paintWindow(context, scene, theme, { lanes, x0, x1, longest, top, height }) {
   if (lanes.length === 0) return; // a scenario without logs
   const reach = Math.max(...lanes.map((lane) => scene.lanes[lane.name].strip.to - scene.lanes[lane.name].strip.from), 1);

@@ -1,6 +1,6 @@
 /**
- * The partitions of a topic as thin rows over the lanes, all at once or folded to one line: how long each log is, how far it is
- * acknowledged where it is read, and which one the lanes show. A click shows another.
+ * Lists the partitions of a topic as thin rows above the lanes: length, acknowledged part, and which one is shown.
+ * The rows can be folded to one line. A click shows another partition in the lanes.
  */
 
 import { counted, whole } from "../../../model/format.js";
@@ -42,13 +42,13 @@ export function makePartitions(document, root, { onTopic, onFold }) {
 
   return {
     acts: { partitions: toggle },
-    /** @returns {boolean} whether the rows changed their height */
+    /** @returns {boolean} whether the height of the rows changed */
     update(state, watched, theme, ratio) {
       const found = partitionsOf(state, watched.topic);
       const was_hidden = box.hidden === true;
       box.hidden = found.length < 2;
       if (box.hidden) return !was_hidden;
-      const width = Math.max(40, list.clientWidth - 16 - 314 * theme.scale); // the columns beside it, as in the stylesheet
+      const width = Math.max(40, list.clientWidth - 16 - 314 * theme.scale); // minus the columns beside it, as in the stylesheet
       const key = [state.epoch, state.number, watched.topic, watched.subscription, watched.subject, theme.ink.bg, width, ratio, open].join("|");
       if (key === drawn) return was_hidden;
       drawn = key;
@@ -81,7 +81,7 @@ function noteOf(topic, cursor) {
   return `${counted(topic.length, "entry", "entries")}, ${cursor ? `backlog ${whole(cursor.backlog)}` : "no subscription here"}`;
 }
 
-/** Done as a rail, holes and what waits as a paler body over it: no colour, since a partition mixes origins. */
+/** Draws the acknowledged part as a rail and the rest as a paler body: no hues, because a partition mixes origins. */
 function paint(context, { topic, cursor, longest, width, theme }) {
   const height = ROW_PX * theme.scale;
   const x = (index) => (index / longest) * width;

@@ -1,7 +1,7 @@
 /**
- * Markers between the world lines: each passage a slanted arrow from where it left to where it landed. The second round of a
- * snapshot has a heavier stroke than the first; a lost one ends in a cross half way, a delayed one is dashed. A window with too
- * many of them is drawn as bars of how many left each cluster.
+ * Draws markers between the lines of the clusters: each hop is a slanted arrow from its sender to its receiver.
+ * The second round of a snapshot has a heavier stroke than the first. A lost marker ends in a cross halfway, a delayed one is dashed. A
+ * window with too many markers is drawn as bars of counts per cluster.
  */
 
 import { BINS } from "../model/passages.js";
@@ -17,7 +17,7 @@ const UNLIT = 0.22;
  * @param {import("../../../model/state.js").LabState & import("../model/folds.js").PulsarState} state
  * @param {import("../model/passages.js").Passages} passages
  * @param {object} given xAt, yAt, x0, x1, lanes, now_us, watched, lit
- * @returns {{kind: "marker", number: number, x: number, y: number}[]} places that can be clicked
+ * @returns {{kind: "marker", number: number, x: number, y: number}[]} positions that can be clicked
  */
 export function paintPassages(context, state, passages, theme, given) {
   if (passages.bins) {
@@ -65,7 +65,7 @@ function paintHop(context, theme, marker, hop, { xAt, yAt, lanes, now_us }) {
   const landed = hop.stored_us !== null && hop.stored_us <= now_us;
   const lost = hop.lost_us !== null && hop.lost_us <= now_us;
   const end_us = Math.min(hop.stored_us ?? hop.lost_us ?? now_us, now_us);
-  // a marker still on the wire is drawn as far as it has come: half way is honest when its arrival is not known
+  // a marker in flight is drawn as far as it has come; halfway while its arrival is not known
   const share = landed ? 1 : hop.stored_us === null ? 0.5 : (now_us - begin_us) / Math.max(1, hop.stored_us - begin_us);
   const x = xAt(begin_us);
   const to = { x: xAt(end_us), y: y0 + (y1 - y0) * share };
@@ -79,7 +79,7 @@ function paintHop(context, theme, marker, hop, { xAt, yAt, lanes, now_us }) {
   if (lost) glyph(context, "cross", to.x, to.y, 3.6 * theme.scale, theme.ink.harm, theme.ink.bg);
 }
 
-/** Over each cluster's line, bars as high as the markers that left it; the dark foot of a bar is updates, a cross says some were lost. */
+/** Draws bars over each cluster's line, with the number of markers that it sent; the dark part is updates, a cross means that some were lost. */
 function paintBars(context, { bins, from_us }, theme, { xAt, yAt, x0, x1, lanes, now_us }) {
   const sent = lanes.map((cluster) => leavingOf(bins, cluster));
   const most = Math.max(1, ...sent.flatMap((one) => one.all));
@@ -104,7 +104,7 @@ function paintBars(context, { bins, from_us }, theme, { xAt, yAt, x0, x1, lanes,
   });
 }
 
-/** Numbers per bin of all that left a cluster. */
+/** Numbers per bin of all markers that a cluster sent. */
 function leavingOf(bins, cluster) {
   const of = (lists) => lists.reduce((sum, numbers) => sum.map((one, at) => one + numbers[at]), new Array(BINS).fill(0));
   const links = Object.entries(bins.counts).filter(([name]) => name.startsWith(`${cluster} -> `));

@@ -1,6 +1,6 @@
 /**
- * A scenario's small picture: the newest cells of each cluster with the cursor under them, from a real run. Same marks as the
- * lab, fewer words: none.
+ * Draws a scenario's small picture: the newest cells of each cluster with the cursor below them, from a real run.
+ * It uses the marks of the lab, without texts.
  */
 
 import { markerKind, originOf } from "../model/cells.js";
@@ -15,7 +15,7 @@ const NARROWEST_PX = 4;
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {{lanes: any[], subject?: string, threads?: any[]}} picture as the server passes it
+ * @param {{lanes: any[], subject?: string, threads?: any[]}} picture as received from the server
  * @param {import("../../../render/theme.js").Theme} page_theme
  * @param {{ratio: number, width: number, height: number}} given
  */
@@ -42,7 +42,7 @@ export function paintLanesPicture(canvas, picture, page_theme, { ratio, width, h
   for (const thread of picture.threads ?? []) if (thread.of === lanes[subject].cluster) paintThread(context, theme, thread, placed, cell);
 }
 
-/** A snapshot's thread through the lanes, at the right of the entry that it still covers. Soft once the other side has applied it. */
+/** Draws a snapshot's thread through the lanes, at the right of the last entry that it covers. Soft when the other clusters have applied it. */
 function paintThread(context, theme, { of, ends }, placed, cell) {
   const points = placed.map(({ lane, base, edges }) => ({ x: edges.get(ends[lane.cluster]), top: base - 3, foot: base + cell + 2 })).filter(({ x }) => x !== undefined);
   if (points.length < 2) return;
@@ -82,7 +82,7 @@ function identities(lanes, subscription) {
 
 const unitsOf = (cells, at, ours) => (cells.kind[at] < 100 ? 1 : ours(cells, at) ? 0.8 : 0.36);
 
-/** The lane whose cursor has let go the largest part of its log: there the consumers are. */
+/** The lane whose cursor covers the largest share of its log, which is taken as the one with the consumers. */
 function subjectOf(lanes, subscription) {
   const share = (lane) => {
     const cursor = lane.subscriptions?.[subscription];
@@ -92,7 +92,7 @@ function subjectOf(lanes, subscription) {
   return lanes.reduce((best, lane, at) => (share(lane) > share(lanes[best]) ? at : best), 0);
 }
 
-/** @returns {(cells: object, at: number) => boolean} whether a marker belongs to the questions of the cluster of this number */
+/** @returns {(cells: object, at: number) => boolean} whether a marker belongs to a snapshot of the cluster with this number */
 function ownMarkers(lanes, number) {
   const owners = new Map();
   for (const { cells } of lanes) {

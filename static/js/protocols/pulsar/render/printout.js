@@ -1,12 +1,12 @@
 /**
- * Printed lines with margin notes: a line keeps its element while it says the same, so that nothing flickers and a selection
- * stays while the instant moves.
+ * Writes printed lines with notes in the margin.
+ * A line keeps its element while its content is the same, so that nothing flickers and a selection is kept when the instant changes.
  */
 
 import { counted } from "../../../model/format.js";
 import { element } from "../../../render/dom.js";
 
-/** A line of more pieces (thousands of ranges) is one text, broken anywhere. */
+/** A line with more pieces (thousands of ranges) is a single text without break opportunities. */
 const PIECES_MAX = 200;
 
 /** @param {HTMLElement} home an empty list */
@@ -23,7 +23,7 @@ export function makePrintout(document, home) {
   /** A long line breaks after a comma or an opening brace, not inside a name. */
   function codeNode(text) {
     const pieces = text.split(/(?<=[,{])(?=\S)/);
-    // thousands of ranges scroll in their line, which must then be reached by keyboard
+    // thousands of ranges scroll in their line, which must therefore be focusable
     if (pieces.length > PIECES_MAX) return element(document, "code", { text, tabindex: "0" });
     if (pieces.length === 1) return element(document, "code", { text: text || " " });
     return element(document, "code", {}, pieces.flatMap((piece) => [element(document, "span", { text: piece }), element(document, "wbr")]));
@@ -55,7 +55,7 @@ export function makePrintout(document, home) {
   };
 }
 
-/** A value of another cluster, short enough for a margin: three decimals, forty characters. */
+/** A value of another cluster, shortened for the margin: three decimals, forty characters. */
 function shortened(value) {
   if (/^-?\d+\.\d{4,}$/.test(value)) return String(Number(Number(value).toFixed(3)));
   return value.length > 40 ? `${value.slice(0, 39)}…` : value;

@@ -1,6 +1,6 @@
 /**
- * What is drawn beside a strip: the mark-delete as a rail drawn as the cursor is stored, pins, duplicates to come or delivered, and the
- * flags of the replication cursors. Labels are only asked for here; the collision pass places them.
+ * Draws the marks beside a strip: the mark-delete and ranges as a rail, pins, duplicates, brackets, flags of replicators.
+ * Duplicates are forecast or actual ones. Labels are only requested here; their placement is elsewhere.
  */
 
 import { CAME_TWICE, TWICE } from "../model/standing.js";
@@ -12,7 +12,7 @@ import { pin } from "../../../render/glyphs.js";
 import { ORIGINS } from "../../../render/theme.js";
 import { laneCell } from "../../../render/glyphs.js";
 
-/** Offset of the rail under a strip, and of the brackets under the rail, in px at scale 1. */
+/** Offsets of the rail below a strip, and of the brackets below the rail, in px at scale 1. */
 const RAIL_PX = 5;
 const BRACKET_PX = 32;
 
@@ -48,7 +48,7 @@ export function drawPins(context, scene, lane, theme) {
   if (pins.mark !== null) at(pins.mark, 0, false);
 }
 
-/** The double line where the rail would be: these entries would be duplicates. Filled: they were delivered again. */
+/** Draws a double line in place of the rail for entries that would be duplicates, and a full bar for actual duplicates. */
 export function drawTwice(context, scene, lane, theme) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
@@ -77,7 +77,7 @@ function fullBar(context, plane, lane, along, length, offset, line, theme) {
   fillBox(context, plane, lane, along, offset - 1, length, line * 3.8);
 }
 
-/** @returns {{from: number, to: number, offset: number}[]} a bracket per cause: along the lane, and how deep under it its line runs */
+/** @returns {{from: number, to: number, offset: number}[]} a bracket per cause: range along the lane, and offset of its line */
 function bracketsOf(scene, lane, theme) {
   const { plane } = scene;
   const { strip, stretches } = scene.lanes[lane.name];
@@ -85,7 +85,7 @@ function bracketsOf(scene, lane, theme) {
   return stretches.map(({ first, last }) => ({ from: clamped(plane, nearEdge(strip, first)), to: clamped(plane, farEdge(strip, last)) - 1, offset })).filter(({ from, to }) => to - from >= 3);
 }
 
-/** @returns {{x: number, y: number, width: number, height: number}[]} where the brackets' lines run, for the collision pass of the words */
+/** @returns {{x: number, y: number, width: number, height: number}[]} areas of the brackets' lines, which labels should not cover */
 export function bracketBoxes(scene, lane, theme) {
   const { plane } = scene;
   return bracketsOf(scene, lane, theme).map(({ from, to, offset }) => {
@@ -94,7 +94,7 @@ export function bracketBoxes(scene, lane, theme) {
   });
 }
 
-/** A bracket per cause under the double line. */
+/** Draws a bracket per cause below the double line. */
 export function drawBrackets(context, scene, lane, theme) {
   const { plane } = scene;
   context.strokeStyle = theme.ink.harm;
@@ -112,7 +112,7 @@ export function drawBrackets(context, scene, lane, theme) {
   }
 }
 
-/** Flags above the strip: what stands right of a flag is not confirmed in the region whose shape the cloth bears. */
+/** Draws flags above the strip: entries right of a flag are not confirmed in the region whose hue and shape the flag has. */
 export function drawFlags(context, scene, lane, theme) {
   const { plane } = scene;
   for (const { along, level, peer } of scene.lanes[lane.name].pins.flags) {

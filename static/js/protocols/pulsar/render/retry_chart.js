@@ -1,6 +1,6 @@
 /**
- * One topic's replicators over time, by Plotly: refused starts climbing, messages that wait, and the delay that dashboards show. Three
- * strips over one time, so that the calm one stands under the other two.
+ * Draws one topic's replicators over time with Plotly: refused starts, replication backlog and the reported delay.
+ * The three strips share one time axis, so that the delay, which stays 0, can be compared with the other two.
  */
 
 import { climbing } from "../model/creation.js";
@@ -67,14 +67,14 @@ function layoutOf(strips, { now_us, width }, theme, height) {
   };
 }
 
-/** Whole numbers only; a line that never leaves 0 is lifted off the axis, so that it is seen. */
+/** Whole numbers only; a line that stays 0 is drawn above the axis, so that it is visible. */
 function scaleOf(values) {
   const top = Math.max(0, ...values);
   if (top === 0) return { range: [-0.5, 1.5], tickvals: [0] };
   return { range: [-0.02 * top, top * 1.12], tickvals: top < 4 ? Array.from({ length: top + 1 }, (_one, value) => value) : undefined, nticks: 3, tickformat: "d" };
 }
 
-/** @returns {string} the chart for who does not see it */
+/** @returns {string} the chart as text, for screen readers */
 export function retryWords(one, starts) {
   const waits = starts.curve ? `; backlog ${counted(starts.curve.waiting.at(-1) ?? 0, "message")}` : "";
   return `${one.from} to ${one.to}, ${one.topic}: ${counted(starts.refused.at_us.length, "failed start")} so far${waits}; replicationDelayInSeconds ${one.delay_s}.`;

@@ -25,7 +25,7 @@ const FAILOVER_LINES = [
   ["backlog of the failover acked at", (one) => (one.drained_us === null || one.drained_us === undefined ? "not yet" : `${seconds(one.drained_us)} s`), null],
 ];
 
-/** Lines that count a part of the line above. */
+/** Rows that count a part of the row above. */
 const PARTS = new Set(["of these unread", "of these replicated later"]);
 
 export function makeRisk(document, root) {

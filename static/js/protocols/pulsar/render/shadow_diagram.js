@@ -1,6 +1,7 @@
 /**
- * One set of ledgers and the topics on it, as SVG: ledgers above; below, for each topic, what it sees, where its last confirmed entry is, and a
- * rail for each of its cursors. Shapes say what colour says: seen is filled, not seen is dashed, deleted is hatched.
+ * Draws one set of ledgers and the topics on it as SVG: the ledgers above, and below them each topic.
+ * A topic has its visible entries, its last confirmed entry, and a rail for each of its cursors. Shapes repeat what colours show: visible
+ * entries are filled, others are dashed, deleted ones are hatched.
  */
 
 import { counted, span, whole } from "../../../model/format.js";
@@ -11,17 +12,17 @@ const EDGE = 6;
 const LEDGERS_Y = 4;
 /** Heights in CSS pixels at scale 1. */
 const ROW = { ledger: 22, head: 22, band: 16, cursor: 22, after: 14 };
-const CELL_FROM = 7; // px from which an entry is drawn by itself
-const LETTER = 7; // px of a letter, about: for what fits
+const CELL_FROM = 7; // px from which entries are drawn individually
+const LETTER = 7; // approximate width of a letter, px, for deciding whether a text fits
 const DELETED_MIN = 86;
-const DELETED_SHARE = 0.12; // of the width: what was deleted is not drawn to scale
+const DELETED_SHARE = 0.12; // share of the width for deleted entries, which are not drawn to scale
 
 /**
  * @param {Document} document
  * @param {SVGSVGElement} svg
  * @param {import("../model/shadows.js").Shared} shared
  * @param {number} width CSS pixels
- * @param {number} scale of type and heights: more on a projector
+ * @param {number} scale of type and heights; larger on a projector
  */
 export function drawShadows(document, svg, shared, width, scale) {
   const parts = [];
@@ -85,7 +86,7 @@ function drawReader(tools, reader, top) {
   put("text", { class: "topic", x: EDGE, y: top + row.head * 0.6 }, reader.name);
   const unseen = reader.behind ? `; ${counted(reader.behind, "entry", "entries")} not visible for ${span(reader.stale_us)}` : "";
   const where = `last confirmed entry ${reader.last_confirmed}${unseen}`;
-  const beside = (reader.name.length + where.length + 2) * letter < inner; // else on a line of its own
+  const beside = (reader.name.length + where.length + 2) * letter < inner; // else it gets a line of its own
   const where_y = top + row.head * (beside ? 0.6 : 1.4);
   put("text", { class: isBlind(reader) ? "note harm" : "note", x: beside ? right : EDGE, y: where_y, "text-anchor": beside ? "end" : "start" }, where);
   const y = top + row.head * (beside ? 1 : 1.8);

@@ -1,11 +1,11 @@
-/** Why no snapshot is requested now: the tick's conditions in order, which one stops it, what would let it continue. */
+/** Explains why no snapshot is requested now: the conditions of the tick in order, the one that fails, and what would change that. */
 
 import { seconds, span } from "../../../model/format.js";
 import { element } from "../../../render/dom.js";
 
 /**
- * @param {Object<string, object>} rules by cluster, of forecast.json
- * @param {string} subject the cluster that is asked about first
+ * @param {Object<string, object>} rules by cluster, from forecast.json
+ * @param {string} subject the cluster that is shown first
  * @returns {HTMLElement[]}
  */
 export function rulesOf(document, rules, subject, at_us) {

@@ -1,6 +1,6 @@
 /**
- * The space-time diagram: one world line per cluster, markers as slanted arrows between them, on the time axis that the
- * risk curve below shares. Messages are drawn only as part of a lit cone. The now line runs through both.
+ * Draws the space-time diagram: one line per cluster, and markers as slanted arrows between them.
+ * The risk curve below has the same time axis, and the now line runs through both. Messages are drawn only as part of a highlighted cone.
  */
 
 import { span } from "../../../model/format.js";
@@ -19,7 +19,7 @@ export const spacetimeHeight = (lanes, scale) => (HEAD_PX + (lanes - 1) * LINE_P
 /**
  * @param {HTMLCanvasElement} canvas covers diagram and curve
  * @param {object} given x0, x1, height (of both), lanes (cluster names), window (time), now_us, furthest_us, marks, passages, lit
- * @returns {{kind: "marker", number: number, x: number, y: number}[]} places that can be clicked
+ * @returns {{kind: "marker", number: number, x: number, y: number}[]} positions that can be clicked
  */
 export function paintSpacetime(canvas, state, watched, theme, given) {
   const { width, height, x0, x1, lanes, window, now_us, ratio, passages, lit } = given;
@@ -94,7 +94,7 @@ function paintWorldLines(context, state, watched, theme, { lanes, xAt, yAt, x0, 
   }
 }
 
-/** A bracket over each of the subject's snapshots, from the first question to the last answer; a notch parts the two rounds. */
+/** Draws a bracket over each of the subject's snapshots, from the first request to the last response; a notch separates the two rounds. */
 function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, lit }) {
   const y = 14 * theme.scale;
   let free = -Infinity;
@@ -123,7 +123,7 @@ function paintSpans(context, snapshots, watched, theme, { xAt, x0, x1, now_us, l
   }
 }
 
-/** "S14 300 ms" over the bracket, and the numbers of the rounds in it where they have room. */
+/** Writes "S14 300 ms" over the bracket, and the numbers of the rounds in it where they fit. */
 function spanWords(context, theme, snapshot, { from, to, second, y, free, pending, failed }) {
   context.textAlign = "left";
   const name = `S${snapshot.number}`;
@@ -149,7 +149,7 @@ function spanWords(context, theme, snapshot, { from, to, second, y, free, pendin
   return free;
 }
 
-/** Faults and commands: dotted crimson through diagram and curve, their words beside it where they cross nothing. */
+/** Draws faults and commands as dotted lines in the colour of harm through diagram and curve, with labels where they fit. */
 function paintMarks(context, theme, marks, { xAt, x0, x1, height, below, now_x }) {
   let free = x0;
   for (const mark of marks) {

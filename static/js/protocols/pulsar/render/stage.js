@@ -1,6 +1,6 @@
 /**
- * The stage: two canvases over one another (what stands, what flies), the handles over them, the overview above. Redraws what
- * stands only when the state, the size, the theme or the window changed; what flies on every animation frame.
+ * The stage of the lanes: a canvas for the static part, one for messages in flight, buttons over them, the overview above.
+ * The static part is redrawn when the state, the size, the theme or the window changed; messages in flight on every animation frame.
  */
 
 import { makeScene } from "../layout/scene.js";
@@ -20,7 +20,7 @@ const CLICK_PX = 4;
 /**
  * @param {Document} document
  * @param {HTMLElement} root
- * @param {object} on onCluster, onConsumer, onLink, onFlight, onThing, onChange (asks for a redraw), say (a thing in words)
+ * @param {object} on onCluster, onConsumer, onLink, onFlight, onThing, onChange (requests a redraw), say (describes a thing)
  * @param {ReturnType<import("../model/tiles.js").makeTiles>} tiles
  */
 export function makeStage(document, root, on, tiles) {
@@ -57,7 +57,7 @@ export function makeStage(document, root, on, tiles) {
 
   return {
     acts,
-    /** Draws what stands when something changed. */
+    /** Draws the static part if something has changed. */
     update(state, watched, theme, ratio, room, lit) {
       const width = stage.clientWidth;
       const key = [state.epoch, state.number, state.older, watched.topic, watched.subscription, watched.target, watched.subject, width, theme.ink.bg, theme.scale, ratio, room, window.unit_px, window.back, JSON.stringify(window.backs), tiles.version(), lit?.row.seq].join("|");
@@ -72,7 +72,7 @@ export function makeStage(document, root, on, tiles) {
       overview.hidden = scene.plane.turned;
       if (!scene.plane.turned) over = paintOverview(overview, scene, theme, { ratio, tiles: densityOf(tiles, state, watched) });
     },
-    /** Draws what flies at an instant. @returns {boolean} whether anything does */
+    /** Draws the messages in flight at an instant. @returns {boolean} whether there are any */
     animate(state, watched, theme, at_us, ratio) {
       if (!scene) return false;
       flying = { flights: state.flights.filter((flight) => flight.topic === watched.topic), at_us };
@@ -92,7 +92,7 @@ const elementsOf = (root) => ({
   together: required(root, "[data-act=together]"),
 });
 
-/** A place on the canvas as a thing that a menu can stand beside. */
+/** A position on the canvas as an anchor for a menu. */
 const spotAt = (canvas, { x, y }) => ({
   getBoundingClientRect() {
     const box = canvas.getBoundingClientRect();
@@ -139,13 +139,13 @@ function listenToDrag(canvas, { onDrag, onClick, onHover, onZoom }) {
   );
 }
 
-/** How full each cluster's log is, from tiles, for what lies outside the frames' cells. */
+/** Shares of origins in each cluster's log, from tiles, for entries outside the frames' cells. */
 const densityOf = (tiles, state, watched) => (cluster) => {
   const topic = state.view.clusters[cluster]?.topics?.[watched.topic];
   return topic ? tiles.density({ branch: state.view.branch, cluster, topic: watched.topic, length: topic.length, clusters: watched.clusters.length }) : null;
 };
 
-/** The window around the place of the overview that was clicked. */
+/** The window around the clicked position of the overview. */
 function windowAt(event, overview, over, scene, window) {
   const box = overview.getBoundingClientRect();
   const back = ((over.x1 - (event.clientX - box.left)) / (over.x1 - over.x0)) * over.longest;
@@ -155,7 +155,7 @@ function windowAt(event, overview, over, scene, window) {
   return window.backs ? { ...scene.window, backs: { ...window.backs, [lane]: wanted }, held: true } : { ...scene.window, back: wanted, held: true };
 }
 
-/** What is under the pointer: something in flight, or a thing that stands; dragging and zooming go on to the window. */
+/** Connects the pointer to the message in flight or the entry under it, and dragging and zooming to the window. */
 function listenToThings(moving, on, { getScene, getFlying, pan, zoom }) {
   const hitAt = (x, y) => getScene() && flightAt(getScene(), getFlying().flights, getFlying().at_us, x, y);
   listenToDrag(moving, {

@@ -1,4 +1,4 @@
-/** Draws one log as a strip: entries one by one while they are large enough to distinguish, else a column of shares per pixel. */
+/** Draws one log as a strip: entries one by one while they are wide enough, else a column of shares per pixel. */
 
 import { markerKind, originOf } from "../model/cells.js";
 import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/standing.js";
@@ -8,11 +8,11 @@ import { fillBox, xOf, yOf } from "../../../layout/plane.js";
 import { glyph, laneCell, MARKER_WORDS, numberPlace } from "../../../render/glyphs.js";
 import { fontOf, ORIGINS } from "../../../render/theme.js";
 
-/** Entries at least this wide carry their number, in px. */
+/** Entries at least this wide show their number, px. */
 const NAMED_PX = 26;
-/** Width of a bold digit in its own height, in any of the page's faces at most. */
+/** Largest width of a bold digit in any of the page's fonts, as a share of the font size. */
 const DIGIT = 0.7;
-/** From this width each stranded or lost entry has its own outline, in px; below, each run of them. */
+/** From this width on each entry that is not replicated or lost has its own outline, px; below it, each run of them has one. */
 const OUTLINED_PX = 8;
 
 /**
@@ -43,7 +43,7 @@ function drawEntries(context, plane, lane, held, theme) {
     const length = strip.edges[index - strip.from + 1] - along;
     const at = store ? index - store.first : -1;
     if (at < 0 || at >= store.count) {
-      context.fillStyle = theme.ink.line; // not held by this page: there, but unread
+      context.fillStyle = theme.ink.line; // not held by this page: neutral
       fillBox(context, plane, lane, along, plane.cell * 0.25, length - gap, plane.cell * 0.5);
       continue;
     }
@@ -99,8 +99,8 @@ function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) 
 }
 
 /**
- * A log too long for single entries: per pixel the share of each origin, what is left to do in full colour, what is done
- * receded; the shares come from `density`, which knows the page's cells and the server's tiles.
+ * Draws a log that is too long for single entries: per pixel the share of each origin, unacked in full colour, acked pale.
+ * The shares come from `density`, which uses the page's cells and the server's tiles.
  * @param {(from: number, to: number) => import("../model/density.js").Shares | null} density
  */
 export function drawShares(context, scene, lane, theme, density) {

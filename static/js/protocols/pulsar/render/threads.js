@@ -1,7 +1,7 @@
 /**
- * A snapshot as a thread from lane to lane with a closing bracket at each position (inclusive). Soft: applied. Solid: ready.
- * Dashed: being built, its loose end at the asking region's head. Crossed: timed out or thrown out. Left of the applied
- * thread a wash: known in every lane that the snapshot names.
+ * Draws a snapshot as a thread from lane to lane with a closing bracket at each position, which is included.
+ * Soft: applied. Solid: ready. Dashed: being built, with a loose end at the head of the region that requested it. Crossed: timed out or
+ * evicted. The area left of the applied thread has a wash: acked in every lane of the snapshot.
  */
 
 import { farEdge } from "../layout/strip.js";
@@ -18,10 +18,10 @@ const LOOKS = {
   evicted: { colour: "soft", dash: [2, 3] },
 };
 
-/** Places looked at along one bend. */
+/** Number of points that are checked along one bend. */
 const SAMPLES = 12;
 
-/** Offsets at which a thread enters and leaves a lane: towards the lane before, towards the lane after. */
+/** Offsets at which a thread enters and leaves a lane. */
 function ends(plane) {
   const far = plane.cell + 9 * plane.scale;
   const near = -8 * plane.scale;
@@ -29,7 +29,7 @@ function ends(plane) {
 }
 
 /**
- * The lanes that a thread passes, in order, and where. A thread being built hangs from the asking region's head.
+ * The lanes and positions of a thread, in order. A thread being built starts at the head of the region that requested it.
  * @returns {{lane: object, along: number, loose: boolean}[]}
  */
 export function pointsOf(scene, thread) {
@@ -93,7 +93,7 @@ export function drawThreads(context, scene, theme, lit) {
   }
 }
 
-/** A broad pale stroke under the thread of the last update's snapshot. */
+/** Draws a broad pale stroke under the thread of the last update's snapshot. */
 function glow(context, plane, points, theme) {
   const { enter } = ends(plane);
   context.save();
@@ -109,7 +109,7 @@ function glow(context, plane, points, theme) {
   context.restore();
 }
 
-/** Small boxes along the bends between the lanes, so that words can be kept off them. */
+/** Small boxes along the bends between the lanes, which labels should not cover. */
 export function threadBoxes(scene) {
   const { plane } = scene;
   const { enter, leave } = ends(plane);
@@ -122,7 +122,7 @@ export function threadBoxes(scene) {
       const to = { x: xOf(plane, point.lane, point.along, enter), y: yOf(plane, point.lane, point.along, enter) };
       for (let step = 0; step <= SAMPLES; step++) {
         const share = step / SAMPLES;
-        const eased = share * share * (3 - 2 * share); // the bends are near enough to this
+        const eased = share * share * (3 - 2 * share); // close enough to the shape of the bends
         const [x, y] = plane.turned ? [from.x + (to.x - from.x) * share, from.y + (to.y - from.y) * eased] : [from.x + (to.x - from.x) * eased, from.y + (to.y - from.y) * share];
         boxes.push({ x: x - 1, y: y - 1, width: 2, height: 2 });
       }
@@ -131,7 +131,7 @@ export function threadBoxes(scene) {
   return boxes;
 }
 
-/** Straight through each lane, bent between them: never straight through another strip's entries. */
+/** Straight within each lane and bent between lanes, so that a thread does not cross the entries of another strip. */
 function trace(context, plane, points) {
   const { enter, leave } = ends(plane);
   points.forEach((point, at) => {

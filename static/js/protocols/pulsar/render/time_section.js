@@ -1,4 +1,4 @@
-/** The section on time: space-time diagram and risk curve on one axis, one now line through both. */
+/** The time section: space-time diagram and risk curve on one axis, with one now line through both. */
 
 import { spanFor, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
 import { marksOf } from "../../../model/marks.js";
@@ -9,14 +9,14 @@ import { required, setText } from "../../../render/dom.js";
 import { paintSpacetime, spacetimeHeight } from "./spacetime.js";
 import { listenToTime } from "../../../render/time_gestures.js";
 
-/** The curve takes what the page has left, between these heights. */
+/** Limits of the curve's height; within them it uses the space that is left on the page. */
 const LOWEST_CURVE_PX = 58;
 const HIGHEST_CURVE_PX = 200;
-/** A line for the curve's words, where they cannot stand beside it. */
+/** Height of a line for the curve's caption, where it does not fit beside the curve. */
 const CAPTION_PX = 32;
-/** How near a click must be to a mark, px. */
+/** Largest distance of a click from a marker, px. */
 const NEAR_PX = 12;
-/** A key pans by this part of the window. */
+/** Share of the window by which a key pans. */
 const KEY_PART = 0.25;
 
 /**
@@ -57,7 +57,7 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
 
   return {
     acts: { magnifyTime: () => zoom(1), reduceTime: () => zoom(-1), earlier: () => pan(-KEY_PART), later: () => pan(KEY_PART), followTime: () => change(null) },
-    /** @returns {boolean} whether a drawing of the curve is owed */
+    /** @returns {boolean} whether a further drawing of the curve is needed */
     update(state, watched, theme, { now_us: shown_us, plane, ratio, wall_ms, spare, lit, landmarks }) {
       now_us = shown_us;
       const { lanes } = watched;
@@ -86,7 +86,7 @@ export function makeTimeSection(root, on, plotly, passages, risk_curve) {
   };
 }
 
-/** What a click or the pointer does near a marker of the diagram. */
+/** Handles clicks and hovering near a marker of the diagram. */
 function onMarks(section, canvas, getPlaces, onMarker) {
   const near = (x, y) => {
     const [nearest] = getPlaces().map((place) => ({ place, far: Math.hypot(place.x - x, place.y - (y - canvas.offsetTop)) })).sort((a, b) => a.far - b.far);
@@ -103,12 +103,12 @@ function onMarks(section, canvas, getPlaces, onMarker) {
   };
 }
 
-/** Where diagram and curve stand, px: on one axis from x0 to x1, the curve below the diagram in what the page has left. */
+/** Positions of diagram and curve, px: on one axis from x0 to x1, the curve below the diagram in the space that is left. */
 function placesOf(width, plane, lanes, scale, spare) {
   const narrow = plane.turned;
   const x0 = narrow ? 72 : plane.a0;
   const x1 = narrow ? width - 10 : Math.min(width - 8, plane.a1 + 40 * scale);
-  const caption_px = narrow ? CAPTION_PX : 0; // beside the curve there is no room for its words: they get a line of their own
+  const caption_px = narrow ? CAPTION_PX : 0; // on a narrow page the caption does not fit beside the curve and gets a line of its own
   const strip_px = spacetimeHeight(lanes, scale) + caption_px;
   const curve_px = Math.max(LOWEST_CURVE_PX * scale, Math.min(spare - strip_px - 30, HIGHEST_CURVE_PX * scale));
   return { narrow, width, x0, x1, caption_px, strip_px, curve_px, height: strip_px + curve_px };
