@@ -1,4 +1,4 @@
-/** The failover dialog: from, to, mode, with the producers; beside it what the forecast says of the choice. */
+/** The failover dialog: source, target, mode and producers, with the forecast for the choice. */
 
 import { allOf, element, required } from "../../../render/dom.js";
 import { isUp, lanesOf } from "../../../model/state.js";
@@ -34,7 +34,7 @@ export function makeFailoverDialog(document, dialog, { getState, getWatched, onC
     forecast.textContent = to && mode === "crash" ? `At ${seconds(getState().at_us)} s: ${counted(to.duplicates, "duplicate")}, ${to.stranded} not replicated, ${to.lost} lost.` : "";
   }
 
-  /** A region that is down, or the one that is left, is no target. */
+  /** Offers as targets all regions that are up, except the source. */
   function offerTargets(chosen) {
     const targets = lanesOf(getState()).filter((name) => name !== field("from").value && stillUp(name));
     field("to").replaceChildren(...targets.map((name) => element(document, "option", { text: name, value: name, selected: name === chosen })));

@@ -1,4 +1,4 @@
-/** What can be done to the thing that was clicked: items of the menus, from the state as it is. Data only. */
+/** The menus of the things in the lanes, as items made from the present state. Data only. */
 
 import { topicView } from "../model/topics.js";
 
@@ -40,7 +40,7 @@ function subscriptionItems(watched, cluster, cursor, alone) {
   return items;
 }
 
-/** @returns {{title: string, items: Item[]}[]} one group per consumer there */
+/** @returns {{title: string, items: Item[]}[]} one group per consumer in the cluster */
 export function consumerMenu(state, watched, cluster) {
   const consumers = topicView(state, cluster, watched.topic)?.subscriptions?.[watched.subscription]?.consumers ?? {};
   const groups = Object.entries(consumers).map(([name, consumer]) => ({
@@ -60,7 +60,7 @@ export function consumerMenu(state, watched, cluster) {
 }
 
 const WHAT = { message: "message", snapshot_request: "request", snapshot_response: "response", snapshot: "snapshot marker", subscription_update: "update" };
-/** Things in flight that the keyboard menu lists. */
+/** Number of markers in flight that the menu without a pointer lists. */
 const FLIGHTS_LISTED = 6;
 
 /** @returns {{title: string, items: Item[]}[]} of a marker or message in flight */
@@ -84,7 +84,7 @@ export function flightMenu(flight) {
   ];
 }
 
-/** The menu of "Break…": the same things without a pointer, and every other command. */
+/** The menu of "Break…": the same faults without a pointer, and every other command. */
 export function breakMenu(state, watched) {
   const up = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "up");
   const down = watched.lanes.filter((cluster) => state.view.clusters[cluster]?.state === "down");
