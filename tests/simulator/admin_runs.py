@@ -25,7 +25,7 @@ def tree(world, tool="stats", cluster="a", topic="t"):
 
 
 def note(world, tool, field, cluster="a", topic="t", after=""):
-    """The words beside the first line that shows `field`, at or after the line that holds `after`."""
+    """The note beside the first line that shows `field`, at or after the line that contains `after`."""
     answer = world.admin(tool, cluster, topic)
     lines = answer["text"].splitlines()
     start = next(number for number, line in enumerate(lines) if after in line)

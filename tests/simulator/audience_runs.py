@@ -1,5 +1,6 @@
-"""One scenario told twice: with audiences, and with every member written out for the ordinary engine; and
-what both must agree on.
+"""One scenario in two forms, and what both must agree on.
+
+One form has audiences, the other writes out every member as a consumer of the ordinary engine.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ COMPARED = (
 _MEMBER = re.compile(r"(.+)-m(\d+)(-c)?")
 
 
-def ran(text: str, **more) -> World:
+def finished_world(text: str, **more) -> World:
     """A world at the end of its scenario, without a bound on rows."""
     world = World.from_scenario(load_scenario_text(HEAD + text), rows_max=None, **more)
     world.run()
     return world
 
 
-def told(body: str, audiences: dict[str, dict], written_out: bool) -> str:
-    """The scenario with its audiences, or with a subscription and a consumer for each member, whose names
-    sort as members are numbered.
+def scenario_text(body: str, audiences: dict[str, dict], written_out: bool) -> str:
+    """The scenario with its audiences, or with a subscription and a consumer for each member.
+
+    Their names sort in the order of the members' numbers.
     """
     if not written_out:
         entries = [f"  {name}: {{cluster: a, {_keys(spec)}}}" for name, spec in audiences.items()]
@@ -59,7 +61,7 @@ def _keys(spec: dict) -> str:
 
 
 def _added(body: str, section: str, lines: list[str]) -> str:
-    """The lines in a section, which the body may have begun."""
+    """The lines in a section, which the body may have begun already."""
     head = f"{section}:\n"
     return (
         body.replace(head, head + "\n".join(lines) + "\n")
@@ -69,8 +71,9 @@ def _added(body: str, section: str, lines: list[str]) -> str:
 
 
 def messages_of(world: World) -> Trace:
-    """The rows about messages as a trace of their own: members named alike, ledgers numbered in order
-    (cursors take numbers, too), causes renumbered.
+    """The rows about messages as a separate trace: members named alike, ledgers and causes renumbered.
+
+    Ledgers are renumbered because cursors take ledger numbers too.
     """
     columns = world.trace.columns(0, world.seq)
     kept = np.flatnonzero(np.isin(columns["type"], [CODE[name] for name in COMPARED])).tolist()
@@ -115,13 +118,15 @@ def _alike(name: str) -> str:
     return f"{member[1]}/{member[2]}" if member else name
 
 
-def agree(body: str, audiences: dict[str, dict]) -> World:
-    """Run both tellings and assert that every row about a message is the same; gives the run with
+def assert_same_rows(body: str, audiences: dict[str, dict]) -> World:
+    """Run both forms, assert that every row about a message is the same, and return the run with
     audiences.
     """
-    columns, plain = (ran(told(body, audiences, written_out)) for written_out in (False, True))
+    columns, plain = (
+        finished_world(scenario_text(body, audiences, written_out)) for written_out in (False, True)
+    )
     ours, theirs = messages_of(columns), messages_of(plain)
-    if ours.digest() != theirs.digest():  # say where
+    if ours.digest() != theirs.digest():  # show where
         for seq in range(max(len(ours), len(theirs))):
             rows = [trace.row(seq) if seq < len(trace) else None for trace in (ours, theirs)]
             assert rows[0] == rows[1], f"row {seq} of the messages"

@@ -1,8 +1,7 @@
-"""A second counting of backlogs, in plain Python from the rows alone: logs as lists of positions,
-acknowledgements as sets.
+"""An independent recount of backlogs, in plain Python from the rows alone.
 
-It shares nothing with the cursors' bitmaps nor with `simulator.protocols.pulsar.admin`, so agreement of the
-two means something.
+Logs are lists of positions, acknowledgements are sets. It shares nothing with the cursors' bitmaps nor with
+`simulator.protocols.pulsar.admin`, so agreement of the two means something.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ Position = tuple[int, int]
 
 
 class PlainSubscription:
-    """A subscription in one cluster's topic, as its rows say; `kept` is what its last write would bring
-    back.
+    """A subscription in one cluster's topic, as its rows describe it;
+
+    `kept` is what a crash would recover.
     """
 
     def __init__(self, mark: Position) -> None:
@@ -35,7 +35,7 @@ class PlainSubscription:
 
 
 class BacklogRecount:
-    """Feed rows in order; then ask `backlog` and `markers` by (cluster, topic, subscription).
+    """Feed rows in order, then query `backlog` and `markers` by (cluster, topic, subscription).
 
     Audiences have no cursors in the rows.
     """

@@ -1,5 +1,7 @@
-"""What the checks say of a run that is over: read in one piece and, where asked for, in pieces of so many
-rows by checks that are copied between, which must say the same.
+"""The violations that the checks report for a finished run.
+
+The trace is read in one piece and, where requested, in pieces of a given number of rows by checks that are
+copied in between. Both must report the same.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from simulator.checks.violation import Violation
 
 
 def violations_of(world: World, *pieces_rows: int) -> list[Violation]:
-    """Everything that a run breaks."""
+    """Every violation of a run."""
     whole = Checks(world.scenario)
     whole.read(world.trace)
     for rows in pieces_rows:
@@ -36,5 +38,5 @@ def broken_claims(text: str, *pieces_rows: int) -> set[str]:
 
 
 def broken_claims_in_pieces(text: str) -> set[str]:
-    """The same, read in pieces too, of a length that no rhythm of a run has."""
+    """The same, also read in pieces of a length that matches no period of a run."""
     return broken_claims(text, 83)

@@ -1,7 +1,6 @@
-"""Cases of the commands about tenants' migrations for `test_engine_commands.py`: accepted with an effect,
-refused with a code.
+"""Cases of the commands about tenants' migrations for `test_engine_commands.py`: accepted with an effect, refused with a code.
 
-The world stands at 1.01 s; `mine` is a topic of the tenant acme, which is in cluster a, without clients.
+The world is at 1.01 s; `mine` is a topic of the tenant acme, which is in cluster a, without clients.
 """
 
 from tests.simulator.engine_runs import MS, rows
@@ -56,7 +55,11 @@ MIGRATION_CASES = {
         ([START], ACME, "wrong-state"),
     ),
     "migration.advance": (
-        ([], None, None),  # see test_migration.py: it takes time to come to where it may be given
+        (
+            [],
+            None,
+            None,
+        ),  # see test_migration.py: the migration needs time to reach the state in which the command is allowed
         ([START], ACME, "wrong-state"),
     ),
     "migration.switch": (([], None, None), ([START], {**ACME, "force": True}, "nothing-there")),

@@ -1,5 +1,5 @@
-"""Two clusters r1 and r2, 10 ms apart, with a namespace of their own: what tests of topic creation begin
-with.
+"""Two clusters r1 and r2, 10 ms apart, with a namespace: the starting point of the tests of topic
+creation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def body(
     replicated=True,
     schemas="",
 ):
-    """One topic t of shop/orders; `replicated`: r1 replicates to r2, r2 to nobody."""
+    """One topic t of shop/orders; `replicated`: r1 replicates to r2, r2 replicates nowhere."""
     names = [name.split(":")[0].strip() for name in clusters.replace("{}", "").split(",")]
     one_way = "replicationClusters: [r1, r2], " if replicated else ""
     there = f"r2: {{replicationClusters: [r2], {overrides}}}" if replicated else f"r2: {{{overrides}}}"
@@ -63,7 +63,7 @@ def schemas(world, cluster, name="t"):
 
 
 def refused(world, do, **arguments):
-    """Code and sentence of a command that must be refused."""
+    """Code and error text of a command that must be refused."""
     result = world.apply({"do": do, **{key.rstrip("_"): value for key, value in arguments.items()}})
     assert not result.ok and result.hint, (do, result)
     return result.code, result.error

@@ -1,5 +1,4 @@
-"""Small random scenarios of topic creation: namespaces that may disagree, topics here and there, admin
-commands and faults among traffic.
+"""Small random scenarios of topic creation: namespaces with differing policies, topics in some clusters, admin commands and faults during traffic.
 
 What is drawn is a scenario file (as a dict; JSON is YAML), so a failing example prints as a file that can be
 run.
@@ -130,8 +129,8 @@ def creation_scenarios(draw):
 
 @st.composite
 def commands(draw, clusters, producers):
-    """Commands at random instants; one that does not apply at its time is refused by the run, which is
-    fine.
+    """Commands at random instants; a command that does not apply at its time is refused by the run, which
+    is allowed.
     """
     cluster, topic = st.sampled_from(clusters), st.sampled_from(TOPICS)
     namespace = st.sampled_from([NAMESPACE, "public/default", "no/where"])

@@ -1,5 +1,5 @@
 """Short scenarios for tests of the engine: a text without its head becomes a world; rows of the trace are
-picked by their fields.
+selected by their fields.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def positions(found: list[dict]) -> list[str]:
 
 
 def do(world: World, name: str, **arguments) -> None:
-    """Give a command that must be accepted; `from_` and `for_` stand for `from` and `for`."""
+    """Give a command that must be accepted; `from_` and `for_` mean `from` and `for`."""
     result = world.apply({"do": name, **{key.rstrip("_"): value for key, value in arguments.items()}})
     assert result.ok, (name, result.error, result.hint)
 

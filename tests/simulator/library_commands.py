@@ -1,8 +1,7 @@
-"""Random commands for any scenario, drawn from the table of commands: each argument by its kind, among the
-scenario's own names.
+"""Random commands for any scenario, drawn from the table of commands.
 
-Rules: a pure function of the generator that is passed in. A command may be refused by the run; a kind that
-the scenario has no name for gives no command.
+Each argument is drawn by its kind from the scenario's names. Rules: a pure function of the generator that is
+passed in. A command may be refused by the run; a kind that the scenario has no name for gives no command.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from simulator.scenarios.model import Scenario
 
 DURATIONS = ("1ms", "20ms", "150ms", "300ms", "1s", "4s")
 OPTIONAL_PERCENT = 40
-"""How often an argument that may be left out is given."""
+"""Probability that an optional argument is given."""
 SETTINGS = {
     "replicatedSubscriptionsSnapshotFrequencyMillis": (200, 1000),
     "replicatedSubscriptionsSnapshotTimeoutSeconds": (1,),
@@ -54,7 +53,7 @@ class NoneHere(Exception):
 
 
 def random_command(scenario: Scenario, chance: Random) -> dict[str, Any]:
-    """One command as a person writes it."""
+    """One command in the form a person writes it."""
     names = sorted(name for name, command in COMMANDS.items() if belongs(command.protocol, scenario.protocol))
     while True:
         command = COMMANDS[chance.choice(names)]

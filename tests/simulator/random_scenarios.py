@@ -1,7 +1,6 @@
-"""Random but valid scenarios as text: two or three regions, a few seconds, faults, failovers and people's
-mistakes.
+"""Random but valid scenarios as text: two or three regions, a few seconds, faults, failovers and operator mistakes.
 
-Rules: a pure function of the seed, so a failing test names everything needed to see it again.
+Rules: a pure function of the seed, so a failing test names everything needed to reproduce it.
 """
 
 from __future__ import annotations

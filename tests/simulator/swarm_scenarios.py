@@ -1,5 +1,4 @@
-"""Small random scenarios: a few seconds of traffic, faults among it, then everything healed and time to
-catch up.
+"""Small random scenarios: a few seconds of traffic with faults, then everything healed and time to catch up.
 
 What is drawn is a scenario file (as a dict; JSON is YAML), so a failing example prints as a file that can be
 run.
@@ -110,7 +109,9 @@ def links(draw, clusters):
 
 @st.composite
 def brokers(draw, home):
-    """Mostly none; else one or two in the subscription's home, fast enough to catch up before the end."""
+    """Usually none, otherwise one or two in the subscription's home, fast enough to catch up before the
+    end.
+    """
     limits = {
         "dispatchTime": draw(st.sampled_from(["0s", "50us", "900us"])),
         "connectTime": draw(st.sampled_from(["0s", "30ms"])),
@@ -170,8 +171,8 @@ def consumers(draw, home, subscription_type):
 
 @st.composite
 def faults(draw, scenario, home, safe):
-    """Commands at random instants; one that does not apply at its time is refused by the run, which is
-    fine.
+    """Commands at random instants; a command that does not apply at its time is refused by the run, which
+    is allowed.
     """
     clusters = list(scenario["clusters"])
     cluster, pairs = (
@@ -234,7 +235,7 @@ def faults(draw, scenario, home, safe):
 
 
 def unsafe_commands(cluster):
-    """Commands by which a person may lose messages."""
+    """Commands by which an operator may lose messages."""
     one = {"subscription": st.just(SUBSCRIPTION), "cluster": cluster}
     return [
         st.fixed_dictionaries({"do": st.just("cluster.lose"), "cluster": cluster}),
@@ -282,7 +283,7 @@ def unsafe_commands(cluster):
 
 
 def healing(scenario, home):
-    """Everything up again, every consumer running."""
+    """Everything restarted and healed, every consumer running."""
     clusters, at = list(scenario["clusters"]), {"at": milliseconds(HEALED_MS)}
     commands = [
         {"do": "link.heal", "link": f"{one} -> {other}"}

@@ -1,5 +1,4 @@
-"""Acknowledgement-state sync: what a cluster tells another, what the filter stage does with it, and what
-comes twice all the same.
+"""Acknowledgement-state sync: what a cluster reports to its peer, what the filter stage drops, and which duplicates remain.
 
 Sources: the article's "Optimizing the consumption progress synchronization logic" (figures 9 and 10):
 markDelete and individuallyDeletedMessages of the source, entries dropped at dispatch by their original
@@ -52,10 +51,9 @@ def at_b(world):
     return numbers(rows(world, "message.delivered", cluster="b"))
 
 
-def test_what_was_said_does_not_come_twice_holes_and_all():
+def test_synced_acks_prevent_duplicates_including_individually_deleted_messages():
     # p/5 and p/50 are held: a's mark-delete stays at p/4, everything above is individually deleted. Published
-    # by 1 s,
-    # acknowledged by 1.1 s, told at 1.5 s: only the two come at b.
+    # by 1 s, acknowledged by 1.1 s, synced at 1.5 s: only these two are delivered at b.
     world = migrate(body(consumer="processing: 1ms, hold: {messages: [p/5, p/50], for: 1h}"))
     assert at_b(world) == [5, 50]
     assert failover(world)["duplicates"] == 0 and failover(world)["redeliveries"] == 2
@@ -66,7 +64,7 @@ def test_what_was_said_does_not_come_twice_holes_and_all():
     assert subscription(world, "b")["individually_deleted"] == "[(1234:5..1234:49],(1234:50..1234:99]]"
 
 
-def test_snapshots_would_have_brought_all_of_it_twice():
+def test_snapshots_would_have_made_all_of_these_duplicates():
     # The article's first problem: PIP-33 cannot pass the hole at p/5, and the first snapshot at 1 s lies
     # above it.
     text = body(
@@ -76,7 +74,7 @@ def test_snapshots_would_have_brought_all_of_it_twice():
     assert failover(migrate(text))["duplicates"] == 98
 
 
-def test_backlog_counts_filtered_entries_until_the_dispatcher_meets_them():
+def test_backlog_counts_filtered_entries_until_the_dispatcher_reads_them():
     world = open_world(body(commands=""), until="5s", family="tenant-migration")
     world.run(1900 * MS)
     assert subscription(world, "a")["backlog"] == 0 and subscription(world, "b")["backlog"] == 100
@@ -85,8 +83,8 @@ def test_backlog_counts_filtered_entries_until_the_dispatcher_meets_them():
     assert subscription(world, "b")["backlog"] == 0 and at_b(world) == []
 
 
-def test_once_is_on_command_only():
-    # The article's way: one request before the move; what is acknowledged after it comes again.
+def test_strategy_once_syncs_on_command_only():
+    # The article's way: one request before the move. What is acknowledged after it becomes a duplicate.
     at_one = "  - {at: 605ms, do: subscription.sync-acknowledgements, subscription: s, from: a, to: b}\n"
     world = migrate(body(sync="once", commands=at_one + MOVE))
     assert at_ms(rows(world, "acknowledgements.sent")) == [605]
@@ -96,8 +94,8 @@ def test_once_is_on_command_only():
     assert failover(world)["by_cause"]["after_last_sync"] == failover(world)["duplicates"] == 41
 
 
-def test_messages_of_the_target_are_known_by_the_position_they_carry():
-    # q is produced at b, replicated to a and acknowledged there; a tells b by b's own positions.
+def test_messages_published_at_the_target_are_identified_by_the_original_position_they_carry():
+    # q is produced at b, replicated to a and acknowledged there. a reports it to b by b's own positions.
     producers = (
         "p: {topic: t, cluster: a, start: 10ms, every: 30ms, count: 30}\n  q: {topic: t, cluster: b, "
         "start: 15ms, every: 20ms, count: 40}"
@@ -109,8 +107,8 @@ def test_messages_of_the_target_are_known_by_the_position_they_carry():
     assert {row["producer"] for row in rows(world, "message.filtered")} == {"p", "q"}
 
 
-def test_a_message_is_filtered_in_every_copy():
-    # The connection breaks before receipts are back: b gets entries twice, both copies carry the same
+def test_a_synced_message_is_filtered_in_every_copy():
+    # The connection breaks before the receipts arrive: b stores entries twice, both copies carry the same
     # position.
     cut = "  - {at: 330ms, do: link.cut, link: b <-> a}\n  - {at: 600ms, do: link.heal, link: b <-> a}\n"
     world = migrate(body(commands=cut + MOVE))
@@ -132,9 +130,9 @@ def test_partly_acknowledged_batches_are_filtered_message_by_message():
     ] == [0, 1, 4]
 
 
-def test_ledger_borders_and_partitions_make_no_difference():
-    # kept for ever: b has no subscription before the first request, and with retention 0 would delete whole
-    # ledgers until then
+def test_ledger_borders_and_partitions_do_not_affect_filtering():
+    # retained without limit: b has no subscription before the first request, and with retention 0 it would
+    # delete whole ledgers until then
     small = (
         "managedLedgerMaxEntriesPerLedger: 7, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
         "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"
@@ -151,7 +149,7 @@ def test_ledger_borders_and_partitions_make_no_difference():
 
 
 @pytest.mark.parametrize("type_", ["Exclusive", "Failover", "Shared", "Key_Shared"])
-def test_every_subscription_type_filters(type_):
+def test_every_subscription_type_filters_synced_acks(type_):
     world = migrate(
         body(
             "p: {topic: t, cluster: a, start: 1100ms, every: 5ms, count: 100, keys: 4}",
@@ -163,7 +161,7 @@ def test_every_subscription_type_filters(type_):
     assert at_b(world) == [] and len(rows(world, "message.filtered")) == 100
 
 
-def test_a_request_dies_with_its_connection_and_the_next_one_tells_again():
+def test_a_request_is_lost_with_its_connection_and_the_next_one_repeats_the_state():
     commands = "  - {at: 520ms, do: link.cut, link: a -> b}\n  - {at: 700ms, do: link.heal, link: a -> b}\n"
     world = migrate(body(commands=commands))
     assert at_ms(rows(world, "acknowledgements.sent")) == [500, 1000, 1500]
@@ -171,7 +169,7 @@ def test_a_request_dies_with_its_connection_and_the_next_one_tells_again():
     assert at_ms(rows(world, "acknowledgements.applied")) == [1040, 1540]
 
 
-def test_nothing_is_sent_while_nothing_changes_or_nobody_can_be_reached():
+def test_no_request_is_sent_without_a_change_or_without_a_reachable_peer():
     world = migrate(body(commands="  - {at: 1100ms, do: link.cut, link: a -> b}\n"), until="60s")
     assert at_ms(rows(world, "acknowledgements.sent")) == [500, 1000], "the link is cut before 1.5 s"
     world = migrate(body(commands=""), until="60s")
@@ -180,8 +178,9 @@ def test_nothing_is_sent_while_nothing_changes_or_nobody_can_be_reached():
     )
 
 
-def test_the_target_tells_the_source_too():
-    # After the move consumers acknowledge at b; a is back and hears of it: moving back brings nothing twice.
+def test_the_target_syncs_its_acks_to_the_source_too():
+    # After the move consumers acknowledge at b. a is back and receives these acks, so moving back causes no
+    # duplicates.
     commands = MOVE + (
         "  - {at: 3s, do: cluster.restart, cluster: a}\n  - {at: 5s, do: subscription.fail-over, "
         "subscription: s, from: b, to: a, mode: planned}\n"
@@ -201,13 +200,13 @@ def test_a_missing_subscription_is_opened_at_the_earliest_entry():
     ]
 
 
-# --- what was said stands
+# --- synced acks are kept
 
 
-def test_a_crash_that_forgets_acks_takes_nothing_back():
-    # a's cursor is written at 0.1 s and 1.1 s. Told at 1.5 s: everything but p/5. The crash forgets what was
-    # registered after 1.1 s,
-    # a is back at 2 s without consumers and tells the smaller state; b keeps both.
+def test_a_crash_that_forgets_acks_does_not_revoke_acks_synced_before():
+    # a's cursor is written at 0.1 s and 1.1 s. Synced at 1.5 s: everything but p/5. The crash forgets what
+    # was registered after 1.1 s, a is back at 2 s without consumers and reports the smaller state; b keeps
+    # both.
     crash = (
         "  - {at: 1550ms, do: client.close, client: c1}\n  - {at: 1600ms, do: cluster.crash, cluster: a}\n "
         " - {at: 2s, do: cluster.restart, cluster: a}\n"
@@ -224,9 +223,9 @@ def test_a_crash_that_forgets_acks_takes_nothing_back():
 
 
 @pytest.mark.parametrize("move, again", [("1900ms", []), ("3s", list(range(100)))])
-def test_a_persons_reset_takes_back_what_was_said_once_it_is_told(move, again):
-    # All is told at 1.5 s. The cursor is put to the beginning at 1.7 s and nobody consumes; the request of 2
-    # s says so.
+def test_a_reset_by_an_operator_revokes_synced_acks_with_the_next_request(move, again):
+    # Everything is synced at 1.5 s. The cursor is reset to the beginning at 1.7 s and nothing is consumed;
+    # the request of 2 s reports it.
     commands = (
         "  - {at: 1600ms, do: client.close, client: c1}\n  - {at: 1700ms, do: subscription.reset, "
         "subscription: s, cluster: a, position: earliest}\n"
@@ -237,9 +236,9 @@ def test_a_persons_reset_takes_back_what_was_said_once_it_is_told(move, again):
     assert {one.why for one in world.counted().failovers[0].duplicates_list} <= {"forgotten"}
 
 
-def test_a_new_connection_waits_for_nothing_that_the_old_one_lost():
+def test_a_new_connection_does_not_wait_for_requests_lost_with_the_old_one():
     # The request of 0.5 s would take 10 s; the connection breaks at 0.6 s. Nothing new is acknowledged after
-    # 0.41 s: told again at 1 s all the same.
+    # 0.41 s, and the state is still sent again at 1 s.
     commands = (
         "  - {at: 450ms, do: link.slow, link: a -> b, latency: 10s}\n  - {at: 600ms, do: link.cut, link: a "
         "-> b}\n  - {at: 700ms, do: link.heal, link: a -> b}\n"
@@ -252,7 +251,7 @@ def test_a_new_connection_waits_for_nothing_that_the_old_one_lost():
     assert at_ms(rows(world, "acknowledgements.lost")) == [10500]
 
 
-def test_requests_on_the_wire_are_bounded():
+def test_requests_in_flight_are_bounded():
     text = body(
         "p: {topic: t, cluster: a, start: 1ms, every: 1ms, count: 900}",
         "processing: 0s, acknowledgmentGroupTime: 0s",
@@ -263,7 +262,7 @@ def test_requests_on_the_wire_are_bounded():
     assert len(rows(world, "acknowledgements.sent")) == MOST_ON_THE_WIRE
 
 
-def test_a_request_weighs_what_it_says():
+def test_the_size_of_a_request_follows_from_its_ranges_and_batches():
     # One hole at p/7 and p/8 inside a batch: one range above it, one partly acknowledged batch.
     text = body(
         "p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 100, batch: 5}",
@@ -273,7 +272,7 @@ def test_a_request_weighs_what_it_says():
     assert rows(migrate(text), "acknowledgements.sent")[-1]["size_bytes"] == 64 + 2 * 32
 
 
-def test_the_summary_says_what_was_filtered_and_when_it_was_told():
+def test_the_summary_counts_filtered_messages_and_has_the_time_of_the_last_sync():
     world = migrate(body(consumer="processing: 1ms, hold: {messages: [p/5, p/50], for: 1h}"))
     assert world.summary()["ack_sync"] == {
         "s": {"a": {"filtered": 0, "last_sync_us": None}, "b": {"filtered": 98, "last_sync_us": 1_540_000}}
@@ -288,17 +287,16 @@ def test_the_summary_says_what_was_filtered_and_when_it_was_told():
     "at, expected",
     [
         # 400 messages/s; requests at 1.0 s and 1.5 s, acks registered at every 100 ms, one latency is 40 ms.
-        # 1.52 s: the second request is on the wire and dies with a. b holds what was published by 1.48 s:
-        # p/400
-        # to p/591 were
-        # registered between the requests (p/399 is published at 998.5 ms and processed by 999 ms).
+        # 1.52 s: the second request is in flight and is lost with a. b holds what was published by 1.48 s:
+        # p/400 to p/591 were registered between the requests (p/399 is published at 998.5 ms and processed by
+        # 999 ms).
         ("1520ms", {"sync_in_flight": 192}),
-        # 1.65 s: b knows what was registered by 1.5 s. Registered at 1.6 s: p/600 to p/639; p/640 to p/643
-        # reached b by then, their acks wait.
+        # 1.65 s: b has received what was registered by 1.5 s. Registered at 1.6 s: p/600 to p/639; p/640 to
+        # p/643 reached b by then, their acks wait.
         ("1650ms", {"after_last_sync": 40, "ack_not_registered": 4}),
     ],
 )
-def test_causes_in_their_order(at, expected):
+def test_causes_are_checked_in_their_order(at, expected):
     text = body(
         "p: {topic: t, cluster: a, start: 1ms, every: 2500us, count: 1000}",
         commands=MOVE.replace("2s", at),
@@ -309,9 +307,9 @@ def test_causes_in_their_order(at, expected):
     assert outcome["duplicates"] == sum(expected.values())
 
 
-def test_what_arrives_after_the_move_is_not_in_target_yet():
-    # From 600 ms on the link takes 1.5 s: b knows of 500 ms; a lives on, and its later messages reach b when
-    # the consumers are there.
+def test_messages_that_arrive_after_the_move_have_the_cause_not_in_target_yet():
+    # From 600 ms on the link takes 1.5 s: b has the acks up to 500 ms; a lives on, and its later messages
+    # reach b after the consumers have moved there.
     commands = (
         "  - {at: 600ms, do: link.slow, link: a -> b, latency: 1500ms}\n  - {at: 1s, do: "
         "subscription.fail-over, subscription: s, from: a, to: b, mode: planned}\n"
@@ -333,7 +331,7 @@ def test_what_arrives_after_the_move_is_not_in_target_yet():
 
 
 @pytest.mark.parametrize("at, cause", [("1520ms", "sync_in_flight"), ("1650ms", "after_last_sync")])
-def test_each_cause_has_its_story(at, cause):
+def test_each_cause_has_a_story(at, cause):
     text = body(
         "p: {topic: t, cluster: a, start: 1ms, every: 2500us, count: 1000}",
         commands=MOVE.replace("2s", at),
@@ -360,7 +358,7 @@ def test_each_cause_has_its_story(at, cause):
         (body(sync="once", commands="  - {at: 1ms, do: link.cut, link: a -> b}\n"), "not-reachable"),
     ],
 )
-def test_a_command_that_cannot_be_done_says_why(text, code):
+def test_a_command_that_cannot_be_executed_is_refused_with_a_reason(text, code):
     world = open_world(text, until="5s", family="tenant-migration")
     world.run(100 * MS)
     before = world.digest()

@@ -1,9 +1,8 @@
-"""Acknowledgement-state sync under random holes, batches, ledger borders, crashes, cuts, resets and moves
-to and fro.
+"""Acknowledgement-state sync under random holes, batches, ledger borders, crashes, cuts, resets and moves in both directions.
 
-What is claimed: what a peer had said, and no person took back, is never dispatched; nothing is filtered that
-nobody dealt with; no check is broken and every duplicate has a cause; and the causes are those of an account
-in plain sets.
+Claims: a synced ack that no operator has revoked is never dispatched; only acked, expired or skipped messages
+are filtered; no check is broken; every duplicate has a cause; and the causes are those of a recount with
+plain sets.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ clusters = st.sampled_from("ab")
 
 @st.composite
 def commands(draw: Any) -> list[str]:
-    """Faults and people, in no order."""
+    """Faults and operator commands, in random order."""
     found = []
     for cluster, at, span in draw(st.lists(st.tuples(clusters, instants, st.integers(50, 1500)), max_size=2)):
         found += [
@@ -58,7 +57,7 @@ def commands(draw: Any) -> list[str]:
 def scenarios(draw: Any) -> str:
     """Two clusters, producers in both, one subscription that synchronises.
 
-    Receivers without a queue, where a client may have none: dispatched is delivered.
+    Consumers have no receiver queue where the client allows it: a dispatched message is delivered at once.
     """
 
     def pick(*values):
@@ -96,7 +95,7 @@ def scenarios(draw: Any) -> str:
 
 
 class Holder:
-    """What each cluster holds of what its peers said, from the rows alone."""
+    """What each cluster has received of its peers' acks, from the rows alone."""
 
     def __init__(self) -> None:
         self.sync = PlainSync()
@@ -123,12 +122,14 @@ class Holder:
 
 @given(scenarios())
 @examples(25)
-def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) -> None:
+def test_synced_acks_are_never_delivered_and_only_acked_expired_or_skipped_messages_are_filtered(
+    text: str,
+) -> None:
     world = open_world(text, until=f"{UNTIL_MS}ms", family="tenant-migration")
     world.run()
     summary = world.summary()
     assert summary["violations"] == [], text
-    _nothing_said_is_delivered(world, text)
+    _no_synced_ack_is_delivered(world, text)
     _only_acked_expired_or_skipped_is_filtered(world, text)
     counted = world.counted().failovers
     plain = sync_causes(world.trace, counted)
@@ -137,14 +138,14 @@ def test_what_was_said_does_not_come_and_nothing_else_is_passed_over(text: str) 
     ] == plain, text
 
 
-def _nothing_said_is_delivered(world: World, text: str) -> None:
+def _no_synced_ack_is_delivered(world: World, text: str) -> None:
     holder = Holder()
     rows = world.trace.rows()
-    # a producer's repeat is another entry with another position, and may be news
+    # a producer's repeat is another entry with another position, and may not be synced yet
     resent = _published_twice(rows)
-    # client -> the entry it takes messages from, and what was held when it could be sent
-    unacked: dict[str, tuple[tuple[str, int, int], set]] = {}
-    # client or entry at a partition -> since when, and what was held then
+    # client -> the entry it takes messages from, and what was synced when it could be sent
+    in_hand: dict[str, tuple[tuple[str, int, int], set]] = {}
+    # client or entry at a partition -> since when, and what was synced then
     ready: dict[tuple[str, ...], tuple[int, set]] = {}
 
     def now(row: dict[str, Any]) -> tuple[int, set]:
@@ -157,9 +158,9 @@ def _nothing_said_is_delivered(world: World, text: str) -> None:
             ready[row["cluster"], row["topic"], row["ledger"], row["entry"]] = now(row)
         elif row["type"] == "message.delivered":
             entry = (row["topic"], row["ledger"], row["entry"])
-            if unacked.get(row["client"], (None,))[0] != entry:
-                # With a queue the next is sent while the application works on one: when both the entry and
-                # the client were there.
+            if in_hand.get(row["client"], (None,))[0] != entry:
+                # With a queue, the next message is sent while the application works on one: as soon as both
+                # the entry and the client are there.
                 sent = (
                     max(
                         ready[row["client"], row["topic"]],
@@ -200,8 +201,8 @@ def _only_acked_expired_or_skipped_is_filtered(world: World, text: str) -> None:
                 (row["ledger"], row["entry"]),
             )
         elif row["type"] == "message.filtered":
-            # What came before a subscription began counts as acknowledged there, on either side: the peer
-            # hears so, and says it back after a reset.
+            # What was stored before a subscription began counts as acknowledged there, on either side: the
+            # peer receives this, and reports it back after a reset.
             stored = {
                 side: copies.get((side, row["topic"], row["producer"], row["sequence_id"]))
                 for side in (row["peer"], row["cluster"])

@@ -1,5 +1,5 @@
-"""pulsar-admin's form, and asking: field order, Jackson's printing, Java's numbers; topics, clusters,
-equal bytes, what is refused.
+"""pulsar-admin's output and queries: field order, Jackson's printing, Java's numbers; topics, clusters,
+equal bytes, refusals.
 """
 
 import pytest
@@ -9,7 +9,7 @@ from simulator.protocols.pulsar.admin import java_text, tallies
 from tests.simulator.admin_runs import BILLING, FEED, READS, body, tree
 from tests.simulator.engine_runs import SECOND, do, open_world, rows, run
 
-# --- form
+# --- output
 
 
 SUBSCRIPTION_FIELDS = (
@@ -70,7 +70,7 @@ CURSOR_FIELDS = (
 )
 
 
-def test_fields_stand_in_the_order_in_which_a_4_1_broker_prints_them():
+def test_fields_are_in_the_order_in_which_a_4_1_broker_prints_them():
     # Transcribed from outputs of a 4.1 broker; firstMessagesSentTimestamp, address and the like are named in
     # docs/admin.md as left out.
     world = run(body(type_="Failover"), until="1s")
@@ -84,7 +84,7 @@ def test_fields_stand_in_the_order_in_which_a_4_1_broker_prints_them():
     )
 
 
-def test_printed_as_jackson_prints():
+def test_output_is_printed_as_jackson_prints_it():
     text = run(body(), until="1s").admin("stats", "a")["text"]
     assert text.startswith('{\n  "msgRateIn" : ') and text.endswith("\n}\n")
     for line in (
@@ -112,11 +112,11 @@ def test_printed_as_jackson_prints():
         (-2.5, "-2.5"),
     ],
 )
-def test_doubles_as_java_prints_them(value, text):
+def test_doubles_are_printed_as_java_prints_them(value, text):
     assert java_text.double(value) == text
 
 
-def test_other_numbers_and_instants():
+def test_other_numbers_and_instants_are_printed_as_java_prints_them():
     assert [java_text.three_decimals(*pair) for pair in ((0, 7), (1, 3), (2, 3), (1, 200), (7, 1))] == [
         "0.0",
         "0.333",
@@ -133,10 +133,10 @@ def test_other_numbers_and_instants():
     ]
 
 
-# --- asking
+# --- queries
 
 
-def test_partitions_are_asked_one_by_one():
+def test_partitions_are_queried_one_by_one():
     parts = (
         "clusters: {a: {}, b: {}}\nlinks: {default: {latency: 20ms}}\ntopics: {t: {clusters: [a, b], "
         "partitions: 2}}\n"
@@ -154,7 +154,7 @@ def test_partitions_are_asked_one_by_one():
     )
 
 
-def test_lines_that_say_otherwise_elsewhere():
+def test_fields_with_another_value_in_another_cluster_are_listed():
     world = run(body(), until="3s")
     answer = world.admin("stats", "a")
     lines = answer["text"].splitlines()
@@ -169,7 +169,7 @@ def test_lines_that_say_otherwise_elsewhere():
     )
 
 
-def test_a_cluster_that_is_down_gives_no_text_and_says_why():
+def test_a_cluster_that_is_down_gives_no_output_and_a_reason():
     world = open_world(body(), until="3s")
     world.run(1 * SECOND)
     do(world, "cluster.crash", cluster="a")
@@ -188,13 +188,13 @@ def test_a_cluster_that_is_down_gives_no_text_and_says_why():
         (("stats", "a", "u"), "Topics there are t"),
     ],
 )
-def test_what_cannot_be_asked_is_said(question, words):
+def test_a_query_that_is_impossible_is_refused_with_a_hint(question, words):
     with pytest.raises(AdminError) as refused:
         open_world(body()).admin(*question)
     assert words in refused.value.hint
 
 
-def test_the_same_instant_gives_the_same_bytes_however_it_was_reached():
+def test_the_same_instant_gives_the_same_bytes_after_seek_and_branch():
     def answers(world):
         return [
             world.admin(tool, cluster, "t")
@@ -213,8 +213,8 @@ def test_the_same_instant_gives_the_same_bytes_however_it_was_reached():
     assert answers(branch) == answers(sought)
 
 
-def test_counters_agree_wherever_blocks_end(monkeypatch):
-    # Small blocks: sums over many pieces, the first and last of them cut, are what one piece gives.
+def test_counters_do_not_depend_on_where_blocks_end(monkeypatch):
+    # Small blocks: sums over many pieces, the first and last of them cut, equal the sum over one piece.
     world = run(body(consumer=", hold: {share: 20%, for: 1s}"), until="8s")
     monkeypatch.setattr(tallies, "BLOCK_ROWS", 64)
     monkeypatch.setattr(tallies, "PIECE_ROWS", 10)

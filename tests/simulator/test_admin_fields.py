@@ -1,5 +1,5 @@
-"""What pulsar-admin's fields say, for situations made by hand: every figure derived in a comment or
-counted in the rows.
+"""pulsar-admin's fields in hand-made situations: every figure is derived in a comment or counted in the
+rows.
 """
 
 from simulator.protocols.pulsar.admin import java_text
@@ -8,7 +8,7 @@ from tests.simulator.admin_runs import BILLING, READS, TWO, body, note, tree
 from tests.simulator.engine_runs import MS, SECOND, do, open_world, rows, run
 
 
-def test_holes_print_as_ranges_and_are_not_backlog():
+def test_individually_deleted_entries_print_as_ranges_and_are_not_backlog():
     # No markers: one cluster's subscription is not replicated. p/0 to p/9 are entries 0 to 9; 3 and 6 are
     # held.
     world = run(body(replicated="false", consumer=", hold: {messages: [p/3, p/6]}"), until="1s")
@@ -49,7 +49,7 @@ def test_ranges_do_not_cross_ledgers():
     assert [ledger["size"] for ledger in ledgers] == [4000, 4000, 0]
 
 
-def test_markers_are_backlog_while_nobody_reads():
+def test_markers_are_backlog_while_no_consumer_is_connected():
     # The consumer leaves at 1.5 s; messages and markers pile up.
     world = open_world(body(), until="6s")
     world.run(1_500 * MS)
@@ -72,7 +72,7 @@ def test_markers_are_backlog_while_nobody_reads():
     assert tree(world, "stats-internal")["cursors"]["s"]["active"] is False
 
 
-def test_markers_written_here_are_not_counted_in_and_those_replicated_in_are():
+def test_msg_in_counter_excludes_local_markers_and_includes_replicated_ones():
     world = run(body(), until="3s")
     stats = tree(world)
     came = rows(world, "marker.stored", cluster="a")
@@ -88,7 +88,7 @@ def test_markers_written_here_are_not_counted_in_and_those_replicated_in_are():
     ] == sum(row["size_bytes"] for row in came)
 
 
-def test_the_replicated_flag_and_what_it_does_not_say():
+def test_is_replicated_and_its_note():
     world = open_world(body(consumer=", hold: {messages: [p/25]}"), until="6s")
     world.run(500 * MS)
     assert (
@@ -108,7 +108,7 @@ def test_the_replicated_flag_and_what_it_does_not_say():
     assert tree(run(body(replicated="false"), until="1s"))["subscriptions"]["s"]["isReplicated"] is False
 
 
-def test_replicator_without_a_link_shows_a_backlog_and_a_delay_of_nought():
+def test_a_replicator_without_a_link_shows_a_backlog_and_a_delay_of_zero():
     world = open_world(body(), until="8s")
     world.run(1 * SECOND)
     do(world, "link.cut", link="a -> b")
@@ -139,7 +139,7 @@ def test_replication_delay_is_the_age_of_the_oldest_pending_send():
     assert 'remote_cluster="b"} 3.0' in world.admin("metrics", "a")["text"]
 
 
-def test_what_came_from_elsewhere_is_backlog_of_no_replicator_once_passed_over():
+def test_messages_from_other_clusters_leave_the_replication_backlog_once_skipped():
     both = (
         TWO
         + "producers: {p: {topic: t, cluster: b, every: 100ms, size: 1KB}}\n"
@@ -194,14 +194,14 @@ def test_a_slow_application_leaves_messages_in_the_receiver_queue():
     assert note(world, "stats", "availablePermits") == "6 messages wait in its receiver queue."
 
 
-def test_counters_of_consumers_that_left_stay_with_the_subscription():
+def test_counters_of_disconnected_consumers_stay_with_the_subscription():
     world = open_world(body(replicated="false"), until="4s")
     world.run(1 * SECOND)
     do(world, "client.kill", client="c")
     assert tree(world)["subscriptions"]["s"]["msgOutCounter"] == 10 and tree(world)["msgOutCounter"] == 10
 
 
-def test_batches_acknowledged_in_part():
+def test_batches_acknowledged_partly_count_as_one_entry():
     batched = (
         TWO
         + "producers: {p: {topic: t, cluster: a, every: 10ms, batch: 5, count: 10, size: 100B}}\n"
@@ -217,7 +217,7 @@ def test_batches_acknowledged_in_part():
     assert tree(world)["msgInCounter"] == 10 and tree(world, "stats-internal")["entriesAddedCounter"] == 2
 
 
-def test_delayed_and_replayed_messages():
+def test_delayed_messages_are_counted_apart_from_the_backlog_without_delay():
     delayed = (
         TWO
         + "producers: {p: {topic: t, cluster: a, every: 100ms, delay: {share: 100%, for: 10s}, count: 4}}\n"
@@ -240,7 +240,7 @@ def test_backlog_sizes_are_the_brokers_estimate():
     assert tree(world)["subscriptions"]["s"]["backlogSize"] == 10_000 == tree(world)["storageSize"]
 
 
-def test_individually_deleted_entries_are_taken_off_the_backlog_size():
+def test_individually_deleted_entries_are_subtracted_from_the_backlog_size():
     world = run(body(replicated="false", consumer=", hold: {messages: [p/3, p/6]}"), until="1s")
     # Entries 3 to 9 are 7,000 bytes, five of them deleted.
     assert tree(world)["subscriptions"]["s"]["backlogSize"] == 2_000
@@ -274,15 +274,15 @@ def test_rates_are_over_ten_seconds_of_simulated_time():
     assert 'pulsar_subscription_msg_rate_out{cluster="a"' in world.admin("metrics", "a")["text"]
 
 
-def test_redeliveries_have_a_rate_of_their_own():
+def test_redeliveries_have_their_own_rate():
     nacks = ", negativeAcknowledge: {messages: [p/0, p/1]}, negativeAckRedeliveryDelay: 200ms"
     stats = tree(run(body(replicated="false", consumer=nacks), until="2s"))["subscriptions"]["s"]
-    # 20 messages, two of them twice, in 2 s
+    # 20 messages, two of them delivered twice, in 2 s
     assert stats["msgRateRedeliver"] == 1.0 == 2 / 2 and stats["msgRateOut"] == 11.0
 
 
-def test_a_cursor_that_was_moved_to_a_new_ledger_stays_there_over_a_flush():
-    # Ten acks by 950 ms; the first was written, the rest is dirty until a flush at 60.05 s; the ledger is
+def test_a_cursor_moved_to_a_new_ledger_stays_there_after_a_flush():
+    # Ten acks by 950 ms; the first was written, the others are dirty until a flush at 60.05 s; the ledger is
     # rolled over by age at 60 s.
     by_age = (
         "settings: {managedLedgerMaxLedgerRolloverTimeMinutes: 1, "
@@ -300,8 +300,8 @@ def test_a_cursor_that_was_moved_to_a_new_ledger_stays_there_over_a_flush():
 
 
 def test_a_replication_cursor_moves_to_the_next_ledger_too():
-    # All ten have their receipts when the ledger is rolled over by age at 60 s; one that is published later
-    # makes the position an entry's again.
+    # All ten have their receipts when the ledger is rolled over by age at 60 s; a message published later
+    # moves the position to an entry again.
     by_age = (
         "settings: {managedLedgerMaxLedgerRolloverTimeMinutes: 1, "
         "managedLedgerMinLedgerRolloverTimeMinutes: 0}\n"
@@ -318,8 +318,8 @@ def test_a_replication_cursor_moves_to_the_next_ledger_too():
     assert tree(world, "stats-internal")["cursors"]["pulsar.repl.b"]["markDeletePosition"] == f"{ledger}:0"
 
 
-def test_counters_begin_with_the_load():
-    # else the load trims what everybody has passed
+def test_counters_start_at_zero_when_the_topic_is_loaded():
+    # otherwise the load trims what every cursor has passed
     kept = "settings: {defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1}\n"
     world = open_world(body(replicated="false", more=kept), until="6s")
     world.run(2 * SECOND)
@@ -334,7 +334,7 @@ def test_counters_begin_with_the_load():
     assert internal["lastLedgerCreatedTimestamp"] == java_text.instant(loaded["at_us"])
 
 
-def test_a_dirty_cursor_says_where_a_crash_would_leave_it():
+def test_a_dirty_cursor_shows_where_a_crash_would_put_it():
     world = run(body(replicated="false"), until="1s")
     persisted = rows(world, "cursor.persisted", cluster="a")[-1]
     assert (
@@ -349,7 +349,7 @@ def test_a_dirty_cursor_says_where_a_crash_would_leave_it():
     )
 
 
-def test_a_region_that_is_down_is_said_so_in_the_notes():
+def test_a_region_that_is_down_is_named_in_the_notes():
     world = open_world(body(), until="4s")
     world.run(2500 * MS)
     do(world, "cluster.crash", cluster="b")

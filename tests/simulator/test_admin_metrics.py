@@ -1,5 +1,5 @@
-"""The metrics endpoints, for situations made by hand: snapshots counted, timed out, left on the gauge; the
-text format.
+"""The metrics endpoints in hand-made situations: snapshots counted, timed out, left on the gauge; the text
+format.
 """
 
 from tests.simulator.admin_runs import BILLING, FEED, READS, body, note
@@ -40,7 +40,7 @@ def test_snapshots_in_prometheus_and_open_telemetry():
     )
 
 
-def test_timeouts_count_and_a_controller_that_closes_leaves_the_gauge_too_high():
+def test_timeouts_are_counted_and_a_controller_that_closes_leaves_the_gauge_too_high():
     one_way = (
         """
 clusters: {a: {}, b: {}}
@@ -54,7 +54,8 @@ settings: {replicatedSubscriptionsSnapshotTimeoutSeconds: 2}
     )
     world = open_world(one_way, until="20s")
     world.run(5 * SECOND)
-    # Asked at 1 s; swept at the first tick with start + 2,000 ms < now: 4 s, when the next is asked for.
+    # Requested at 1 s; swept at the first tick with start + 2,000 ms < now: 4 s, when the next one is
+    # requested.
     assert metric(world, "pulsar_replicated_subscriptions_timedout_snapshots_total") == "1.0"
     assert metric(world, "pulsar_replicated_subscriptions_pending_snapshots") == "1.0"
     assert '_result="timeout",le="5.0"} 1\n' in world.admin("metrics", "a")["text"]
@@ -69,7 +70,7 @@ settings: {replicatedSubscriptionsSnapshotTimeoutSeconds: 2}
     )
 
 
-def test_metrics_begin_anew_with_the_brokers():
+def test_metrics_restart_with_the_brokers():
     world = open_world(body(), until="9s")
     world.run(4 * SECOND)
     assert float(metric(world, "pulsar_replicated_subscriptions_snapshot_ms_count")) >= 2
@@ -81,7 +82,7 @@ def test_metrics_begin_anew_with_the_brokers():
     assert metric(world, "pulsar_replicated_subscriptions_pending_snapshots") == "0.0"
 
 
-def test_metrics_in_the_text_format():
+def test_metrics_are_in_the_prometheus_text_format():
     text = run(body(), until="2s").admin("metrics", "a")["text"]
     assert (
         "# TYPE pulsar_replicated_subscriptions_pending_snapshots "

@@ -1,5 +1,5 @@
-"""pulsar-admin's backlogs against a second counting from the rows, over random runs with every kind of
-command, at any instant.
+"""pulsar-admin's backlogs against a recount from the rows, over random runs with every kind of command, at
+any instant.
 """
 
 import json
@@ -27,7 +27,7 @@ def subscriptions_of(world):
 
 @swarm
 @given(scenarios(safe=False), st.lists(st.integers(1, END_MS * 1000), min_size=1, max_size=3))
-def test_backlogs_and_their_markers_are_what_the_rows_say(scenario, instants):
+def test_backlogs_and_their_markers_agree_with_a_recount_from_the_rows(scenario, instants):
     world = World.from_scenario(loaded(scenario))
     for at_us in sorted(instants):
         world.run(at_us)

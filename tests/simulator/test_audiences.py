@@ -1,5 +1,5 @@
-"""Audiences: rows equal to the ordinary engine's, message by message; instants by hand; one digest however
-the run is cut.
+"""Audiences: rows equal to the ordinary engine's, message by message; instants derived by hand; one digest
+however the run is cut.
 """
 
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simulator import ScenarioError, World, load_scenario_text
 from tests.examples import examples
-from tests.simulator.audience_runs import HEAD, agree, ran, told
+from tests.simulator.audience_runs import HEAD, assert_same_rows, finished_world, scenario_text
 from tests.simulator.checked import violations_of
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, rows
 
@@ -20,12 +20,12 @@ PRODUCER = "producers: {p: {topic: t, cluster: a, start: 500ms, every: 20ms, cou
 READERS = {"readers": {"topic": "t", "subscriptions": 30}}
 
 
-# --- as the ordinary engine
+# --- the same as the ordinary engine
 
 
-def test_a_fan_out_is_the_ordinary_engines_row_by_row():
-    """Thirty dispatches of 1 ms for a message each 20 ms: the queue grows."""
-    world = agree(TOPIC + BROKER + PRODUCER, READERS)
+def test_a_fan_out_has_the_rows_of_the_ordinary_engine():
+    """Thirty dispatches of 1 ms for one message each 20 ms: the queue grows."""
+    world = assert_same_rows(TOPIC + BROKER + PRODUCER, READERS)
     assert world.summary()["audiences"]["readers"]["delivered"] == 30 * 40
 
 
@@ -38,27 +38,27 @@ def test_a_fan_out_is_the_ordinary_engines_row_by_row():
         "connectTime: 0s, dispatchTime: 333us",
     ],
 )
-def test_whatever_the_limits(broker):
-    agree(TOPIC + f"brokers: {{x: {{cluster: a, {broker}}}}}\n" + PRODUCER, READERS)
+def test_rows_are_the_same_under_any_limits(broker):
+    assert_same_rows(TOPIC + f"brokers: {{x: {{cluster: a, {broker}}}}}\n" + PRODUCER, READERS)
 
 
 def test_batches_are_dispatched_whole():
-    agree(TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 42, batch: 3"), READERS)
+    assert_same_rows(TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 42, batch: 3"), READERS)
 
 
-def test_who_connects_late_and_begins_at_the_earliest_catches_up():
-    agree(
+def test_a_late_member_at_earliest_catches_up():
+    assert_same_rows(
         TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 40, batch: 2"),
         {"readers": {"topic": "t", "subscriptions": 20, "initialPosition": "Earliest", "start": "900ms"}},
     )
 
 
-def test_two_audiences_and_plain_subscriptions_on_one_broker_in_order_of_names():
+def test_two_audiences_and_plain_subscriptions_share_a_broker_in_order_of_names():
     plain = (
         "subscriptions:\n  first: {topic: t}\n  middle: {topic: t}\nconsumers:\n  first-c: {subscription: "
         "first, cluster: a, acknowledgmentGroupTime: 0s}\n  middle-c: {subscription: middle, cluster: a}\n"
     )
-    agree(
+    assert_same_rows(
         TOPIC + BROKER + PRODUCER + plain,
         {
             "early": {"topic": "t", "subscriptions": 7},
@@ -78,8 +78,8 @@ producers:
 BOTH = {"readers": {"topic": "t", "subscriptions": 15}, "viewers": {"topic": "u", "subscriptions": 18}}
 
 
-def test_two_brokers_side_by_side():
-    agree(TWO, BOTH)
+def test_audiences_of_two_brokers_are_independent():
+    assert_same_rows(TWO, BOTH)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_two_brokers_side_by_side():
         ),
     ],
 )
-def test_unloads_moves_and_crashes(command):
-    world = agree(TWO + f"commands: [{command}]\n", BOTH)
+def test_audiences_survive_unloads_moves_and_crashes(command):
+    world = assert_same_rows(TWO + f"commands: [{command}]\n", BOTH)
     summary = world.summary()
     assert summary["violations"] == [] and [one["backlog"] for one in summary["audiences"].values()] == [0, 0]
 
@@ -124,11 +124,11 @@ SPLIT = {
     ],
 )
 def test_shadow_topics_have_audiences_too(command):
-    world = agree(SHADOWS + f"commands: [{command}]\n", SPLIT)
+    world = assert_same_rows(SHADOWS + f"commands: [{command}]\n", SPLIT)
     summary = world.summary()
     left = summary["audiences"]["left"]
     assert summary["violations"] == [] and left["delivered"] - left["repeated"] == 12 * 40
-    # loaded anew a shadow knows nothing of the open ledger
+    # a reloaded shadow has no entries of the open ledger
     assert (left["repeated"] > 0) is ("t-left" in command)
     assert {name: one["brokers"] for name, one in summary["audiences"].items()} == {
         "source": ["x"],
@@ -138,13 +138,16 @@ def test_shadow_topics_have_audiences_too(command):
 
 
 def test_reads_of_a_shadow_are_counted_as_for_plain_subscriptions():
-    counts = [ran(told(SHADOWS, SPLIT, written_out)).summary()["shadows"] for written_out in (False, True)]
+    counts = [
+        finished_world(scenario_text(SHADOWS, SPLIT, written_out)).summary()["shadows"]
+        for written_out in (False, True)
+    ]
     assert [one["t-left"]["reads"] for one in counts][0] == [one["t-left"]["reads"] for one in counts][1]
 
 
-def test_what_the_source_deletes_is_lost_to_those_who_are_away():
-    """Ledgers of five: at 1,000 ms the left one is unloaded; back at 1,600 ms its members have lost what
-    the source let go.
+def test_messages_deleted_by_the_source_are_lost_to_disconnected_members():
+    """Ledgers of five: at 1,000 ms the left one is unloaded; back at 1,600 ms, its members have lost what
+    the source deleted.
     """
     small = (
         "managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
@@ -153,8 +156,8 @@ def test_what_the_source_deletes_is_lost_to_those_who_are_away():
     text = SHADOWS.replace("managedLedgerDefaultMarkDeleteRateLimit: 0", small).replace(
         "connectTime: 2ms, ", "connectTime: 90ms, "
     )
-    world = ran(
-        told(
+    world = finished_world(
+        scenario_text(
             text + "commands: [{at: 1010ms, do: topic.unload, cluster: a, topic: t-left}]\n",
             {"left": {"topic": "t-left", "subscriptions": 5}},
             written_out=False,
@@ -183,14 +186,14 @@ EVENTS = st.one_of(
             ]
         ),
     ),
-    # and how long it is down, ms
+    # and how long it is down, in ms
     st.tuples(st.just("do: cluster.crash, cluster: a"), st.sampled_from([1, 30, 150, 700])),
 )
 
 
 @st.composite
 def broadcasts(draw):
-    """A body with two topics at two brokers, things that happen to them, and an audience of each."""
+    """A body with two topics at two brokers, faults and commands, and an audience of each topic."""
     x = f"dispatchTime: {draw(st.integers(1, 3000))}us, connectTime: {draw(st.integers(0, 20))}ms" + draw(
         st.sampled_from(["", ", bandwidth: 1MB/s"])
     )
@@ -236,18 +239,18 @@ def broadcasts(draw):
 
 @examples(15, suppress_health_check=[HealthCheck.too_slow])
 @given(broadcasts())
-def test_small_broadcasts_of_any_shape(broadcast):
+def test_random_broadcasts_have_the_rows_of_the_ordinary_engine(broadcast):
     """Sizes, limits, instants, unloads and crashes at random: the same rows as the ordinary engine's, and
-    nothing broken.
+    no violation.
     """
-    assert violations_of(agree(*broadcast)) == []
+    assert violations_of(assert_same_rows(*broadcast)) == []
 
 
-# --- by hand
+# --- derived by hand
 
 
-def test_latency_against_place_and_time_to_connect():
-    world = ran(
+def test_latency_by_place_in_the_queue_and_time_to_connect():
+    world = finished_world(
         TOPIC
         + (
             "brokers: {x: {cluster: a, dispatchTime: 145us, connectTime: 30ms}}\nproducers: {p: {topic: t, "
@@ -257,7 +260,7 @@ def test_latency_against_place_and_time_to_connect():
     )
     found = world.summary()["audiences"]["readers"]
     assert found["connect_us"] == 100 * 30 * MS
-    # Place k gets it after k x 145 us: mean 50.5 x 145 rounded down, p50 the 50th, p99 the 99th.
+    # Place k is served after k x 145 us: mean 50.5 x 145 rounded down, p50 the 50th, p99 the 99th.
     assert found["latency"] == {
         "delivered": 100,
         "mean_us": 7322,
@@ -280,8 +283,8 @@ def test_latency_against_place_and_time_to_connect():
     ) == (100, 102_400, 14_500, 102_400)
 
 
-def test_a_member_is_a_subscription_of_its_own_with_its_own_name():
-    world = ran(
+def test_each_member_is_a_subscription_with_its_own_name():
+    world = finished_world(
         TOPIC
         + BROKER
         + "producers: {p: {topic: t, cluster: a, at: [1s]}}\n"
@@ -298,7 +301,7 @@ def test_a_member_is_a_subscription_of_its_own_with_its_own_name():
     assert world.trace.row(found[0]["evidence_seq"])["type"] == "message.stored"
 
 
-def test_an_audience_that_stops_leaves_the_broker_to_others():
+def test_an_audience_that_stops_frees_its_broker():
     body = (
         TOPIC
         + BROKER
@@ -307,7 +310,9 @@ def test_an_audience_that_stops_leaves_the_broker_to_others():
             "{topic: t}}\nconsumers: {z-c: {subscription: z, cluster: a}}\n"
         )
     )
-    world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 40, stop: 2s}}\n")
+    world = finished_world(
+        body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 40, stop: 2s}}\n"
+    )
     waited = {
         row["sequence_id"]: row["at_us"] - (SECOND + row["sequence_id"] * 50 * MS)
         for row in rows(world, "message.delivered", subscription="z")
@@ -328,7 +333,7 @@ def test_trimming_waits_for_the_slowest_member():
         "brokers: {x: {cluster: a, dispatchTime: 20ms}}\nproducers: {p: {topic: t, cluster: a, start: "
         "100ms, every: 10ms, count: 20}}\n"
     )
-    world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 10}}\n")
+    world = finished_world(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 10}}\n")
     last = {row["sequence_id"]: row["seq"] for row in rows(world, "message.delivered")}
     removed = rows(world, "message.removed")
     assert len(removed) >= 15 and all(row["seq"] > last[row["sequence_id"]] for row in removed)
@@ -343,7 +348,7 @@ def busy():
         "commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t, broker: y}, {at: 1200ms, do: "
         "cluster.crash, cluster: a}, {at: 1500ms, do: cluster.restart, cluster: a}]\n"
     )
-    return load_scenario_text(HEAD + told(TWO + commands, BOTH, written_out=False))
+    return load_scenario_text(HEAD + scenario_text(TWO + commands, BOTH, written_out=False))
 
 
 def at_once():
@@ -352,7 +357,7 @@ def at_once():
     return world
 
 
-def test_sought_cut_stepped_forked_replayed():
+def test_seek_cut_step_fork_and_replay_keep_the_digest():
     whole = at_once()
     cut = World.from_scenario(busy())
     for at_us in (503_001, 650_000, 1_490_000, 510_000, 2_500_000, 700_000):
@@ -370,7 +375,7 @@ def test_sought_cut_stepped_forked_replayed():
 
 @examples(6)
 @given(st.lists(st.integers(0, 3_000_000), min_size=1, max_size=12), st.integers(1, 50))
-def test_cut_anywhere(instants, events):
+def test_cutting_a_run_at_any_instant_keeps_the_digest(instants, events):
     world = World.from_scenario(busy())
     for at_us in sorted(instants):
         while world.advance(at_us, events):
@@ -382,7 +387,7 @@ def test_cut_anywhere(instants, events):
 
 
 @pytest.mark.parametrize("rows_max", [400, 1777, 3001])
-def test_a_full_lab_pauses_at_the_same_instant_however_it_is_cut(rows_max):
+def test_a_lab_at_its_row_limit_pauses_at_the_same_instant_however_it_is_cut(rows_max):
     found = []
     for events in (1, 7, 4000):
         world = World.from_scenario(busy(), rows_max=rows_max)
@@ -402,7 +407,7 @@ def test_a_command_in_the_past_of_a_broadcast_begins_a_branch():
     assert world.digest() == other.digest() != at_once().digest()
 
 
-# --- what is refused
+# --- refusals
 
 
 @pytest.mark.parametrize(
@@ -452,7 +457,7 @@ def test_a_command_in_the_past_of_a_broadcast_begins_a_branch():
         ),
     ],
 )
-def test_an_audience_that_makes_no_sense_is_told(text, path, what):
+def test_an_invalid_audience_is_refused_with_path_and_reason(text, path, what):
     with pytest.raises(ScenarioError) as caught:
         load_scenario_text(
             HEAD
@@ -471,8 +476,10 @@ def test_an_audience_needs_a_declared_broker():
         load_scenario_text(HEAD + TOPIC + "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\n")
 
 
-def test_commands_do_not_reach_into_an_audience():
-    world = ran(TOPIC + BROKER + "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\n")
+def test_commands_on_a_member_of_an_audience_are_refused():
+    world = finished_world(
+        TOPIC + BROKER + "audiences: {readers: {topic: t, cluster: a, subscriptions: 3}}\n"
+    )
     for command in (
         {"do": "subscription.clear", "subscription": "readers", "cluster": "a"},
         {"do": "client.kill", "client": "readers-1"},
@@ -481,8 +488,8 @@ def test_commands_do_not_reach_into_an_audience():
         assert (answer.ok, answer.code) == (False, "unknown-name") and answer.hint
 
 
-def test_instants_are_microseconds_of_the_clock():
-    world = ran(
+def test_delivery_instants_have_microseconds():
+    world = finished_world(
         TOPIC
         + (
             "brokers: {x: {cluster: a, dispatchTime: 145us}}\nproducers: {p: {topic: t, cluster: a, at: "
@@ -492,10 +499,10 @@ def test_instants_are_microseconds_of_the_clock():
     assert at_ms(rows(world, "message.delivered")) == [1000.145, 1000.29]
 
 
-# --- topics that come and go
+# --- topics created and deleted
 
 
-def test_new_partitions_have_the_audience_too():
+def test_new_partitions_get_the_audience_too():
     body = (
         "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}}\nbrokers: {x: {cluster: a, "
         "dispatchTime: 100us, connectTime: 1ms}}\nproducers: {p: {topic: t, cluster: a, start: 100ms, "
@@ -505,26 +512,28 @@ def test_new_partitions_have_the_audience_too():
         "audiences: {readers: {topic: t, cluster: a, subscriptions: 4}}\ncommands: [{at: 1s, do: "
         "topic.grow, topic: t, partitions: 3}]\n"
     )
-    world = ran(text)
+    world = finished_world(text)
     found = world.summary()
     assert sorted({row["topic"] for row in rows(world, "consumer.connected")}) == [
         f"t-partition-{number}" for number in range(3)
     ]
-    # Latest: the first few of the new one
+    # Latest: the first few messages of the new one are missed
     assert (
         found["audiences"]["readers"]["delivered"] > 4 * 190 and found["audiences"]["readers"]["backlog"] == 0
     )
     assert found["violations"] == []
 
 
-def test_a_topic_that_was_deleted_and_is_there_again_is_read_anew():
+def test_a_topic_deleted_and_created_again_is_read_from_its_start():
     body = TOPIC + BROKER + PRODUCER.replace("count: 40", "count: 10")
     commands = (
         "commands: [{at: 790ms, do: topic.delete, cluster: a, topic: t}, {at: 795ms, do: producer.stop, "
         "producer: p}, {at: 800ms, do: topic.delete, cluster: a, topic: t, force: true}, {at: 1s, do: "
         "topic.create, cluster: a, topic: t}]\n"
     )
-    world = ran(body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 5}}\n" + commands)
+    world = finished_world(
+        body + "audiences: {readers: {topic: t, cluster: a, subscriptions: 5}}\n" + commands
+    )
     found = world.summary()
     refused = found["commands"][0]
     assert (refused["code"], [command["ok"] for command in found["commands"]]) == (

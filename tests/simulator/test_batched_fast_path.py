@@ -1,5 +1,5 @@
-"""Batched stretches in columns: the same rows, figures and live state as event by event, wherever they begin
-and end.
+"""The batched fast path: the same rows, figures and live state as event by event, wherever it begins and
+ends.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ COMMANDS = (
 
 @st.composite
 def scenarios(draw) -> str:
-    """Evenly published messages with everything that may come between, as a scenario's text."""
+    """Evenly published messages with every kind of interruption, as a scenario's text."""
 
     def pick(*choices):
         return draw(st.sampled_from(choices))
@@ -157,7 +157,7 @@ def event_by_event(patch: pytest.MonkeyPatch) -> None:
     st.lists(st.integers(0, UNTIL_US), max_size=3),
     st.lists(st.integers(0, UNTIL_US), max_size=4),
 )
-def test_the_same_as_event_by_event(text, instants, sought):
+def test_batched_fast_path_equals_event_by_event(text, instants, sought):
     instants = [*sorted(instants), UNTIL_US]
     with pytest.MonkeyPatch.context() as patch:
         event_by_event(patch)
@@ -207,7 +207,7 @@ HELD_SHORTLY = SHARED.replace("for: 2s", "for: 30ms")
 
 
 def batched_messages(monkeypatch, text: str) -> list[int]:
-    """How many messages each look for a stretch found."""
+    """How many messages each search for a batched stretch found."""
     published = []
 
     def counting(one):
@@ -221,27 +221,28 @@ def batched_messages(monkeypatch, text: str) -> list[int]:
     return published
 
 
-def test_plain_traffic_is_batched_nearly_always(monkeypatch):
+def test_plain_traffic_takes_the_batched_fast_path_nearly_always(monkeypatch):
     published = batched_messages(monkeypatch, PLAIN)
     assert sum(published) > 2_800
     assert max(published) > 800, "groups of acks end no stretch"
 
 
-def test_held_and_negatively_acked_messages_of_four_consumers_end_no_stretch(monkeypatch):
+def test_held_and_negatively_acked_messages_of_four_consumers_do_not_end_the_fast_path(monkeypatch):
     published = batched_messages(monkeypatch, SHARED)
     assert sum(published) > 3_800
     assert max(published) > 400, "in 400 messages are 20 to hold and 9 to give back, and as many come back"
 
 
-def test_markers_at_a_peer_end_no_stretch(monkeypatch):
-    """A second of the plain mix has a request, a response and an Update arrive at b, and a tick there;
-    only the snapshot's way through a ends stretches.
+def test_markers_at_a_peer_do_not_end_the_fast_path(monkeypatch):
+    """In one second of the plain mix a request, a response and an Update arrive at b, and b has a tick.
+
+    Only the snapshot's way through a ends the fast path.
     """
     published = batched_messages(monkeypatch, PLAIN)
     assert sum(1 for count in published if count) <= 4 * 3, "in three seconds"
 
 
-def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
+def test_a_lab_at_its_row_limit_pauses_at_the_same_instant_on_the_fast_path(monkeypatch):
     full = World.open(PLAIN, rows_max=9_000)
     full.run()
     event_by_event(monkeypatch)
@@ -251,7 +252,7 @@ def test_a_full_lab_pauses_at_the_same_instant(monkeypatch):
 
 
 def survey_late(monkeypatch):
-    """The snapshots' clock is passed over by ten milliseconds."""
+    """A snapshot tick runs up to ten milliseconds late."""
     sort = survey.Survey._sort
 
     def late(one, own):
@@ -262,7 +263,7 @@ def survey_late(monkeypatch):
 
 
 def forget_snapshots(monkeypatch):
-    """A group of acks is sent in a stretch though an Update follows from it."""
+    """A group of acks is sent on the fast path though an Update follows from it."""
     gather = groups.Groups._gather
 
     def forgetting(one, *more):
@@ -274,8 +275,8 @@ def forget_snapshots(monkeypatch):
 
 
 def forget_answers(monkeypatch):
-    """A stretch goes on over the answer to a request that passed in it."""
-    before = peer_events.PeerEvents.before
+    """The fast path continues past the answer to a request that it sent."""
+    before = passing.Passings.before
     monkeypatch.setattr(
         peer_events.PeerEvents, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us)
     )
@@ -286,12 +287,12 @@ def forget_answers(monkeypatch):
 
 
 def forget_what_is_held(monkeypatch):
-    """A stretch goes on when what was put aside in it is due."""
+    """The fast path continues past the due time of a message that was put aside in it."""
     monkeypatch.setattr(work.Work, "_later_us", lambda _one: [])
 
 
 def forget_turns(monkeypatch):
-    """Messages are dealt from the first consumer on, whose turn ever it is."""
+    """Messages are assigned from the first consumer on, whichever consumer is next."""
     monkeypatch.setattr(dispatch_shared.SharedDispatcher, "in_turn", lambda one: one.sessions)
 
 
@@ -305,8 +306,8 @@ def forget_turns(monkeypatch):
         (forget_turns, SHARED),
     ],
 )
-def test_a_stretch_that_passes_over_something_else_is_found_out(monkeypatch, mistake, text):
-    """The comparison notices what it is there for."""
+def test_a_fast_path_that_skips_an_event_is_detected(monkeypatch, mistake, text):
+    """The comparison detects each planted fault."""
     with monkeypatch.context() as patch:
         event_by_event(patch)
         wanted = states(text, [2_500_000])

@@ -1,6 +1,4 @@
-"""Pulsar's blue-green migration (PIP-188): as a strategy of a tenant's migration, and by
-its flags alone.
-"""
+"""Pulsar's blue-green migration (PIP-188): as a strategy of a tenant's migration, and by its flags alone."""
 
 from tests.simulator.engine_runs import MS, at_ms, open_world, rows
 from tests.simulator.test_migration import BASE, CLEAN_UP, everything_arrived, migration, refused, run
@@ -13,7 +11,7 @@ GREEN = [
 CHECKED = BASE.replace("for: 20s", "for: 4s") + "settings: {clusterMigrationCheckDurationSeconds: 1}\n"
 
 
-def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
+def test_blue_green_drains_blue_without_duplicates_or_reordering():
     world = run(*GREEN, base=CHECKED)
     assert [one["state"] for one in migration(world)["steps"]] == [
         "done",
@@ -42,7 +40,7 @@ def test_blue_green_drains_blue_and_nothing_comes_twice_or_out_of_order():
     everything_arrived(world)
 
 
-def test_the_cluster_that_was_drained_is_no_failover_target():
+def test_the_drained_cluster_is_no_failover_target():
     world = run(*GREEN[:2], base=CHECKED, until="8s")
     assert world.forecast("billing", "green") == {}, "its topic only sends clients on"
     assert world.view()["forecast"]["billing"] == {"from": "green", "to": {}}
@@ -50,7 +48,7 @@ def test_the_cluster_that_was_drained_is_no_failover_target():
     assert list(world.forecast("billing", "blue")) == ["green"]
 
 
-def test_blue_green_has_no_way_back():
+def test_blue_green_cannot_be_rolled_back():
     world = run(*GREEN[:2], "at: 3500ms, do: migration.roll-back, tenant: acme", base=CHECKED, until="4s")
     assert (
         refused(world) == [("migration.roll-back", "no-way-back")]
@@ -58,7 +56,7 @@ def test_blue_green_has_no_way_back():
     )
 
 
-def test_a_period_of_nought_never_looks():
+def test_a_check_period_of_zero_disables_the_check():
     world = run(*GREEN[:2], base=BASE, until="6s")
     assert (
         refused(world) == [("migration.switch", "not-ready")]
@@ -67,7 +65,7 @@ def test_a_period_of_nought_never_looks():
 
 
 def blue_green(settings="clusterMigrationCheckDurationSeconds: 1", clusters="[blue]", commands=()):
-    """One topic, not of any tenant in the map: its clients stand in blue by the scenario."""
+    """One topic whose tenant is not in the map: the scenario connects its clients to blue."""
     body = (
         f"settings: {{{settings}}}\nclusters: {{blue: {{}}, green: {{}}, red: {{}}}}\ntopics: {{t: "
         f"{{clusters: {clusters}, namespace: acme/shop}}}}\n"
@@ -88,8 +86,8 @@ MARK = "at: 1900ms, do: cluster.migrate, cluster: blue, to: green"
 AUTO = "clusterMigrationCheckDurationSeconds: 1, clusterMigrationAutoResourceCreation: true"
 
 
-def test_snapshots_end_with_the_topic_and_no_marker_is_written_any_more():
-    """With replication to red: asked once a second before and after, as a broker does, and stored only
+def test_snapshots_and_markers_stop_when_the_topic_is_terminated():
+    """With replication to red: requested once a second before and after, as a broker does, and stored only
     before.
     """
     world = blue_green(
@@ -103,7 +101,7 @@ def test_snapshots_end_with_the_topic_and_no_marker_is_written_any_more():
     assert {row["cluster"] for row in rows(world, "client.redirected")} >= {"blue"}
 
 
-def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_and_each_moves_when_it_is_drained():
+def test_with_auto_creation_the_check_creates_topic_and_subscriptions_and_each_moves_once_drained():
     world = blue_green(AUTO, commands=[MARK])
     world.run()
     made = rows(world, "subscription.created", cluster="green")
@@ -116,8 +114,8 @@ def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_
         for row in reversed(rows(world, "client.redirected", cluster="blue"))
     }
     # Checked every second. p/0 to p/200 are in blue at 2 s, when p is redirected. s works on the last one
-    # until 2.001 s, slow (15 ms each)
-    # until 3.015 s; both tell so with their next group of 100 ms, and that ack sends them on.
+    # until 2.001 s, slow (15 ms each) until 3.015 s. Both acknowledge with their next group of 100 ms, and
+    # that ack redirects them.
     assert sent_on == {"p": 2000, "c": 2100, "d": 3100}
     assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == [
         "s",
@@ -130,7 +128,7 @@ def test_with_auto_creation_the_check_makes_topic_and_subscriptions_at_earliest_
     )
 
 
-def test_with_a_replication_backlog_the_topic_is_terminated_and_nobody_redirected_yet():
+def test_a_topic_with_a_replication_backlog_is_terminated_but_no_client_is_redirected_yet():
     world = blue_green(
         AUTO,
         clusters="[blue, red]",
@@ -152,7 +150,7 @@ def test_with_a_replication_backlog_the_topic_is_terminated_and_nobody_redirecte
     assert len(rows(world, "message.delivered", subscription="s")) == 600
 
 
-def test_marked_without_an_address_is_400_and_unmarked_nothing_happens():
+def test_marking_a_cluster_without_a_service_url_is_400_and_an_unmarked_cluster_stays_unchanged():
     world = blue_green(
         commands=[
             "at: 1s, do: cluster.migrate, cluster: blue",
@@ -166,9 +164,9 @@ def test_marked_without_an_address_is_400_and_unmarked_nothing_happens():
     assert rows(world, "topic.terminated") == [], "an address alone moves nobody"
 
 
-def test_partitions_that_green_does_not_have_wait_until_somebody_creates_their_topic():
-    """A client that is sent on asks for its partition by name: without the topic it is denied (PIP-414),
-    and nothing is lost meanwhile.
+def test_redirected_clients_wait_until_their_partition_exists_in_green():
+    """A redirected client looks up its partition by name: without the topic it is denied (PIP-414), and
+    nothing is lost meanwhile.
     """
     body = (
         "settings: {clusterMigrationCheckDurationSeconds: 1}\nclusters: {blue: {}, green: {}}\ntopics: "
@@ -190,7 +188,7 @@ def test_partitions_that_green_does_not_have_wait_until_somebody_creates_their_t
     assert sorted(delivered) == list(range(40)) and world.summary()["violations"] == []
 
 
-def test_one_digest_over_seeks_and_forks():
+def test_digest_is_the_same_over_seeks_and_forks():
     world = run(*GREEN, base=CHECKED)
     digest = world.digest()
     for at_us in (9_050_000, 1_200_000, 3_100_000, 5_050_000):

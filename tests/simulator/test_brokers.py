@@ -1,4 +1,4 @@
-"""Brokers with limits: one dispatch at a time, bandwidth, connecting in turn, and what frees a broker.
+"""Brokers with limits: one dispatch at a time, bandwidth, connection rate, and what frees a broker.
 
 Every instant below is derived by hand: a dispatch takes the longer of `dispatchTime` and its bytes at
 `bandwidth`.
@@ -29,7 +29,7 @@ def figures(world, broker="x"):
     return world.view()["brokers"][broker]
 
 
-def test_one_dispatch_after_another():
+def test_dispatches_are_served_one_after_another():
     world = run(
         ONE + "brokers: {x: {cluster: a, dispatchTime: 10ms}}\n" + PRODUCER + subscribers("s1", "s2", "s3")
     )
@@ -56,12 +56,12 @@ def test_one_dispatch_after_another():
         ("connectTime: 5ms", [100, 100]),  # neither: at once
     ],
 )
-def test_the_longer_of_service_time_and_bandwidth(limits, instants):
+def test_a_dispatch_takes_the_longer_of_service_time_and_bandwidth(limits, instants):
     world = run(ONE + f"brokers: {{x: {{cluster: a, {limits}}}}}\n" + PRODUCER + subscribers("s1", "s2"))
     assert at_ms(rows(world, "message.delivered")) == instants
 
 
-def test_without_brokers_nothing_is_written_about_them():
+def test_without_brokers_no_broker_rows_are_written():
     world = run(ONE + PRODUCER + subscribers("s1", "s2"))
     assert at_ms(rows(world, "message.delivered")) == [100, 100]
     assert not rows(world, "message.dispatched") and not rows(world, "topic.assigned")
@@ -110,8 +110,8 @@ def quiet_latency(brokers, commands=""):
 def test_one_tenant_slows_the_other_on_a_shared_broker():
     """The loud topic hands over two dispatches of 8 ms every 10 ms: the queue grows by 6 ms each time.
 
-    At 105 ms, 205 ms… it has brought 16 n ms since 100 ms (n = 1, 11, 21…), and the quiet ones before 8 ms
-    each.
+    At 105 ms, 205 ms… it has queued 16 n ms since 100 ms (n = 1, 11, 21…), and the other tenant's earlier
+    messages 8 ms each.
     """
     waits = [
         100 + 16 * n + 8 * before - (105 + 100 * before) + 8 for before, n in enumerate(range(1, 101, 10))
@@ -120,17 +120,18 @@ def test_one_tenant_slows_the_other_on_a_shared_broker():
     assert quiet_latency("x: {cluster: a, dispatchTime: 8ms}, y: {cluster: a, dispatchTime: 8ms}") == [8] * 10
 
 
-def test_moving_the_loud_topic_frees_the_quiet_one():
-    """At 500 ms what waits for the loud topic's consumers goes with it; its backlog is served at the other
-    broker. The quiet message of 405 ms, which would have left at 628 ms, leaves at 508 ms, the next one
-    right after it, the others at once.
+def test_moving_the_loud_topic_frees_the_other_one():
+    """At 500 ms what waits for the loud topic's consumers moves with it; its backlog is served at the other broker.
+
+    The other tenant's message of 405 ms, which would have left at 628 ms, leaves at 508 ms, the next one
+    right after it, the others without delay.
     """
     both = "x: {cluster: a, dispatchTime: 8ms, topics: [loud, quiet]}, y: {cluster: a, dispatchTime: 8ms}"
     latency = quiet_latency(both, "{at: 500ms, do: topic.unload, cluster: a, topic: loud, broker: y}")
     assert latency[3:] == [103, 11, *[8] * 5]
 
 
-def test_topics_go_to_the_broker_that_declares_them_or_has_the_fewest():
+def test_topics_are_assigned_to_the_broker_that_declares_them_or_has_the_fewest():
     body = """
 clusters: {a: {}, b: {}}
 topics: {t1: {clusters: [a, b]}, t2: {clusters: [a]}, t3: {clusters: [a]}, t4: {clusters: [a]}, parts: {clusters: [a], partitions: 3}}
@@ -151,7 +152,7 @@ brokers: {z: {cluster: a}, y: {cluster: a, topics: [t3, parts-partition-1]}, oth
     }
 
 
-def test_without_a_declaration_topics_go_round_by_name():
+def test_without_a_declaration_topics_are_assigned_round_robin_by_name():
     names = [f"t{number}" for number in range(6)]
     topics = ", ".join(f"{name}: {{clusters: [a]}}" for name in names)
     world = open_world(
@@ -167,8 +168,8 @@ def test_without_a_declaration_topics_go_round_by_name():
 
 
 def test_a_killed_client_frees_the_broker():
-    """Three messages for each of two clients, 10 ms each: those of the first are served first, one is on
-    its way at 115 ms.
+    """Three messages for each of two clients, 10 ms each: those of the first are served first, one is in
+    flight at 115 ms.
     """
     text = ONE + (
         "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [50ms, "
@@ -183,9 +184,9 @@ def test_a_killed_client_frees_the_broker():
     assert at_ms(rows(world, "message.delivered", client="s2-1")) == [125, 135, 145]
 
 
-def test_what_has_not_left_the_broker_is_not_delivered():
-    """At 125 ms two of five have left; a crash then loses the other three, and they come again after the
-    restart.
+def test_messages_queued_in_the_broker_are_not_delivered_yet():
+    """At 125 ms two of five have left; a crash then loses the other three, and they are redelivered after
+    the restart.
     """
     text = ONE + (
         "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [100ms, "
@@ -202,7 +203,7 @@ def test_what_has_not_left_the_broker_is_not_delivered():
     assert figures(world)["queued"] == figures(world)["queued_us"] == 0
     do(world, "cluster.restart", cluster="a")
     world.run()
-    # acks of 0 and 1 died with the client
+    # acks of 0 and 1 were lost with the client
     assert numbers(rows(world, "message.delivered")) == [0, 1, 0, 1, 2, 3, 4]
     assert world.violations == []
 
@@ -215,20 +216,20 @@ def test_clients_are_connected_one_after_another():
     assert at_ms(rows(world, "consumer.connected")) == [30, 60, 90]
     do(world, "topic.unload", cluster="a", topic="t")
     world.run(2000 * MS)
-    # 100 ms of backoff, then in turn again
+    # 100 ms of backoff, then one after another again
     assert at_ms(rows(world, "consumer.connected"))[3:] == [1130, 1160, 1190]
 
 
-def test_a_topic_that_is_unloaded_while_clients_wait_takes_them_later():
+def test_clients_that_wait_for_an_unloaded_topic_connect_later():
     world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2"))
     world.run(40 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
     world.run()
-    # both hear of it at once, and try again at 140 ms
+    # both are notified at the same instant, and retry at 140 ms
     assert at_ms(rows(world, "consumer.connected")) == [30, 170, 200]
 
 
-def test_who_waits_when_a_region_goes_down_holds_nobody_up_when_it_is_back():
+def test_clients_waiting_when_a_region_goes_down_do_not_delay_others_after_the_restart():
     world = open_world(
         ONE + "brokers: {x: {cluster: a, connectTime: 300ms}}\n" + subscribers("s1", "s2", "s3")
     )
@@ -240,7 +241,7 @@ def test_who_waits_when_a_region_goes_down_holds_nobody_up_when_it_is_back():
     assert at_ms(rows(world, "consumer.connected")) == [500, 800, 1100]
 
 
-def test_who_closes_while_it_waits_leaves_its_turn_unused_and_the_queue_shorter():
+def test_a_client_that_closes_while_waiting_gives_up_its_place_in_the_connection_queue():
     world = open_world(
         ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2", "s3")
     )
@@ -255,7 +256,7 @@ def test_who_closes_while_it_waits_leaves_its_turn_unused_and_the_queue_shorter(
     ]
 
 
-def test_a_client_that_dies_while_it_waits_is_not_connected():
+def test_a_client_killed_while_waiting_is_not_connected():
     world = open_world(ONE + "brokers: {x: {cluster: a, connectTime: 30ms}}\n" + subscribers("s1", "s2"))
     world.run(10 * MS)
     do(world, "client.kill", client="s1-1")
@@ -265,7 +266,7 @@ def test_a_client_that_dies_while_it_waits_is_not_connected():
 
 @pytest.mark.parametrize("type_", ["Exclusive", "Failover", "Shared", "Key_Shared"])
 @pytest.mark.parametrize("queue", [1, 3, 1000])
-def test_every_message_comes_once_whatever_the_subscription(type_, queue):
+def test_every_message_is_delivered_once_for_every_subscription_type(type_, queue):
     text = (
         ONE + "brokers: {x: {cluster: a, dispatchTime: 3ms, connectTime: 7ms}}\nproducers: {p: {topic: t, "
         "cluster: a, every: 2ms, start: 100ms, count: 200, keys: 7}}\n"
@@ -300,7 +301,7 @@ def busy_text():
     )
 
 
-def test_one_digest_however_it_is_cut_and_sought():
+def test_digest_is_the_same_however_the_run_is_cut_and_sought():
     scenario = load_scenario_text(busy_text())
     whole = World.from_scenario(scenario)
     whole.run()
@@ -314,7 +315,7 @@ def test_one_digest_however_it_is_cut_and_sought():
     assert fork.summary()["brokers"] == whole.summary()["brokers"]
 
 
-# --- what is refused
+# --- refusals
 
 
 def problems_of(text):
@@ -338,13 +339,13 @@ def problems_of(text):
         ),
     ],
 )
-def test_a_broker_that_makes_no_sense_is_told(brokers, path, what):
+def test_an_invalid_broker_is_refused_with_path_and_reason(brokers, path, what):
     assert (path, what) in problems_of(
         f"clusters: {{a: {{}}, b: {{}}}}\ntopics: {{t: {{clusters: [a]}}}}\nbrokers: {{{brokers}}}\n"
     )
 
 
-def test_a_topic_moves_to_a_broker_of_its_cluster_only():
+def test_a_topic_moves_only_to_a_broker_of_its_cluster():
     body = (
         "clusters: {a: {}, b: {}}\ntopics: {t: {clusters: [a, b]}}\nbrokers: {x: {cluster: a}, y: "
         "{cluster: b}}\n"
@@ -359,10 +360,10 @@ def test_a_topic_moves_to_a_broker_of_its_cluster_only():
     )
 
 
-# --- what the page asks
+# --- broker load
 
 
-def test_the_load_adds_up_to_what_the_brokers_did():
+def test_broker_load_adds_up_to_the_brokers_figures():
     world = World.from_scenario(load_scenario_text(busy_text()))
     world.run(1_700 * MS)
     load, figures = world.broker_load(), world.summary()["brokers"]
@@ -370,7 +371,7 @@ def test_the_load_adds_up_to_what_the_brokers_did():
     for name, one in load["brokers"].items():
         assert one["dispatches"] == figures[name]["dispatches"] > 0
         assert sum(one["bytes_per_s"]) * span_s == pytest.approx(one["bytes_out"], rel=1e-3)
-        # a span is busy all the time at most
+        # a bucket is busy for its whole length at most
         assert sum(one["busy"]) / 1e6 * load["span_us"] <= one["busy_us"]
     assert sum(reader["so_far"]["delivered"] for reader in load["readers"]) == len(
         rows(world, "message.dispatched")
@@ -383,7 +384,7 @@ def test_the_load_adds_up_to_what_the_brokers_did():
     assert world.digest() == world.trace.digest(world.seq)
 
 
-def test_the_load_before_anything_was_sent_and_without_brokers():
+def test_broker_load_without_messages_and_without_brokers():
     world = open_world(ONE + "brokers: {x: {cluster: a}}\n")
     load = world.broker_load()
     assert load["readers"] == [] and set(load["brokers"]["x"]["waited_us"]) == {None}

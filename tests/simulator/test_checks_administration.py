@@ -1,5 +1,5 @@
 """Claims about lists, creation and deletion of topics: rules of the admin service and of connecting
-clients, broken one at a time.
+clients, violated one at a time.
 """
 
 import pytest
@@ -32,7 +32,7 @@ def written(
     clusters="a: {}, b: {}, c: {}",
     more="",
 ):
-    """Three clusters, one topic t in a namespace of its own; a command every 100 ms."""
+    """Three clusters, one topic t in its own namespace; a command every 100 ms."""
     given = ", ".join(f"{{at: {100 * number}ms, {command}}}" for number, command in enumerate(commands, 1))
     return (
         f"{HEAD}clusters: {{{clusters}}}\nnamespaces: {{{namespaces}}}\ntopics: {{{topics}}}\ncommands: "
@@ -102,7 +102,7 @@ LISTS_REFUSED = {
 
 
 @pytest.mark.parametrize("text", LISTS_REFUSED.values(), ids=LISTS_REFUSED)
-def test_a_list_that_is_not_checked(text, monkeypatch):
+def test_an_unchecked_list_is_detected(text, monkeypatch):
     assert given(text)[-1] is False and LISTS not in broken_claims(text)
     monkeypatch.setattr(set_clusters, "validate", lambda *given: None)
     monkeypatch.setattr(replication, "_check_list", lambda *given: None)
@@ -136,7 +136,7 @@ LISTS_ACCEPTED = {
 
 
 @pytest.mark.parametrize("text", LISTS_ACCEPTED.values(), ids=LISTS_ACCEPTED)
-def test_a_list_that_is_refused_for_nothing(text, monkeypatch):
+def test_a_list_refused_without_reason_is_detected(text, monkeypatch):
     assert all(given(text)) and broken_claims(text) == set()
 
     def never(*given):
@@ -147,7 +147,7 @@ def test_a_list_that_is_refused_for_nothing(text, monkeypatch):
     assert not any(given(text)) and broken_claims(text) == {LISTS}
 
 
-def test_a_list_whose_remotes_do_not_get_the_topic(monkeypatch):
+def test_a_list_whose_remotes_do_not_get_the_topic_is_detected(monkeypatch):
     monkeypatch.setattr(replication, "_lacking", lambda *given: [])
     assert LISTS in broken_claims(LISTS_ACCEPTED["created"])
 
@@ -159,7 +159,7 @@ ONE_WAY = "shop/orders: {replicationClusters: [a, b], overrides: {b: {replicatio
 HERE = "t: {clusters: [a, b, c], namespace: shop/orders, exists: {}}"
 
 
-def test_a_namespace_that_nobody_asks_for(monkeypatch):
+def test_a_missing_namespace_check_is_detected(monkeypatch):
     for namespaces in ("shop/orders: {clusters: [b]}", "shop/orders: {replicationClusters: [b, c]}"):
         text = written([CREATE], namespaces, HERE)
         with monkeypatch.context() as broken:
@@ -168,7 +168,7 @@ def test_a_namespace_that_nobody_asks_for(monkeypatch):
         assert broken_claims(text) == set()
 
 
-def test_a_copied_request_that_does_not_look(monkeypatch):
+def test_a_copied_request_that_skips_the_existence_check_is_detected(monkeypatch):
     text = written([CREATE], ONE_WAY, HERE.replace("exists: {}", "exists: {b: 2}"))
     assert broken_claims(text) == set()
     monkeypatch.setattr(
@@ -186,7 +186,7 @@ def test_a_copied_request_that_does_not_look(monkeypatch):
     assert broken_claims(text) == {CREATED}
 
 
-def test_a_copied_request_with_another_count(monkeypatch):
+def test_a_copied_request_with_another_count_is_detected(monkeypatch):
     send = RemoteAdmin.send
     monkeypatch.setattr(
         RemoteAdmin,
@@ -206,14 +206,14 @@ def test_a_copied_request_with_another_count(monkeypatch):
     ],
     ids=["switched-off", "proposal"],
 )
-def test_requests_that_are_copied_all_the_same(more, monkeypatch):
+def test_requests_copied_against_the_flag_are_detected(more, monkeypatch):
     text = written([CREATE], ONE_WAY, HERE, more=more)
     assert broken_claims(text) == set()
     monkeypatch.setattr(topic_shapes, "copies_requests", lambda *given: True)
     assert CREATED in broken_claims(text)
 
 
-def test_partitions_that_are_taken_away(monkeypatch):
+def test_removed_partitions_are_detected(monkeypatch):
     text = written(
         ["do: topic.update-partitions, cluster: a, topic: t, partitions: 3"],
         ONE_WAY,
@@ -248,7 +248,7 @@ USED = {
 
 
 @pytest.mark.parametrize("text", USED.values(), ids=USED)
-def test_a_topic_that_is_deleted_while_it_is_used(text, monkeypatch):
+def test_deleting_a_topic_in_use_is_detected(text, monkeypatch):
     assert given(text) == [False] and broken_claims(text) == set()
     delete = topic_shapes.delete
     monkeypatch.setitem(
@@ -268,9 +268,9 @@ def test_a_topic_that_is_deleted_while_it_is_used(text, monkeypatch):
         written(["do: cluster.crash, cluster: a", f"{DELETE}: b"], ONE_WAY),
         written([f"{DELETE}: a"], more="producers: {web: {topic: t, cluster: a, every: 50ms, stop: 60ms}}"),
     ],
-    ids=["forced", "stopped", "off-the-list", "crashed", "producer-at-its-end"],
+    ids=["forced", "stopped", "removed-from-list", "crashed", "finished-producer"],
 )
-def test_a_topic_that_nobody_uses_is_deleted(text):
+def test_deleting_an_unused_topic_breaks_nothing(text):
     assert given(text)[-1] is True and broken_claims(text) == set()
 
 
@@ -309,24 +309,32 @@ OFF_THE_LIST = written([], "shop/orders: {replicationClusters: [b, c]}", HERE, m
             ),
         ).replace("every: 50ms", "every: 50ms, start: 20ms"),
     ],
-    ids=["forbidden", "overridden", "adopted", "off-the-list", "first-cut", "proposal", "removed"],
+    ids=[
+        "forbidden",
+        "overridden",
+        "adopted",
+        "removed-from-list",
+        "first-remote-cut",
+        "proposal",
+        "removed",
+    ],
 )
 def test_creation_by_clients_breaks_nothing(text):
     assert broken_claims(text) == set()
 
 
-def test_a_broker_that_lets_every_client_create(monkeypatch):
+def test_a_broker_that_lets_every_client_create_is_detected(monkeypatch):
     monkeypatch.setattr(auto_creation, "refusal", lambda *given: None)
     assert AUTOMATIC in broken_claims(FORBIDDEN)
     assert {AUTOMATIC, CREATED} <= broken_claims(OFF_THE_LIST)
 
 
-def test_a_broker_that_refuses_what_policies_let(monkeypatch):
+def test_a_broker_that_refuses_what_policies_allow_is_detected(monkeypatch):
     monkeypatch.setattr(auto_creation, "refusal", lambda *given: "never")
     assert broken_claims(OVERRIDDEN) == {AUTOMATIC}
 
 
-def test_a_broker_that_overlooks_the_namespace(monkeypatch):
+def test_a_broker_that_ignores_the_namespace_policy_is_detected(monkeypatch):
     monkeypatch.setattr(
         policies, "in_force", lambda cluster, found, policy, setting: cluster.setting(setting)
     )
@@ -334,13 +342,13 @@ def test_a_broker_that_overlooks_the_namespace(monkeypatch):
     assert AUTOMATIC in broken_claims(FORBIDDEN)
 
 
-def test_a_broker_with_another_number_of_partitions(monkeypatch):
+def test_a_broker_with_another_number_of_partitions_is_detected(monkeypatch):
     partitions = auto_creation.auto_partitions
     monkeypatch.setattr(auto_creation, "auto_partitions", lambda cluster, base: partitions(cluster, base) + 1)
     assert broken_claims(OVERRIDDEN) == {AUTOMATIC}
 
 
-def test_a_broker_that_asks_no_remote_or_the_last_one_first(monkeypatch):
+def test_a_broker_that_queries_no_remote_or_the_last_one_first_is_detected(monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(auto_creation, "_remote_shape", lambda *given: (None, None))
         assert AUTOMATIC in broken_claims(ADOPTED)
@@ -351,7 +359,7 @@ def test_a_broker_that_asks_no_remote_or_the_last_one_first(monkeypatch):
 # --- however the trace is cut
 
 
-def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
+def test_violations_do_not_depend_on_how_the_trace_is_cut(monkeypatch):
     monkeypatch.setattr(set_clusters, "validate", lambda *given: None)
     monkeypatch.setattr(auto_creation, "_remote_shape", lambda *given: (None, None))
     assert broken_claims(
@@ -359,7 +367,7 @@ def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
     )
 
 
-def test_a_shadow_has_its_sources_partitions():
+def test_a_shadow_has_the_partitions_of_its_source():
     grown = ["do: topic.grow, topic: t, partitions: 3", "do: topic.grow, topic: dark, partitions: 3"]
     topics = "t: {clusters: [a, b], partitions: 2}, dark: {clusters: [a], shadowOf: t}"
     text = written(grown, topics=topics).replace("family: topic-creation", "family: shadow-topics")

@@ -1,4 +1,6 @@
-"""What the checks say of audiences: rules of the fan-out broken on purpose are noticed, and only they."""
+"""The checks on audiences: each rule of the fan-out violated on purpose is detected, by its own claim
+only.
+"""
 
 import numpy as np
 
@@ -7,7 +9,7 @@ from simulator.protocols.pulsar.broadcast import rows as fan_out_rows
 from simulator.protocols.pulsar.broadcast.audience import Audience
 from simulator.protocols.pulsar.broadcast.broker import Broker
 from simulator.protocols.pulsar.broadcast.runs import Run
-from tests.simulator.audience_runs import ran
+from tests.simulator.audience_runs import finished_world
 from tests.simulator.checked import claims_broken_in
 
 (SERVED,) = [claim for claim in CLAIMS if claim.startswith("Every member of an audience")]
@@ -28,14 +30,14 @@ commands: [{at: 700ms, do: topic.unload, cluster: a, topic: t}]
 
 
 def broken_claims():
-    return claims_broken_in(ran(BROADCAST))
+    return claims_broken_in(finished_world(BROADCAST))
 
 
-def test_without_a_mutation_nothing_breaks():
+def test_a_correct_run_has_no_violations():
     assert broken_claims() == set()
 
 
-def test_an_entry_that_is_handed_to_nobody(monkeypatch):
+def test_an_entry_dispatched_to_no_member_is_detected(monkeypatch):
     fan_out = Broker.fan_out
     monkeypatch.setattr(
         Broker,
@@ -45,8 +47,8 @@ def test_an_entry_that_is_handed_to_nobody(monkeypatch):
     assert broken_claims() == {SERVED}
 
 
-def test_a_member_that_is_left_out(monkeypatch):
-    """The last of those who are connected gets nothing of every third entry."""
+def test_a_skipped_member_is_detected(monkeypatch):
+    """The last connected member does not get every third entry."""
     begin = Run.__init__
 
     def short(self, audience, entries, first, members, *rest):
@@ -56,7 +58,7 @@ def test_a_member_that_is_left_out(monkeypatch):
     assert broken_claims() == {SERVED}
 
 
-def test_catching_up_from_one_too_early(monkeypatch):
+def test_catching_up_from_one_entry_too_early_is_detected(monkeypatch):
     connect = Audience.connect
 
     def too_early(self, count, instants):
@@ -67,19 +69,19 @@ def test_catching_up_from_one_too_early(monkeypatch):
     assert broken_claims() == {SERVED}
 
 
-def test_an_unload_that_forgets_where_cursors_stood(monkeypatch):
+def test_an_unload_that_forgets_cursors_is_detected(monkeypatch):
     unloaded = Audience.topic_unloaded
 
     def forgetful(self, reason, cause):
         unloaded(self, reason, cause)
-        self.opened = 0  # as if everybody were new, at Latest
+        self.opened = 0  # as if every member were new, at Latest
 
     monkeypatch.setattr(Audience, "topic_unloaded", forgetful)
     assert broken_claims() == {SERVED}
 
 
-def test_runs_that_overtake_each_other(monkeypatch):
-    """Newest first: entries come out of order."""
+def test_dispatches_out_of_order_are_detected(monkeypatch):
+    """Newest first: entries are delivered out of order."""
     fan_out = Broker.fan_out
 
     def newest_first(self, run, asked_us=None):
@@ -92,7 +94,7 @@ def test_runs_that_overtake_each_other(monkeypatch):
     assert broken_claims() == {SERVED}
 
 
-def test_a_run_that_begins_before_the_broker_is_free(monkeypatch):
+def test_a_dispatch_that_begins_before_the_broker_is_free_is_detected(monkeypatch):
     fan_out = Broker.fan_out
 
     def too_early(self, run, asked_us=None):
@@ -103,7 +105,7 @@ def test_a_run_that_begins_before_the_broker_is_free(monkeypatch):
     assert broken_claims() == {LIMITS}
 
 
-def test_dispatches_that_are_faster_than_the_bandwidth(monkeypatch):
+def test_dispatches_faster_than_the_bandwidth_are_detected(monkeypatch):
     of_entry = fan_out_rows._of_entry
 
     def bigger(run, place, count):

@@ -1,4 +1,4 @@
-"""Causes add up to duplicates, lost causes to losses."""
+"""Causes add up to duplicates, causes of loss to losses."""
 
 import pytest
 
@@ -25,11 +25,11 @@ def violations(**changes):
     return Checks(scenario()).check_counts([FAILOVER, FAILOVER | changes])
 
 
-def test_figures_that_add_up_hold():
+def test_figures_that_add_up_have_no_violations():
     assert violations() == []
 
 
-def test_causes_that_do_not_add_up_are_broken():
+def test_causes_that_do_not_add_up_are_a_violation():
     (broken,) = violations(duplicates=4)
     assert (broken.claim, broken.at_us) == (CLAIMS[-1], 7)
     assert broken.reason == (
@@ -38,17 +38,17 @@ def test_causes_that_do_not_add_up_are_broken():
     )
 
 
-def test_causes_of_nothing_are_broken():
+def test_duplicates_without_any_cause_are_a_violation():
     (broken,) = violations(by_cause={"ack_hole": 0})
     assert broken.reason.endswith("by_cause holds none")
 
 
 @pytest.mark.parametrize("figure", ["lost_recovered", "stranded_unprocessed", "stranded_returned"])
 @pytest.mark.parametrize("value", [5, -1])
-def test_a_part_is_not_more_than_the_whole(figure, value):
+def test_a_part_larger_than_its_whole_is_a_violation(figure, value):
     assert len(violations(**{figure: value})) == 1
 
 
-def test_figures_that_are_not_counted_yet_are_not_judged():
+def test_figures_that_are_not_counted_yet_are_not_checked():
     live = {name: FAILOVER[name] for name in ("subscription", "from", "to", "at_us", "duplicates", "lost")}
     assert Checks(scenario()).check_counts([live]) == []

@@ -1,5 +1,5 @@
-"""The claims "same shape" and "schema first": a run that keeps them, and rules of the protocol broken on
-purpose that they name.
+"""The claims "same shape" and "schema first": a correct run, and rules of the protocol violated on purpose
+that the claims detect.
 """
 
 from simulator.protocols.pulsar.checks.same_shape import SameShape
@@ -28,7 +28,7 @@ commands:
 """
 
 
-def test_without_a_mutation_creation_breaks_nothing():
+def test_a_correct_creation_run_has_no_violations():
     assert broken_claims(CREATION) == set()
     assert (
         broken_claims(
@@ -40,7 +40,7 @@ def test_without_a_mutation_creation_breaks_nothing():
     )
 
 
-def test_a_replicator_that_does_not_ask(monkeypatch):
+def test_a_replicator_that_skips_the_start_check_is_detected(monkeypatch):
     monkeypatch.setattr(
         replicator_start,
         "judge_by_admin",
@@ -49,7 +49,7 @@ def test_a_replicator_that_does_not_ask(monkeypatch):
     assert broken_claims(CREATION) == {SAME_SHAPE}
 
 
-def test_a_replicator_that_creates_by_the_remotes_policy(monkeypatch):
+def test_a_replicator_that_creates_by_the_remotes_policy_is_detected(monkeypatch):
     create = catalogue.create
 
     def by_policy(cluster, base, partitions, reason, *more):
@@ -65,7 +65,7 @@ def test_a_replicator_that_creates_by_the_remotes_policy(monkeypatch):
     assert SAME_SHAPE in broken_claims(CREATION)
 
 
-def test_before_pip_433_a_replicator_that_needs_no_topic(monkeypatch):
+def test_before_pip_433_a_replicator_that_starts_without_the_remote_topic_is_detected(monkeypatch):
     monkeypatch.setattr(replicator_start, "judge_by_producer", lambda *given: Verdict(START))
     monkeypatch.setattr(replication_order, "store_at_peer", lambda *given: None)
     assert SAME_SHAPE in broken_claims(
@@ -73,7 +73,7 @@ def test_before_pip_433_a_replicator_that_needs_no_topic(monkeypatch):
     )
 
 
-def test_a_replicator_that_passes_over_a_refused_schema(monkeypatch):
+def test_a_replicator_that_ignores_a_refused_schema_is_detected(monkeypatch):
     answered = replicated_schemas.answered
 
     def careless(replicator, connection, index, schema, why):
@@ -87,6 +87,6 @@ def test_a_replicator_that_passes_over_a_refused_schema(monkeypatch):
     assert broken_claims(CREATION) == {SCHEMA_FIRST}
 
 
-def test_a_replicator_that_does_not_wait_for_the_schema(monkeypatch):
+def test_a_replicator_that_does_not_wait_for_the_schema_is_detected(monkeypatch):
     monkeypatch.setattr(replicated_schemas, "holds_back", lambda *given: False)
     assert broken_claims(CREATION) == {SCHEMA_FIRST}

@@ -1,5 +1,5 @@
-"""The claims about permissions, deletions, lookups, acknowledgement states and what a migration makes:
-each rule broken on purpose is noticed.
+"""The claims about permissions, deletions, lookups, acknowledgement states and what a migration creates:
+each rule violated on purpose is detected.
 """
 
 import pytest
@@ -85,23 +85,23 @@ def allow(monkeypatch, *modules, says=lambda *given: None):
 # --- permissions
 
 
-def test_roles_that_are_heeded_break_nothing():
+def test_enforced_permissions_break_nothing():
     assert broken_claims(ROLES) == set()
 
 
 @pytest.mark.parametrize("module", [consumer, producer, shadow_commands], ids=["consume", "produce", "list"])
-def test_whoever_asks_may(monkeypatch, module):
+def test_clients_without_permission_that_are_allowed_are_detected(monkeypatch, module):
     allow(monkeypatch, module)
     assert broken_claims(ROLES) == {PERMITTED}
 
 
 @pytest.mark.parametrize("module", [consumer, producer], ids=["consume", "produce"])
-def test_nobody_may(monkeypatch, module):
+def test_clients_with_permission_that_are_refused_are_detected(monkeypatch, module):
     allow(monkeypatch, module, says=lambda *given: "no")
     assert broken_claims(ROLES) == {PERMITTED}
 
 
-def test_a_permission_on_the_source_that_counts_for_its_shadow(monkeypatch):
+def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monkeypatch):
     honest = authorisation.refusal
     allow(
         monkeypatch,
@@ -113,7 +113,7 @@ def test_a_permission_on_the_source_that_counts_for_its_shadow(monkeypatch):
     assert broken_claims(ROLES) == {PERMITTED}
 
 
-def test_produce_that_brings_the_list(monkeypatch):
+def test_a_produce_permission_that_includes_the_list_is_detected(monkeypatch):
     honest = authorisation.refusal
     allow(
         monkeypatch,
@@ -156,7 +156,7 @@ def commanded(text):
     return [(one["command"], one["code"]) for one in world.summary()["commands"]]
 
 
-def test_deletions_of_what_nobody_uses_and_forced_ones_break_nothing():
+def test_deletions_of_unused_topics_and_forced_deletions_break_nothing():
     assert [code for _command, code in commanded(USED)] == [
         "422",
         "422",
@@ -174,7 +174,7 @@ def test_deletions_of_what_nobody_uses_and_forced_ones_break_nothing():
 
 
 @pytest.mark.parametrize("topic", ["t", "far", "read", "dark"])
-def test_a_deletion_that_does_not_ask_who_uses_it(monkeypatch, topic):
+def test_a_deletion_that_ignores_users_of_the_topic_is_detected(monkeypatch, topic):
     force(monkeypatch)
     others = "".join(line for line in USED.splitlines(keepends=True) if "do: " not in line)
     kind = "shadow" if topic == "dark" else "topic"
@@ -184,7 +184,7 @@ def test_a_deletion_that_does_not_ask_who_uses_it(monkeypatch, topic):
 
 
 def force(monkeypatch):
-    """Deletions that act as if they were forced, and say what they were told."""
+    """Deletions that act as if they were forced, and are recorded as requested."""
     for command in ("topic.delete", "shadow.delete"):
         honest = system._HANDLERS[command]
         monkeypatch.setitem(
@@ -212,7 +212,7 @@ commands:
 """
 
 
-def test_a_topic_that_takes_messages_after_its_end(monkeypatch):
+def test_a_terminated_topic_that_takes_messages_is_detected(monkeypatch):
     assert broken_claims(ENDED) == set()
     honest = Topic.terminate
 
@@ -250,12 +250,12 @@ def test_lookups_and_moves_break_nothing():
 @pytest.mark.parametrize(
     "commands", [DOWN, ["at: 4900ms, do: cluster.crash, cluster: blue"]], ids=["service", "cluster"]
 )
-def test_a_service_that_answers_whatever_is_down(monkeypatch, commands):
+def test_a_lookup_service_that_answers_while_it_is_down_is_detected(monkeypatch, commands):
     monkeypatch.setattr(LookupService, "refusal", lambda service, base: None)
     assert migrate(*commands) == {ANSWERED}
 
 
-def test_a_client_that_asks_for_its_broker_first(monkeypatch):
+def test_a_client_that_skips_the_lookup_is_detected(monkeypatch):
     honest = resolving.Resolver._send
     monkeypatch.setattr(
         resolving.Resolver, "_send", lambda resolver, requests, cause: honest(resolver, requests[-1:], cause)
@@ -266,7 +266,7 @@ def test_a_client_that_asks_for_its_broker_first(monkeypatch):
 # --- acknowledgement states
 
 
-def test_a_state_that_is_not_the_cursors(monkeypatch):
+def test_a_synced_state_that_differs_from_the_cursor_is_detected(monkeypatch):
     honest = AcknowledgementSender.send
 
     def sends_what_was_persisted(sender, peer, cause):
@@ -281,7 +281,7 @@ def test_a_state_that_is_not_the_cursors(monkeypatch):
     assert AS_SENT in test_checks_mutations.broken_claims(SYNC)
 
 
-def test_a_state_that_arrives_twice(monkeypatch):
+def test_a_state_applied_twice_is_detected(monkeypatch):
     honest = AcknowledgementSender.arrive
 
     def twice(sender, argument):
@@ -299,7 +299,7 @@ def test_a_state_that_arrives_twice(monkeypatch):
 @pytest.mark.parametrize(
     "kind", [resources.ROLE, resources.NAMESPACE, resources.TOPIC, resources.SUBSCRIPTION]
 )
-def test_a_step_that_leaves_something_out(monkeypatch, kind):
+def test_a_migration_step_that_omits_something_is_detected(monkeypatch, kind):
     honest = resources.of_tenant
     monkeypatch.setattr(
         metadata.resources, "of_tenant", lambda work: [one for one in honest(work) if one.kind != kind]
@@ -307,13 +307,13 @@ def test_a_step_that_leaves_something_out(monkeypatch, kind):
     assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme")
 
 
-def test_things_that_are_made_from_the_end(monkeypatch):
+def test_a_migration_that_creates_in_reverse_order_is_detected(monkeypatch):
     honest = metadata.Metadata._missing
     monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: honest(work)[::-1])
     assert WHOLE in migrate(START)
 
 
-def test_things_that_are_deleted_from_the_beginning(monkeypatch):
+def test_a_migration_that_deletes_in_the_wrong_order_is_detected(monkeypatch):
     monkeypatch.setattr(metadata, "reversed", lambda created: list(created), raising=False)
     assert migrate(START, "at: 3s, do: migration.roll-back, tenant: acme") >= {WHOLE}
 
@@ -329,7 +329,7 @@ def migrated(commands, clusters="[blue]"):
     return claims_broken_in(world)
 
 
-def test_blue_that_is_left_empty_breaks_nothing():
+def test_a_drained_blue_cluster_breaks_nothing():
     assert migrated([MARK]) == set() == migrated(SPREAD, "[blue, red]")
     assert (
         migrated(
@@ -343,18 +343,18 @@ def test_blue_that_is_left_empty_breaks_nothing():
     )
 
 
-def test_a_topic_that_is_migrated_with_a_replication_backlog(monkeypatch):
+def test_a_topic_migrated_with_a_replication_backlog_is_detected(monkeypatch):
     monkeypatch.setattr(Replicator, "settled_mark_delete", lambda replicator: replicator.topic.log.length - 1)
     assert LEFT_EMPTY in migrated(SPREAD, "[blue, red]")
 
 
-def test_a_subscription_that_is_deleted_before_it_is_drained(monkeypatch):
+def test_a_subscription_deleted_before_it_is_drained_is_detected(monkeypatch):
     monkeypatch.setattr(Subscription, "backlog", property(lambda one: 0))
     monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
     assert LEFT_EMPTY in migrated([MARK, "at: 2500ms, do: client.close, client: d"])
 
 
-def test_a_subscription_that_is_deleted_under_its_readers(monkeypatch):
+def test_a_subscription_deleted_while_consumers_are_connected_is_detected(monkeypatch):
     monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
     honest = BlueGreen.check_topic
 

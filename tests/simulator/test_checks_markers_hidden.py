@@ -20,7 +20,7 @@ def test_messages_around_a_marker_may_be_delivered():
     assert violations(written) == []
 
 
-def test_delivery_from_a_markers_position_is_broken():
+def test_delivery_from_a_markers_position_is_a_violation():
     written = WrittenTrace()
     written.stored("a", 0, 0)
     written.marker("a", 1)
@@ -30,14 +30,14 @@ def test_delivery_from_a_markers_position_is_broken():
     assert broken.reason == "a consumer of billing at a was handed 1:1 of orders, which is a marker"
 
 
-def test_delivery_without_a_producer_is_broken():
+def test_delivery_without_a_producer_is_a_violation():
     written = WrittenTrace()
     written.marker("a", 0, peer="b")
     written.about("message.delivered", "a", NULL, 0, producer=NULL)
     assert len(violations(written)) == 1
 
 
-def test_a_marker_at_the_same_position_elsewhere_is_no_matter():
+def test_a_marker_at_the_same_position_of_another_log_does_not_matter():
     written = WrittenTrace()
     written.marker("b", 0)
     written.stored("a", 0, 0)

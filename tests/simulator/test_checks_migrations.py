@@ -1,5 +1,5 @@
-"""The claims about tenants' migrations hold in every run of the library's kind, and a broken rule is named
-by the right one.
+"""The claims about tenants' migrations hold in every kind of run in the library, and a violated rule is
+reported by the matching claim.
 """
 
 import pytest
@@ -57,11 +57,11 @@ def broken_claims(*commands, **more):
         ([START + ", strategy: none", SWITCH, CLEAN_UP], BASE),
     ],
 )
-def test_without_a_mutation_nothing_breaks(commands, base):
+def test_a_correct_migration_has_no_violations(commands, base):
     assert broken_claims(*commands, base=base) == set()
 
 
-def test_a_service_that_answers_with_an_old_map(monkeypatch):
+def test_a_lookup_service_that_answers_with_an_old_map_is_detected(monkeypatch):
     monkeypatch.setattr(
         LookupService,
         "cluster_of",
@@ -71,25 +71,25 @@ def test_a_service_that_answers_with_an_old_map(monkeypatch):
 
 
 @pytest.mark.parametrize("client", [Consumer, Brokers])
-def test_a_client_that_connects_where_it_was_not_told(monkeypatch, client):
+def test_a_client_that_ignores_the_answer_of_its_lookup_is_detected(monkeypatch, client):
     found = client.found
     monkeypatch.setattr(client, "found", lambda self, cluster, cause: found(self, "blue", cause))
     assert broken_claims(START, SWITCH) == {SENT}
 
 
-def test_clean_up_that_does_not_wait_for_the_copies(monkeypatch):
+def test_clean_up_that_does_not_wait_for_the_copies_is_detected(monkeypatch):
     monkeypatch.setattr(CleanUp, "conditions", lambda self: [])
     held = BASE.replace("messages: [web/50]", "messages: [web/50, web/485]")  # published in blue, at 4.95 s
     assert broken_claims(START, CUT, FORCED, SOON, base=held) >= {COPIED, TOLD}
 
 
-def test_clean_up_that_does_not_wait_for_what_was_acknowledged(monkeypatch):
+def test_clean_up_that_does_not_wait_for_acks_is_detected(monkeypatch):
     conditions = CleanUp.conditions
     monkeypatch.setattr(CleanUp, "conditions", lambda self: conditions(self)[:-1])
     assert broken_claims(START, SWITCH, SOON) == {TOLD}
 
 
-def test_a_way_back_that_cleans_at_once(monkeypatch):
+def test_a_roll_back_that_cleans_up_at_once_is_detected(monkeypatch):
     for work in (AcknowledgementSync, TopicData, Metadata):
         monkeypatch.setattr(work, "undo_conditions", lambda self: [])
     held = BASE.replace("messages: [web/50]", "messages: [web/50, web/585]")  # published in green, at 5.95 s
@@ -98,11 +98,11 @@ def test_a_way_back_that_cleans_at_once(monkeypatch):
     ) >= {COPIED, TOLD}
 
 
-def test_the_checks_have_the_machines_steps():
+def test_the_checks_use_the_same_steps_as_the_state_machine():
     assert moves_in_order.STEPS == machine.STEPS and moves_in_order.NOT_OF == machine.SKIPPED_STEPS
 
 
-def test_a_step_that_is_left_out(monkeypatch):
+def test_a_skipped_step_is_detected(monkeypatch):
     done = machine.ACTIONS["done"]
 
     def hasty(self, now_us, words):
@@ -115,7 +115,7 @@ def test_a_step_that_is_left_out(monkeypatch):
     assert ORDERED in broken_claims(START, SWITCH)
 
 
-def test_a_way_back_from_the_wrong_end(monkeypatch):
+def test_a_roll_back_in_the_wrong_order_is_detected(monkeypatch):
     def first_things_first(self, now_us, words):
         self.at = min(number for number, step in enumerate(self.steps) if self._to_undo(step))
         return []
@@ -125,12 +125,12 @@ def test_a_way_back_from_the_wrong_end(monkeypatch):
     assert ORDERED in broken_claims(START, SWITCH, BACK)
 
 
-def test_a_consumer_that_is_sent_on_before_its_subscription_is_drained(monkeypatch):
+def test_a_consumer_redirected_before_its_subscription_is_drained_is_detected(monkeypatch):
     monkeypatch.setattr(blue_green, "drained", lambda subscription: True)
     assert DRAINED in broken_claims(*GREEN, base=CHECKED)
 
 
-def test_what_a_person_forces_is_not_judged():
+def test_steps_forced_by_an_operator_are_not_checked():
     slow = BASE.replace("processing: 1ms", "processing: 15ms")
     latest = START + ", startAt: latest"
     world = run(

@@ -1,5 +1,4 @@
-"""For each claim, rules of the protocol broken on purpose: the check that makes the claim must notice, and
-only breaks count.
+"""For each claim, rules of the protocol violated on purpose: the check of that claim must detect it, and only violations count.
 
 Each mutation replaces one rule of `simulator.protocols.pulsar` for one run; the same scenario without it
 breaks nothing.
@@ -89,14 +88,14 @@ LINK_CUT = SMALL_LEDGERS + "commands: [{at: 1s, do: link.cut, link: a -> b}]\n"
     [TWO, THREE, CRASH, FAIL_OVER, SMALL_LEDGERS, BEHIND, LINK_CUT],
     ids=["two", "three", "crash", "fail-over", "small-ledgers", "behind", "link-cut"],
 )
-def test_without_a_mutation_nothing_breaks(text):
+def test_a_correct_run_has_no_violations(text):
     assert broken_claims(text) == set()
 
 
 # --- an Update is safe
 
 
-def test_an_update_that_names_positions_too_far(monkeypatch):
+def test_an_update_with_positions_too_far_ahead_is_detected(monkeypatch):
     write = SnapshotController.write_update
 
     def too_far(self, subscription, snapshot, cause):
@@ -107,7 +106,7 @@ def test_an_update_that_names_positions_too_far(monkeypatch):
     assert broken_claims(BEHIND) == {SAFE_UPDATE}
 
 
-def test_a_builder_that_keeps_the_second_rounds_positions(monkeypatch):
+def test_a_builder_that_keeps_the_second_rounds_positions_is_detected(monkeypatch):
     answer = Builder.answer
 
     def latest(self, cluster, position):
@@ -118,15 +117,15 @@ def test_a_builder_that_keeps_the_second_rounds_positions(monkeypatch):
     assert broken_claims(THREE) == {SAFE_UPDATE}
 
 
-def test_one_round_for_three_clusters(monkeypatch):
+def test_one_round_for_three_clusters_is_detected(monkeypatch):
     monkeypatch.setattr(Builder, "two_rounds", property(lambda self: False))
     text = THREE.replace("a -> b: {latency: 200ms}", "a -> b: {latency: 100ms}")
-    # Acks sent at once: grouped ones reach the broker so late that everything was acknowledged by then.
+    # Acks are sent at once: grouped acks reach the broker so late that everything was acknowledged by then.
     text = text.replace("processing: 1ms", "processing: 1ms, acknowledgmentGroupTime: 0ms")
     assert broken_claims(text) == {SAFE_UPDATE}
 
 
-def test_a_snapshot_used_before_mark_delete_has_passed_it(monkeypatch):
+def test_a_snapshot_used_before_mark_delete_has_passed_it_is_detected(monkeypatch):
     take = SnapshotCache.take_up_to
     monkeypatch.setattr(SnapshotCache, "take_up_to", lambda self, mark_delete: take(self, mark_delete + 20))
     assert SAFE_UPDATE in broken_claims(BEHIND)
@@ -135,7 +134,7 @@ def test_a_snapshot_used_before_mark_delete_has_passed_it(monkeypatch):
 # --- mark-delete
 
 
-def test_a_cursor_that_accepts_a_lower_cumulative_ack(monkeypatch):
+def test_a_cursor_that_accepts_a_lower_cumulative_ack_is_detected(monkeypatch):
     def any_index(self, index):
         moved = index != self.mark_delete
         self.mark_delete, self.dirty = index, True
@@ -146,12 +145,12 @@ def test_a_cursor_that_accepts_a_lower_cumulative_ack(monkeypatch):
     assert MARK_DELETE in broken_claims(FAIL_OVER)
 
 
-def test_a_crash_that_keeps_what_was_not_persisted(monkeypatch):
+def test_a_crash_that_keeps_unpersisted_acks_is_detected(monkeypatch):
     monkeypatch.setattr(Cursor, "recover", lambda self: None)
     assert MARK_DELETE in broken_claims(CRASH)
 
 
-def test_a_crash_that_loses_what_was_persisted(monkeypatch):
+def test_a_crash_that_loses_persisted_acks_is_detected(monkeypatch):
     recover = Cursor.recover
 
     def too_far_back(self):
@@ -165,7 +164,7 @@ def test_a_crash_that_loses_what_was_persisted(monkeypatch):
 # --- markers
 
 
-def test_a_dispatcher_that_lets_markers_through(monkeypatch):
+def test_a_dispatcher_that_delivers_markers_is_detected(monkeypatch):
     def next_entry(self, cause):
         if self.read_index >= self.topic.log.length:
             return None
@@ -173,7 +172,9 @@ def test_a_dispatcher_that_lets_markers_through(monkeypatch):
         return self.read_index - 1
 
     def push(self, index, redelivery, cause):
-        record = max(self.topic.log.records[index], 0)  # a marker comes as if it held the first message
+        record = max(
+            self.topic.log.records[index], 0
+        )  # a marker is delivered as if it held the first message
         self.permits -= 1
         self.queued += 1
         self.consumer.receive(ReceivedMessage(self, index, record, NULL, redelivery, cause))
@@ -187,7 +188,7 @@ def test_a_dispatcher_that_lets_markers_through(monkeypatch):
 # --- order
 
 
-def test_a_connection_that_is_not_first_in_first_out(monkeypatch):
+def test_a_connection_that_is_not_first_in_first_out_is_detected(monkeypatch):
     send = Replicator.send
 
     def overtaking(self, *arguments):
@@ -201,7 +202,7 @@ def test_a_connection_that_is_not_first_in_first_out(monkeypatch):
 # --- one hop
 
 
-def test_a_replicator_that_forwards_what_came_from_elsewhere(monkeypatch):
+def test_a_replicator_that_forwards_messages_of_other_clusters_is_detected(monkeypatch):
     create, pass_over = Replicator.__init__, Receipts.acknowledge
 
     def with_its_receipts(self, *arguments):
@@ -221,7 +222,7 @@ def test_a_replicator_that_forwards_what_came_from_elsewhere(monkeypatch):
     assert ONE_HOP in broken_claims(TWO.replace("until: 6s", "until: 1s"))
 
 
-def test_a_replicator_that_sends_an_entry_twice(monkeypatch):
+def test_a_replicator_that_sends_an_entry_twice_is_detected(monkeypatch):
     send = Replicator._send_message
 
     def twice(self, index, record):
@@ -233,10 +234,10 @@ def test_a_replicator_that_sends_an_entry_twice(monkeypatch):
     assert broken_claims(TWO) == {ONE_HOP}
 
 
-# --- nothing is gone
+# --- nothing is lost from the log
 
 
-def test_a_receipt_without_an_entry(monkeypatch):
+def test_a_receipt_without_an_entry_is_detected(monkeypatch):
     store = Producer._store
 
     def forgetful(self, topic, first, count, cause):
@@ -249,7 +250,7 @@ def test_a_receipt_without_an_entry(monkeypatch):
     assert broken_claims(TWO) == {NOTHING_GONE}
 
 
-def test_a_crash_that_loses_stored_entries(monkeypatch):
+def test_a_crash_that_loses_stored_entries_is_detected(monkeypatch):
     load = Topic.load
 
     def without_the_last(self, cause, first=False):
@@ -269,7 +270,7 @@ def test_a_crash_that_loses_stored_entries(monkeypatch):
     [(BEHIND, "subscriptions"), (LINK_CUT, "replicators")],
     ids=["subscriptions", "replicators"],
 )
-def test_trimming_that_does_not_wait_for_cursors(monkeypatch, text, ignored):
+def test_trimming_that_does_not_wait_for_cursors_is_detected(monkeypatch, text, ignored):
     trim = upkeep.trim
 
     def careless(topic, cause):
@@ -282,7 +283,7 @@ def test_trimming_that_does_not_wait_for_cursors(monkeypatch, text, ignored):
     assert NOTHING_GONE in broken_claims(text)
 
 
-# --- filtered rightly
+# --- filtered correctly
 
 SYNC = TWO.replace("replicated-subscriptions", "tenant-migration").replace(
     "replicateSubscriptionState: true", "acknowledgementSync: periodic"
@@ -295,7 +296,7 @@ SYNC = TWO.replace("replicated-subscriptions", "tenant-migration").replace(
     "also",
     ["acknowledgementSync: periodic", "acknowledgementSync: periodic, replicateSubscriptionState: true"],
 )
-def test_without_a_mutation_the_filter_breaks_nothing(also):
+def test_a_correct_filter_has_no_violations(also):
     there_and_back = SYNC.replace(
         "mode: planned}]",
         (
@@ -306,12 +307,12 @@ def test_without_a_mutation_the_filter_breaks_nothing(also):
     assert broken_claims(there_and_back.replace("acknowledgementSync: periodic", also)) == set()
 
 
-def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
+def test_a_request_with_more_than_was_acknowledged_is_detected(monkeypatch):
     state = AcknowledgementSender._state
 
     def boastful(self):
         said = state(self)
-        # the sender's own books stay
+        # the sender's own records stay correct
         own = said.whole[self.topic.cluster.index] = said.whole[self.topic.cluster.index].copy()
         own.add_range(0, own.max() + 20 if own else 20)
         return said
@@ -320,7 +321,7 @@ def test_a_request_that_names_more_than_was_acknowledged(monkeypatch):
     assert broken_claims(SYNC) == {FILTERED}
 
 
-def test_a_filter_that_takes_its_own_positions_for_the_sources(monkeypatch):
+def test_a_filter_that_takes_local_positions_for_the_sources_is_detected(monkeypatch):
     monkeypatch.setattr(
         acknowledgement_filter,
         "origin_of",
@@ -337,7 +338,7 @@ def test_a_filter_that_takes_its_own_positions_for_the_sources(monkeypatch):
 # --- causes
 
 
-def test_a_count_that_gives_a_duplicate_no_cause():
+def test_a_duplicate_counted_without_a_cause_is_detected():
     world = World.from_scenario(load_scenario_text(FAIL_OVER))
     world.run()
     failovers = world.summary()["failovers"]
@@ -361,11 +362,11 @@ commands: [{at: 300ms, do: topic.unload, cluster: a, topic: t}, {at: 500ms, do: 
 """
 
 
-def test_a_broker_that_keeps_its_limits_breaks_nothing():
+def test_a_broker_within_its_limits_breaks_nothing():
     assert broken_claims(HEAD + BROKERS) == set()
 
 
-def test_a_broker_that_serves_two_at_once(monkeypatch):
+def test_a_broker_that_serves_two_dispatches_at_once_is_detected(monkeypatch):
     send = Broker.send
 
     def too_early(self, *what):
@@ -376,7 +377,7 @@ def test_a_broker_that_serves_two_at_once(monkeypatch):
     assert broken_claims(HEAD + BROKERS) == {BROKER_LIMITS}
 
 
-def test_a_broker_that_adds_its_limits_up_wrongly(monkeypatch):
+def test_a_broker_that_adds_its_limits_up_is_detected(monkeypatch):
     for wrong in (
         lambda self, size_bytes: self.spec.dispatch_us,
         lambda self, size_bytes: size_bytes * 10 // 4,
@@ -387,8 +388,8 @@ def test_a_broker_that_adds_its_limits_up_wrongly(monkeypatch):
         }
 
 
-def test_a_queue_that_moves_up_too_far(monkeypatch):
-    """What waits behind something called back is served from now on, also while the head is still being
+def test_a_queue_that_moves_up_too_far_is_detected(monkeypatch):
+    """What waits behind a cancelled dispatch is served immediately, even while the head is still being
     served.
     """
     keep = Broker._keep

@@ -1,4 +1,4 @@
-"""Every receipted message is somewhere, or was let go by everyone who needed it."""
+"""Every message acknowledged to its producer is in a log, or was released by every cursor that needed it."""
 
 import pytest
 
@@ -42,11 +42,11 @@ def violations(written):
     return Checks(scenario()).read(written.trace)
 
 
-def test_stored_before_receipted_holds(written):
+def test_a_message_stored_before_its_receipt_has_no_violation(written):
     assert violations(written) == []
 
 
-def test_a_receipt_without_an_entry_is_broken(written):
+def test_a_receipt_without_an_entry_is_a_violation(written):
     seq = receipted(written, 2)
     (broken,) = violations(written)
     assert (broken.claim, broken.seq) == (CLAIM, seq)
@@ -65,13 +65,13 @@ def test_an_entry_in_another_cluster_does_not_count(written):
     assert len(violations(written)) == 1
 
 
-def test_a_repeat_that_was_deduplicated_may_be_receipted(written):
+def test_a_deduplicated_repeat_may_have_a_receipt(written):
     written.write("message.deduplicated", cluster="a", producer="web", sequence_id=1)
     receipted(written, 1)
     assert violations(written) == []
 
 
-def test_a_position_written_twice_is_broken():
+def test_a_position_written_twice_is_a_violation():
     written = WrittenTrace()
     written.stored("a", 0, 0)
     written.stored("a", 1, 1)
@@ -89,7 +89,7 @@ def test_messages_of_one_batched_entry_share_its_position():
     assert violations(written) == []
 
 
-def test_a_ledger_closed_with_fewer_entries_than_were_stored_is_broken():
+def test_a_ledger_closed_with_fewer_entries_than_were_stored_is_a_violation():
     written = WrittenTrace()
     written.stored("a", 0, 0)
     written.marker("a", 1)
@@ -99,13 +99,13 @@ def test_a_ledger_closed_with_fewer_entries_than_were_stored_is_broken():
     assert broken.reason == "ledger 1 of orders at a counts 1 where 2 were stored"
 
 
-def test_removal_after_the_cursor_passed_holds(written):
+def test_removal_after_the_cursor_passed_has_no_violation(written):
     written.moved("a", -1, 1)
     removed(written, 0, 1)
     assert violations(written) == []
 
 
-def test_removal_of_what_a_cursor_still_needs_is_broken(written):
+def test_removal_of_entries_that_a_cursor_still_needs_is_a_violation(written):
     written.moved("a", -1, 0)
     seqs = removed(written, 0, 1)
     (broken,) = violations(written)
@@ -113,7 +113,7 @@ def test_removal_of_what_a_cursor_still_needs_is_broken(written):
     assert broken.reason == "1:1 of orders at a was removed while billing stood at 1:0"
 
 
-def test_a_cursor_that_passed_only_afterwards_did_not_pass(written):
+def test_a_cursor_that_passes_after_the_removal_does_not_count(written):
     removed(written, 0, 1)
     written.moved("a", -1, 1)
     assert len(violations(written)) == 2
@@ -133,7 +133,7 @@ def replicated_log():
     return written
 
 
-def test_removal_before_the_replicator_sent_it_is_broken():
+def test_removal_before_the_replicator_sent_the_entry_is_a_violation():
     written = replicated_log()
     written.stored("b", 0, 0, peer="a")
     seqs = removed(written, 0, 1)
@@ -142,7 +142,7 @@ def test_removal_before_the_replicator_sent_it_is_broken():
     assert broken.reason == "1:1 of orders at a was removed before the replicator to b had sent it"
 
 
-def test_removal_of_what_the_replicator_passed_over_holds():
+def test_removal_of_entries_skipped_by_the_replicator_has_no_violation():
     written = replicated_log()
     written.stored("b", 0, 0, peer="a")
     written.write(
@@ -152,7 +152,7 @@ def test_removal_of_what_the_replicator_passed_over_holds():
     assert violations(written) == []
 
 
-def test_a_replicator_taken_off_the_list_needs_nothing():
+def test_a_replicator_removed_from_the_list_needs_nothing():
     written = replicated_log()
     written.write("replicator.removed", cluster="a", peer="b")
     removed(written, 0, 1)
@@ -168,7 +168,7 @@ def test_a_replication_cursor_opened_at_latest_needs_nothing_older():
     assert violations(written) == []
 
 
-def test_what_came_from_another_cluster_is_not_sent_on_and_may_be_removed():
+def test_messages_from_another_cluster_are_not_replicated_and_may_be_removed():
     written = WrittenTrace()
     written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
     written.stored("a", 0, 0, peer="c")

@@ -1,4 +1,4 @@
-"""Nothing is forwarded on, and a repeat on a link follows a rewind."""
+"""No message is forwarded by a second replicator, and a repeat on a link follows a rewind."""
 
 import pytest
 
@@ -49,26 +49,26 @@ def violations(written):
     return Checks(scenario()).read(written.trace)
 
 
-def test_own_entries_in_order_hold(written):
+def test_own_entries_in_order_have_no_violations(written):
     sent(written, 0)
     marker_sent(written, 1)
     sent(written, 4, 1)
     assert violations(written) == []
 
 
-def test_a_forwarded_message_is_broken(written):
+def test_a_forwarded_message_is_a_violation(written):
     seq = sent(written, 2, producer="api")
     (broken,) = violations(written)
     assert (broken.claim, broken.seq) == (CLAIM, seq)
     assert broken.reason == "the replicator a -> b of orders forwarded 1:2, which was replicated from b"
 
 
-def test_a_forwarded_marker_is_broken(written):
+def test_a_forwarded_marker_is_a_violation(written):
     marker_sent(written, 3)
     assert len(violations(written)) == 1
 
 
-def test_a_repeat_without_rewind_is_broken(written):
+def test_a_repeat_without_rewind_is_a_violation(written):
     sent(written, 0)
     sent(written, 4, 1)
     seq = sent(written, 0)
@@ -77,13 +77,13 @@ def test_a_repeat_without_rewind_is_broken(written):
     assert broken.reason == "the replicator a -> b of orders sent 1:0 after 1:4 without a rewind between"
 
 
-def test_sending_the_same_entry_twice_in_a_row_is_broken(written):
+def test_sending_the_same_entry_twice_in_a_row_is_a_violation(written):
     sent(written, 0)
     sent(written, 0)
     assert len(violations(written)) == 1
 
 
-def test_a_repeat_after_a_rewind_holds(written):
+def test_a_repeat_after_a_rewind_has_no_violation(written):
     sent(written, 0)
     marker_sent(written, 1)
     sent(written, 4, 1)
@@ -93,7 +93,7 @@ def test_a_repeat_after_a_rewind_holds(written):
     assert violations(written) == []
 
 
-def test_a_repeat_from_before_the_rewinds_place_is_broken(written):
+def test_a_repeat_from_before_the_rewind_position_is_a_violation(written):
     sent(written, 0)
     sent(written, 4, 1)
     rewound(written, 1)
@@ -101,7 +101,7 @@ def test_a_repeat_from_before_the_rewinds_place_is_broken(written):
     assert len(violations(written)) == 1
 
 
-def test_a_cursor_opened_anew_may_begin_again(written):
+def test_a_reopened_cursor_may_start_over(written):
     sent(written, 4, 1)
     written.write("replicator.removed", cluster="a", peer="b")
     written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
@@ -109,7 +109,7 @@ def test_a_cursor_opened_anew_may_begin_again(written):
     assert violations(written) == []
 
 
-def test_messages_of_one_batched_entry_are_one_entry():
+def test_messages_of_one_batched_entry_count_as_one_entry():
     written = WrittenTrace()
     for index in range(3):
         written.stored("a", index, 0, batch_index=index)

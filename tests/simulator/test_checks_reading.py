@@ -20,7 +20,7 @@ CLUSTER = st.sampled_from(["a", "b"])
 SMALL = st.integers(0, 3)
 
 ACTS = {
-    # what may be written, with wild values: most traces break several claims
+    # rows with extreme values: most traces break several claims
     "stored": lambda written, cluster, number, entry: written.stored(cluster, number, entry),
     "replicated in": lambda written, cluster, number, entry: written.stored(
         cluster, number, entry, peer="b" if cluster == "a" else "a"
@@ -125,7 +125,7 @@ def test_violations_do_not_depend_on_how_the_trace_was_cut(rows, cuts):
 
 
 @given(ROWS, ROWS, ROWS)
-def test_a_fork_and_a_restored_state_know_nothing_of_the_other_branch(rows, here, there):
+def test_a_fork_and_a_restored_state_are_independent_of_the_other_branch(rows, here, there):
     before = len(written_rows(rows).trace)
     whole, other = written_rows(rows + here).trace, written_rows(rows + there).trace
     checks = Checks(scenario())
@@ -147,7 +147,7 @@ def fresh(trace):
     return checks.violations
 
 
-def test_standing_behind_what_was_read_finds_nothing():
+def test_reading_a_range_already_read_finds_nothing():
     written = WrittenTrace()
     written.write("message.receipted", cluster="a", producer="web", sequence_id=0)
     checks = Checks(scenario())
@@ -155,7 +155,7 @@ def test_standing_behind_what_was_read_finds_nothing():
     assert checks.read(written.trace, 0) == checks.read(written.trace) == []
 
 
-def test_one_claim_reports_a_bounded_number():
+def test_one_claim_reports_a_bounded_number_of_violations():
     written = WrittenTrace()
     for number in range(REPORTED_PER_CLAIM + 30):
         written.write("message.receipted", cluster="a", producer="web", sequence_id=number)
@@ -165,7 +165,7 @@ def test_one_claim_reports_a_bounded_number():
     assert [violation.seq for violation in checks.violations] == list(range(REPORTED_PER_CLAIM))
 
 
-def test_many_producers_are_told_apart():
+def test_many_producers_are_distinguished():
     written = WrittenTrace()
     for number in range(40_000):
         written.trace.intern(f"nobody-{number}")  # so that name numbers are large
@@ -181,7 +181,7 @@ def test_positions_print_as_pulsar_prints_them(ledger, entry):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, FIRST_CAPACITY_ROWS)), max_size=12))
-def test_a_copied_table_never_sees_its_siblings_rows(appends):
+def test_a_copied_table_does_not_see_rows_of_its_siblings(appends):
     table, copy = Table({"value": np.int64}), None
     here, there = [], []
     for number, (to_copy, count) in enumerate(appends):
@@ -202,7 +202,7 @@ def test_the_documents_list_every_claim_in_order():
     assert claimed == list(CLAIMS)
 
 
-def test_every_check_of_rows_says_one_sentence():
+def test_the_claim_of_every_row_check_is_one_sentence():
     for check in ROW_CHECKS:
         assert check.claim.endswith(".")
         assert check.claim.count(". ") == 0

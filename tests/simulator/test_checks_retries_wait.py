@@ -1,5 +1,5 @@
-"""The claim about retries: how long a refused replicator waits, and that it comes back; its rules broken
-on purpose.
+"""The claim about retries: how long a refused replicator waits, and that it retries; its rules violated on
+purpose.
 """
 
 import pytest
@@ -57,9 +57,20 @@ AGAIN = written([MENDED, CUT, DRIFTED, HEALED])
             ["{at: 1s, do: namespace.set-clusters, cluster: a, namespace: public/default, clusters: [a]}"]
         ),
     ],
-    ids=["refused", "again", "crash", "cut", "long", "created", "unloaded", "far", "slowed", "off-the-list"],
+    ids=[
+        "refused",
+        "refused-later",
+        "crash",
+        "cut",
+        "long",
+        "topic-created",
+        "unloaded",
+        "far",
+        "slowed",
+        "removed-from-list",
+    ],
 )
-def test_without_a_mutation_retries_break_nothing(text):
+def test_correct_retries_have_no_violations(text):
     assert broken_claims(text) == set()
 
 
@@ -73,12 +84,12 @@ def test_without_a_mutation_retries_break_nothing(text):
         ("JITTER_PERCENT", 60, "8s"),
     ],
 )
-def test_other_waits(name, value, until, monkeypatch):
+def test_other_wait_times_are_detected(name, value, until, monkeypatch):
     monkeypatch.setattr(backoff, name, value)
     assert broken_claims(written(until=until)) == {CLAIM}
 
 
-def test_waits_that_are_not_doubled(monkeypatch):
+def test_waits_that_are_not_doubled_are_detected(monkeypatch):
     retry = Connecting._retry
 
     def never_longer(self, why, now_us):
@@ -89,7 +100,7 @@ def test_waits_that_are_not_doubled(monkeypatch):
     assert broken_claims(REFUSED) == {CLAIM}
 
 
-def test_a_start_after_which_waits_go_on_growing(monkeypatch):
+def test_a_backoff_that_is_not_reset_by_a_start_is_detected(monkeypatch):
     checked = Connecting.checked
 
     def remembers(self, verdict, now_us):
@@ -104,7 +115,7 @@ def test_a_start_after_which_waits_go_on_growing(monkeypatch):
 
 
 @pytest.mark.parametrize("text", [REFUSED, written([CRASHED], until="90s")], ids=["at-once", "after-a-crash"])
-def test_retries_that_come_to_an_end(text, monkeypatch):
+def test_retries_that_stop_are_detected(text, monkeypatch):
     again = Replicator.retry_now
     monkeypatch.setattr(
         Replicator,
@@ -114,7 +125,7 @@ def test_retries_that_come_to_an_end(text, monkeypatch):
     assert broken_claims(text) == {CLAIM}
 
 
-def test_retries_before_their_time(monkeypatch):
+def test_retries_before_their_time_are_detected(monkeypatch):
     refused = Connecting.refused
 
     def early(self, reason, why, now_us):
@@ -125,7 +136,7 @@ def test_retries_before_their_time(monkeypatch):
     assert CLAIM in broken_claims(REFUSED)
 
 
-def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
+def test_violations_do_not_depend_on_how_the_trace_is_cut(monkeypatch):
     again = Replicator.retry_now
     monkeypatch.setattr(
         Replicator,
@@ -139,8 +150,9 @@ def test_what_is_broken_does_not_depend_on_how_the_trace_is_cut(monkeypatch):
 
 
 def refusals(*counted, between=()):
-    """Violations of these (count, wait in ms), each long after the one before; `between` are written
-    before the last.
+    """Violations of these refusals (count, wait in ms), each long after the one before;
+
+    `between` is written before the last.
     """
     trace = WrittenTrace()
     trace.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
@@ -174,7 +186,7 @@ UNLOADED = ("topic.unloaded", {"reason": "unload"})
     "counted, between, broken",
     [
         ([(1, 100), (2, 200), (3, 400)], (), []),
-        ([(1, 95), (2, 210), (5, 1600)], (), []),  # two starts failed for want of a way
+        ([(1, 95), (2, 210), (5, 1600)], (), []),  # two starts failed because the link was cut
         ([(9, 25_600), (10, 51_200), (11, 60_000), (12, 63_000), (40, 57_000)], (), []),
         ([(1, 100), (2, 200), (3, 100)], [STARTED], []),
         ([(1, 100), (2, 200), (5, 200)], [STARTED], []),
@@ -194,5 +206,5 @@ UNLOADED = ("topic.unloaded", {"reason": "unload"})
         ),
     ],
 )
-def test_each_wait_by_its_number(counted, between, broken):
+def test_each_wait_is_checked_by_its_retry_number(counted, between, broken):
     assert refusals(*counted, between=between) == broken

@@ -1,4 +1,4 @@
-"""An Update must never take the peer past what was not dealt with where it was written."""
+"""An Update must never move the peer past a message that was not acked, expired or skipped by its writer."""
 
 import pytest
 
@@ -25,14 +25,14 @@ def violations(written, **changes):
     return Checks(scenario(**changes)).read(written.trace)
 
 
-def test_update_up_to_the_last_acknowledged_message_holds(written):
+def test_an_update_up_to_the_last_acked_message_has_no_violation(written):
     for number in range(3):
         written.about("message.acknowledged", "a", number, number, reason="individual")
     written.update("a", "b", 2)
     assert violations(written) == []
 
 
-def test_update_one_too_far_is_named_with_the_message_it_skips(written):
+def test_an_update_one_position_too_far_is_reported_with_the_skipped_message(written):
     for number in range(3):
         written.about("message.acknowledged", "a", number, number, reason="individual")
     seq = written.update("a", "b", 3)
@@ -44,7 +44,7 @@ def test_update_one_too_far_is_named_with_the_message_it_skips(written):
     )
 
 
-def test_acknowledgement_after_the_update_does_not_count(written):
+def test_an_ack_after_the_update_does_not_count(written):
     seq = written.update("a", "b", 1)
     for number in range(4):
         written.about("message.acknowledged", "a", number, number, reason="individual")
@@ -53,7 +53,7 @@ def test_acknowledgement_after_the_update_does_not_count(written):
     assert "web/0 and 1 more" in broken.reason
 
 
-def test_acknowledgement_elsewhere_does_not_count(written):
+def test_an_ack_in_another_cluster_does_not_count(written):
     written.about("message.acknowledged", "b", 0, 0, reason="individual")
     written.update("a", "b", 0)
     assert len(violations(written)) == 1
@@ -68,7 +68,7 @@ def test_expired_and_skipped_messages_are_acked_expired_or_skipped(written, even
     assert violations(written) == []
 
 
-def test_history_counts_and_not_the_cursor_that_a_crash_put_back(written):
+def test_the_history_counts_and_not_the_cursor_recovered_after_a_crash(written):
     written.about("message.acknowledged", "a", 0, 0, reason="individual")
     written.moved("a", -1, 0)
     written.write("cursor.recovered", cluster="a", subscription="billing", ledger=1, entry=-1, count=0)
@@ -76,7 +76,7 @@ def test_history_counts_and_not_the_cursor_that_a_crash_put_back(written):
     assert violations(written) == []
 
 
-def test_what_lay_before_the_subscription_began_is_outside():
+def test_messages_from_before_the_subscription_began_are_exempt():
     written = WrittenTrace()
     written.replicators("a", "b")
     written.stored("a", 0, 0)
@@ -86,7 +86,7 @@ def test_what_lay_before_the_subscription_began_is_outside():
     assert violations(written) == []
 
 
-def test_what_reached_the_writer_after_its_subscription_began_is_not_outside():
+def test_messages_that_reached_the_writer_after_its_subscription_began_are_checked():
     written = WrittenTrace()
     written.replicators("a", "b")
     written.stored("b", 0, 0)
@@ -96,7 +96,7 @@ def test_what_reached_the_writer_after_its_subscription_began_is_not_outside():
     assert len(violations(written)) == 1
 
 
-def test_what_never_reached_the_writer_is_broken():
+def test_an_update_past_a_message_that_never_reached_the_writer_is_a_violation():
     """PIP-33's M1-b: in c, not yet in a."""
     written = WrittenTrace()
     written.replicators("a", "b", "c")
@@ -108,7 +108,7 @@ def test_what_never_reached_the_writer_is_broken():
     assert "which holds web/1" in broken.reason
 
 
-def test_an_applied_update_vouches_for_what_it_covered(written):
+def test_an_applied_update_covers_its_messages(written):
     written.created("b", 1, -1)
     written.about("message.acknowledged", "a", 0, 0, reason="individual")
     written.update("a", "b", 0)
@@ -121,13 +121,13 @@ def test_an_applied_update_vouches_for_what_it_covered(written):
     assert len(violations(written)) == 1
 
 
-def test_a_subscription_made_by_an_update_vouches_for_nothing(written):
+def test_a_subscription_created_by_an_update_covers_nothing(written):
     written.created("b", 1, 3, reason="update")
     written.update("b", "a", 0)
     assert len(violations(written)) == 1
 
 
-def test_what_was_deleted_before_an_update_opened_the_subscription_is_outside(written):
+def test_messages_deleted_before_an_update_created_the_subscription_are_exempt(written):
     written.write("ledger.trimmed", cluster="b", ledger=1, count=4)
     written.stored("b", 4, 0, ledger=2, peer="a")
     written.stored("a", 4, 4)
@@ -138,7 +138,7 @@ def test_what_was_deleted_before_an_update_opened_the_subscription_is_outside(wr
     assert len(violations(written)) == 1
 
 
-def test_message_expired_between_the_clusters_counts_as_settled():
+def test_a_message_that_expired_between_the_clusters_counts_as_settled():
     written = WrittenTrace()
     written.replicators("a", "b")
     written.created("a", 1, -1)
@@ -150,7 +150,7 @@ def test_message_expired_between_the_clusters_counts_as_settled():
     assert violations(written) == []
 
 
-def test_message_of_a_third_cluster_that_expired_on_its_way_to_the_writer_counts_as_settled():
+def test_a_third_clusters_message_that_expired_before_it_reached_the_writer_counts_as_settled():
     written = WrittenTrace()
     written.replicators("a", "b", "c")
     written.created("a", 1, -1)
@@ -162,12 +162,12 @@ def test_message_of_a_third_cluster_that_expired_on_its_way_to_the_writer_counts
     assert violations(written, clusters=("a", "b", "c")) == []
 
 
-def test_position_before_the_first_entry_names_nothing(written):
+def test_the_position_before_the_first_entry_covers_nothing(written):
     written.update("a", "b", -1)
     assert violations(written) == []
 
 
-def test_markers_in_the_peers_log_need_no_acknowledgement(written):
+def test_markers_in_the_peers_log_need_no_ack(written):
     for number in range(4):
         written.about("message.acknowledged", "a", number, number, reason="individual")
     written.marker("b", 4)
@@ -184,12 +184,12 @@ UNSAFE = {
 
 
 @pytest.mark.parametrize("changes", UNSAFE.values(), ids=UNSAFE)
-def test_unsafe_configuration_is_not_held_to_it(written, changes):
+def test_an_unsafe_configuration_is_exempt(written, changes):
     written.update("a", "b", 3)
     assert violations(written, **changes) == []
 
 
-def test_replication_that_began_late_is_not_held_to_it():
+def test_replication_that_began_late_is_exempt():
     written = WrittenTrace()
     written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
     written.stored("a", 0, 0)
@@ -200,14 +200,14 @@ def test_replication_that_began_late_is_not_held_to_it():
     assert violations(written) == []
 
 
-def test_a_pair_taken_off_the_list_ends_the_claim(written):
+def test_a_cluster_pair_removed_from_the_list_ends_the_claim(written):
     written.write("replicator.removed", cluster="a", peer="b")
     written.write("replicator.created", cluster="a", peer="b", ledger=1, entry=-1)
     written.update("a", "b", 3)
     assert violations(written) == []
 
 
-def test_a_snapshot_finished_by_hand_is_not_held_to_it_but_the_next_one_is(written):
+def test_a_snapshot_finished_by_command_is_exempt_but_the_next_one_is_not(written):
     written.write(
         "snapshot.completed", cluster="a", snapshot=1, ledger=1, entry=0, duration_us=1, reason="partial"
     )
@@ -218,7 +218,7 @@ def test_a_snapshot_finished_by_hand_is_not_held_to_it_but_the_next_one_is(writt
     assert len(violations(written)) == 1
 
 
-def test_partitions_are_held_to_their_topics_configuration():
+def test_partitions_are_checked_by_their_topics_configuration():
     written = WrittenTrace()
     topic = {"topic": "orders-partition-0"}
     for source, target in (("a", "b"), ("b", "a")):

@@ -1,5 +1,5 @@
-"""The claims about schemas of topics: who may bring one, what may follow what, what is stored; each rule
-broken on purpose.
+"""The claims about schemas of topics: who may register one, which schema may follow which, what is stored;
+each rule violated on purpose.
 """
 
 import pytest
@@ -27,7 +27,7 @@ WORD = (
 
 
 def written(policies="", used=("v2",), r2="", commands=(), settings="", options="", consumer=None):
-    """p begins with v1 in r1, which replicates to r2, and uses another schema each 200 ms."""
+    """p begins with v1 in r1, which replicates to r2, and uses another schema every 200 ms."""
     uses = [
         f"{{at: {200 * number}ms, do: producer.use-schema, producer: p, schema: {schema}}}"
         for number, schema in enumerate(used, 1)
@@ -73,7 +73,7 @@ RUNS = {
 
 
 @pytest.mark.parametrize("text", RUNS.values(), ids=RUNS)
-def test_without_a_mutation_schemas_break_nothing(text):
+def test_correct_schema_runs_have_no_violations(text):
     assert broken_claims(text) == set()
 
 
@@ -84,14 +84,14 @@ def mutated(monkeypatch, text, place, name, rule):
 
 
 @pytest.mark.parametrize("run", ["full", "backward", "forward", "incompatible"])
-def test_a_topic_that_takes_every_schema(run, monkeypatch):
+def test_a_topic_that_accepts_every_schema_is_detected(run, monkeypatch):
     assert BY_RULE in mutated(
         monkeypatch, RUNS[run], schema_registry, "why_incompatible", lambda *given: None
     )
 
 
 @pytest.mark.parametrize("run", ["full", "backward", "forward", "compatible"])
-def test_a_topic_that_takes_no_second_schema(run, monkeypatch):
+def test_a_topic_that_accepts_no_second_schema_is_detected(run, monkeypatch):
     assert mutated(
         monkeypatch,
         RUNS[run],
@@ -111,7 +111,7 @@ def test_a_topic_that_takes_no_second_schema(run, monkeypatch):
         ("BACKWARD", "transitive"),
     ],
 )
-def test_a_strategy_taken_for_another(taken, run, monkeypatch):
+def test_a_wrong_compatibility_strategy_is_detected(taken, run, monkeypatch):
     text = (
         RUNS["full"].replace("schema: v2}", "schema: more}").replace("schema: v3}", "schema: other}")
         if run == "full"
@@ -121,18 +121,18 @@ def test_a_strategy_taken_for_another(taken, run, monkeypatch):
 
 
 @pytest.mark.parametrize("run", ["not-allowed", "replicator-not", "before", "broker"])
-def test_who_may_not_register_and_does(run, monkeypatch):
+def test_a_schema_registered_without_permission_is_detected(run, monkeypatch):
     assert BY_RULE in mutated(monkeypatch, RUNS[run], schema_registry, "may_register", lambda *given: True)
 
 
 @pytest.mark.parametrize("run", ["full", "replicator"])
-def test_who_may_register_and_is_refused(run, monkeypatch):
+def test_a_refusal_despite_permission_is_detected(run, monkeypatch):
     assert mutated(
         monkeypatch, RUNS[run], schema_registry, "may_register", lambda cluster, base, who: who == "command"
     ) == {BY_RULE}
 
 
-def test_replicators_without_their_own_switch(monkeypatch):
+def test_replicators_without_their_own_switch_are_detected(monkeypatch):
     may = schema_registry.may_register
     assert mutated(
         monkeypatch,
@@ -143,30 +143,30 @@ def test_replicators_without_their_own_switch(monkeypatch):
     ) == {BY_RULE}
 
 
-def test_a_schema_that_is_registered_twice(monkeypatch):
+def test_a_schema_registered_twice_is_detected(monkeypatch):
     assert BY_RULE in mutated(monkeypatch, RUNS["full"], schema_registry, "same", lambda *given: False)
 
 
-def test_a_reader_that_nobody_compares(monkeypatch):
+def test_a_consumer_schema_that_is_not_compared_is_detected(monkeypatch):
     assert mutated(monkeypatch, RUNS["reader"], schema_registry, "admit_consumer", lambda *given: None) == {
         BY_RULE
     }
 
 
-def test_a_reader_that_is_refused_what_it_can_read(monkeypatch):
+def test_a_consumer_refused_although_it_can_read_is_detected(monkeypatch):
     assert mutated(
         monkeypatch, RUNS["reader-of-all"], schema_registry, "why_unreadable_by", lambda *given: "no"
     ) == {BY_RULE}
 
 
-def test_a_producer_whose_refused_messages_are_stored(monkeypatch):
+def test_a_producer_whose_refused_messages_are_stored_is_detected(monkeypatch):
     refuses = clients.refuses_schema
     assert SCHEMA_FIRST in mutated(
         monkeypatch, RUNS["full"], clients, "refuses_schema", lambda *given: refuses(*given) and None
     )
 
 
-# --- what may follow what, said twice
+# --- compatibility, implemented twice
 
 SPECS = [SchemaSpec("text", "STRING")] + [
     SchemaSpec(name, "AVRO", f'{{"type": "record", "name": "Order", "fields": [{fields}]}}')
@@ -183,7 +183,7 @@ STRATEGIES = [
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_check_and_the_broker_agree_on_every_pair(strategy):
+def test_the_check_and_the_broker_agree_on_every_pair_of_schemas(strategy):
     for old in SPECS:
         for older in SPECS:
             for new in SPECS:

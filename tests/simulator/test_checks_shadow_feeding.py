@@ -1,5 +1,5 @@
-"""The claims about how shadows are fed: rules broken on purpose are noticed, and a run without a broken
-rule breaks none.
+"""The claims about how shadows are fed: rules violated on purpose are detected, and a correct run breaks
+none.
 """
 
 import pytest
@@ -62,8 +62,8 @@ SHARED = RUN.replace("topics: {", "topics: {other: {clusters: [eu]}, ").replace(
     "  - {at: 2500ms, do: shadow.set, cluster: eu, topic: other, shadows: [audit]}\n  - {at: 5s, do: "
     "shadow.set, cluster: eu, topic: other, shadows: [other]}\n"
 )
-"""A shadow on the list of a topic that is not its source, which nobody forbids; and a topic that is no
-shadow.
+"""A shadow on the list of a topic that is not its source, which Pulsar does not forbid; and a listed topic
+that is no shadow.
 """
 
 
@@ -72,12 +72,12 @@ shadow.
     [RUN, EXPLICIT, CARRIED, EXPIRING, PARTS, SHARED],
     ids=["run", "explicit", "carried", "expiring", "parts", "shared"],
 )
-def test_without_a_mutation_nothing_breaks(text):
+def test_a_correct_run_has_no_violations(text):
     assert broken_claims(text) == set()
 
 
 @pytest.mark.parametrize("text", [RUN, EXPLICIT], ids=["run", "explicit"])
-def test_the_runs_have_what_the_claims_speak_of(text):
+def test_the_runs_contain_what_the_claims_check(text):
     world = World.from_scenario(load_scenario_text(text))
     world.run()
     stopped = {row["reason"] for row in world.trace.rows(types=["shadow.replicator-stopped"])}
@@ -90,7 +90,7 @@ def test_the_runs_have_what_the_claims_speak_of(text):
 # --- the list
 
 
-def test_a_source_that_feeds_a_shadow_that_is_on_no_list(monkeypatch):
+def test_a_source_that_feeds_a_shadow_missing_from_every_list_is_detected(monkeypatch):
     honest = ShadowSource.listed
     monkeypatch.setattr(
         ShadowSource,
@@ -106,7 +106,7 @@ def test_a_source_that_feeds_a_shadow_that_is_on_no_list(monkeypatch):
     assert FED in broken_claims(RUN)
 
 
-def test_a_shadow_that_is_fed_after_it_left_the_list(monkeypatch):
+def test_a_shadow_fed_after_its_removal_from_the_list_is_detected(monkeypatch):
     monkeypatch.setattr(
         ShadowSource,
         "check_replication",
@@ -121,7 +121,7 @@ def test_a_shadow_that_is_fed_after_it_left_the_list(monkeypatch):
     assert broken_claims(RUN) == {FED}
 
 
-def test_a_list_that_nobody_heeds(monkeypatch):
+def test_an_ignored_list_is_detected(monkeypatch):
     honest = ShadowSource.check_replication
     monkeypatch.setattr(
         ShadowSource,
@@ -135,22 +135,22 @@ def no_timer(source, epoch):
     """A function of the module: a checkpoint keeps a scheduled function by its name."""
 
 
-def test_a_start_that_failed_and_is_not_made_good(monkeypatch):
+def test_a_failed_start_that_is_not_retried_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowSource, "policy_timer", no_timer)
     assert broken_claims(RUN) == {FED}
 
 
-def test_a_list_that_forgets_a_name(monkeypatch):
+def test_a_list_that_loses_a_name_is_detected(monkeypatch):
     honest = commands.ShadowList
     monkeypatch.setattr(commands, "ShadowList", lambda names, busy_until_us: honest(names[:1], busy_until_us))
     assert broken_claims(RUN) == {FED}
 
 
-# --- what a shadow is told
+# --- what a shadow receives
 
 
 def skipping(which):
-    """A replicator that leaves out what `which(runtime, topic, record)` is true for."""
+    """A replicator that skips entries for which `which(runtime, topic, record)` is true."""
     honest = ShadowReplicator._send
 
     def send(replicator, index):
@@ -170,19 +170,19 @@ def skipping(which):
     ],
     ids=["markers", "replicated"],
 )
-def test_a_source_that_does_not_tell_of_all(monkeypatch, which):
+def test_a_source_that_does_not_feed_every_entry_is_detected(monkeypatch, which):
     monkeypatch.setattr(ShadowReplicator, "_send", skipping(which))
     assert broken_claims(RUN) == {TOLD}
 
 
-def test_a_replicator_that_goes_on_where_it_had_read_to(monkeypatch):
+def test_a_replicator_that_continues_from_its_read_position_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowReplicator, "_rewind", ShadowReplicator.read)
     assert broken_claims(
         RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")
     ) == {TOLD}
 
 
-def test_a_cursor_that_opens_at_the_earliest_entry(monkeypatch):
+def test_a_cursor_that_opens_at_the_earliest_entry_is_detected(monkeypatch):
     honest = ShadowReplicator.__init__
 
     def earliest(replicator, topic, shadow, cause):
@@ -195,7 +195,7 @@ def test_a_cursor_that_opens_at_the_earliest_entry(monkeypatch):
     assert broken_claims(RUN) == {TOLD}
 
 
-def test_two_entries_that_overtake_each_other(monkeypatch):
+def test_two_entries_out_of_order_are_detected(monkeypatch):
     honest = ShadowReplicator._send
 
     def send(replicator, index):
@@ -222,14 +222,14 @@ def _late(honest):
 
 
 @pytest.mark.parametrize("text", [RUN, EXPLICIT], ids=["never", "each-700-ms"])
-def test_bookies_that_know_all_of_an_open_ledger(monkeypatch, text):
+def test_bookies_that_have_all_of_an_open_ledger_confirmed_are_detected(monkeypatch, text):
     monkeypatch.setattr(
         ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries
     )
     assert BOOKIES in broken_claims(text)
 
 
-def test_a_writer_that_tells_the_bookies_nothing(monkeypatch):
+def test_a_writer_that_confirms_nothing_to_the_bookies_is_detected(monkeypatch):
     honest = ShadowSource.entries_confirmed
 
     def closed_only(source):
@@ -240,7 +240,7 @@ def test_a_writer_that_tells_the_bookies_nothing(monkeypatch):
     assert broken_claims(EXPLICIT) == {BOOKIES}
 
 
-def test_a_crash_that_closes_the_ledger(monkeypatch):
+def test_a_crash_that_closes_the_ledger_is_detected(monkeypatch):
     honest = ShadowSource.unloaded
     monkeypatch.setattr(
         ShadowSource, "unloaded", lambda source, reason, cause, clean: honest(source, reason, cause, True)
@@ -251,7 +251,7 @@ def test_a_crash_that_closes_the_ledger(monkeypatch):
     assert broken_claims(late) == {BOOKIES}
 
 
-def test_a_shadow_that_does_not_watch_its_source(monkeypatch):
+def test_a_shadow_that_does_not_watch_its_source_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowSource, "ledgers_changed", lambda source, cause: None)
     assert broken_claims(RUN) == {HEARS}
 
@@ -267,7 +267,7 @@ def hear_now(topic, argument):
     _HEAR(topic, argument)
 
 
-def test_a_shadow_that_learns_of_ledgers_late(monkeypatch):
+def test_a_shadow_notified_late_of_ledgers_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowTopic, "hear_of_ledgers", hear_later)
     monkeypatch.setattr(ShadowTopic, "hear_now", hear_now, raising=False)
     assert broken_claims(RUN) == {HEARS}
@@ -282,16 +282,16 @@ FOLLOWING = GROWN.replace(
 
 
 @pytest.mark.parametrize("text", [GROWN, FOLLOWING], ids=["copied", "following"])
-def test_a_source_that_grows_breaks_nothing(text):
+def test_a_growing_source_breaks_nothing(text):
     assert broken_claims(text) == set()
 
 
-def test_a_shadow_that_should_follow_and_does_not(monkeypatch):
+def test_a_shadow_that_does_not_follow_partition_growth_is_detected(monkeypatch):
     monkeypatch.setattr(catalogue, "shadows_of", lambda cluster, base: [])
     assert broken_claims(FOLLOWING) == {SHAPE}
 
 
-def test_a_shadow_with_partitions_of_its_own(monkeypatch):
+def test_a_shadow_with_a_different_partition_count_is_detected(monkeypatch):
     honest = catalogue.create
     monkeypatch.setattr(
         commands.catalogue,

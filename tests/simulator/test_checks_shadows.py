@@ -1,6 +1,4 @@
-"""The claims about shadow topics: rules broken on purpose are noticed, and a run without a broken rule
-breaks none.
-"""
+"""The claims about shadow topics: rules violated on purpose are detected, and a correct run breaks none."""
 
 import pytest
 
@@ -49,11 +47,11 @@ UNFED = RUN.replace("shadowOf: orders", "shadowOf: orders, shadowReplication: fa
 
 
 @pytest.mark.parametrize("text", [RUN, FORGED, UNFED], ids=["run", "forged", "unfed"])
-def test_without_a_mutation_nothing_breaks(text):
+def test_a_correct_run_has_no_violations(text):
     assert broken_claims(text) == set()
 
 
-def test_the_run_has_what_the_claims_speak_of():
+def test_the_run_contains_what_the_claims_check():
     world = World.from_scenario(load_scenario_text(RUN))
     world.run()
     for event in (
@@ -70,9 +68,9 @@ def test_the_run_has_what_the_claims_speak_of():
     )
 
 
-def test_a_shadow_that_takes_a_producers_message(monkeypatch):
+def test_a_shadow_that_accepts_a_producers_message_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowTopic, "refuses", None)
-    # its ledgers are the source's: never its own to roll over
+    # its ledgers are the source's: it never rolls them over itself
     monkeypatch.setattr(LedgerRollover, "limits", (1 << 60,) * 4, raising=False)
     monkeypatch.setattr(
         ShadowLog,
@@ -86,13 +84,13 @@ def test_a_shadow_that_takes_a_producers_message(monkeypatch):
     assert WRITES in broken_claims(FORGED)
 
 
-def test_a_view_that_is_one_entry_off(monkeypatch):
+def test_a_view_that_is_one_entry_off_is_detected(monkeypatch):
     honest = ShadowLog.position
     monkeypatch.setattr(ShadowLog, "position", lambda log, index: honest(log, max(index - 1, 0)))
     assert DELIVERS in broken_claims(RUN)
 
 
-def test_a_shadow_that_lets_markers_through(monkeypatch):
+def test_a_shadow_that_delivers_markers_is_detected(monkeypatch):
     honest = Dispatcher.next_deliverable
 
     def leaks(dispatcher, cause):
@@ -111,7 +109,7 @@ def test_a_shadow_that_lets_markers_through(monkeypatch):
     assert DELIVERS in broken_claims(RUN)
 
 
-def test_positions_that_run_ahead_of_the_entries(monkeypatch):
+def test_positions_ahead_of_the_entries_are_detected(monkeypatch):
     honest = ShadowTopic.add
     monkeypatch.setattr(
         ShadowTopic,
@@ -121,7 +119,7 @@ def test_positions_that_run_ahead_of_the_entries(monkeypatch):
     assert WITHIN in broken_claims(RUN)
 
 
-def test_a_reader_that_does_not_stop_at_the_last_confirmed_entry(monkeypatch):
+def test_a_reader_past_the_last_confirmed_entry_is_detected(monkeypatch):
     honest = ShadowLog.confirm
 
     def confirms_all(log, ledger_id, entry):
@@ -132,12 +130,12 @@ def test_a_reader_that_does_not_stop_at_the_last_confirmed_entry(monkeypatch):
     assert WITHIN in broken_claims(UNFED)
 
 
-def test_a_push_that_says_nothing(monkeypatch):
+def test_a_cursor_push_without_a_row_is_detected(monkeypatch):
     monkeypatch.setattr(losses, "_note_lost", lambda *_ignored: None)
     assert broken_claims(RUN) == {ALOUD}
 
 
-def test_a_push_over_ledgers_that_are_still_there(monkeypatch):
+def test_a_cursor_push_over_existing_ledgers_is_detected(monkeypatch):
     honest = losses.push_cursors
     monkeypatch.setattr(
         shadow_topic.losses,
@@ -147,8 +145,8 @@ def test_a_push_over_ledgers_that_are_still_there(monkeypatch):
     assert ALOUD in broken_claims(RUN)
 
 
-def test_a_source_that_says_too_much_of_its_open_ledger(monkeypatch):
-    """No break of these four: the entries are there. What the bookies may know is another claim."""
+def test_a_source_that_confirms_too_much_of_its_open_ledger_is_detected(monkeypatch):
+    """No violation of these four: the entries exist. What the bookies may confirm is another claim."""
     monkeypatch.setattr(
         ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries
     )

@@ -1,5 +1,5 @@
-"""The claim about what acknowledgement-state sync told: rules of the protocol broken on purpose are
-noticed, and sound runs break nothing.
+"""The claim about synced acks: rules of acknowledgement-state sync violated on purpose are detected, and
+correct runs break nothing.
 """
 
 import pytest
@@ -22,16 +22,16 @@ RESET = SYNC.replace(
 
 
 @pytest.mark.parametrize("text", [SYNC, BATCHES, CRASHES, RESET], ids=["sync", "batches", "crashes", "reset"])
-def test_without_a_mutation_nothing_breaks(text):
+def test_a_correct_run_has_no_violations(text):
     assert broken_claims(text) == set()
 
 
-def test_a_dispatcher_that_does_not_filter(monkeypatch):
+def test_a_dispatcher_that_does_not_filter_is_detected(monkeypatch):
     monkeypatch.setattr(AcknowledgementFilter, "takes", lambda *given: False)
     assert broken_claims(SYNC) == {TOLD}
 
 
-def test_a_crash_that_forgets_what_was_told(monkeypatch):
+def test_a_crash_that_forgets_synced_acks_is_detected(monkeypatch):
     load = Topic.load
 
     def forgetful(topic, *given, **more):
@@ -46,12 +46,12 @@ def test_a_crash_that_forgets_what_was_told(monkeypatch):
     assert broken_claims(once) == {TOLD}
 
 
-def test_messages_of_the_target_that_are_not_mapped(monkeypatch):
+def test_messages_of_the_target_that_are_not_mapped_are_detected(monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_note_origins", lambda *given: None)
     assert broken_claims(SYNC) == {TOLD}
 
 
-def test_a_request_that_says_where_it_stands_and_not_what_it_knows(monkeypatch):
+def test_a_sync_request_applied_without_its_acks_is_detected(monkeypatch):
     apply = acknowledgement_sync.apply
     empty = AcknowledgedState({}, {}, 0, 0)
     monkeypatch.setattr(

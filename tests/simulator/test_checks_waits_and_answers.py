@@ -1,6 +1,6 @@
-"""The claims about time to live, how often states are told, retries of lookups, offloaded ledgers, copied
-requests, policies, refused deletions and enforced schemas: each rule broken on purpose is noticed, and
-what is right breaks nothing.
+"""The claims about time to live, the period of ack syncs, retries of lookups, offloaded ledgers, copied requests, policies, refused deletions and enforced schemas.
+
+Each rule violated on purpose is detected, and correct runs break nothing.
 """
 
 import pytest
@@ -84,7 +84,7 @@ def expires_after(given_us):
 @pytest.mark.parametrize(
     "text", [EXPIRING, SET_LATER, SHADOWED], ids=["from-the-start", "set-later", "shadow"]
 )
-def test_what_expires_in_time_breaks_nothing(text):
+def test_expiry_in_time_breaks_nothing(text):
     assert broken_claims(text) == set()
 
 
@@ -103,13 +103,13 @@ def test_what_expires_in_time_breaks_nothing(text):
     ],
     ids=["sent", "too-early", "set-later", "shadow"],
 )
-def test_what_expires_out_of_time(text, place, name, rule, monkeypatch):
+def test_expiry_out_of_time_is_detected(text, place, name, rule, monkeypatch):
     monkeypatch.setattr(place, name, rule)
     assert broken_claims(text) == {EXPIRED}
 
 
-def test_cursors_that_move_over_what_is_young(monkeypatch):
-    """Published from 58 to 61 s, each lives a minute; the check at 60 s takes them all."""
+def test_cursors_that_expire_young_messages_are_detected(monkeypatch):
+    """Published from 58 to 61 s, each with one minute to live; the check at 60 s expires them all."""
     text = (
         EXPIRING.replace("400s", "70s")
         .replace("stop: 4s", "start: 58s, stop: 61s")
@@ -141,7 +141,7 @@ ONCE = SYNCED.replace("periodic, ackSyncPeriod: 700ms", "once") + f"commands: [{
 
 
 @pytest.mark.parametrize("text", [SYNCED, DISTURBED, ONCE], ids=["periodic", "disturbed", "once"])
-def test_states_told_in_time_break_nothing(text):
+def test_syncs_in_time_break_nothing(text):
     assert broken_claims(text) == set()
 
 
@@ -165,7 +165,7 @@ def unasked(self, epoch):
     [(SYNCED, slower), (DISTURBED, slower), (SYNCED, hasty), (ONCE, unasked), (SYNCED, lambda *given: None)],
     ids=["slower", "disturbed", "hasty", "unasked", "never"],
 )
-def test_states_told_out_of_time(text, rule, monkeypatch):
+def test_syncs_out_of_time_are_detected(text, rule, monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
     assert broken_claims(text) == {IN_TIME}
 
@@ -179,12 +179,12 @@ OF_ITS_OWN = MOVED.replace("billing: {topic: orders", "billing: {topic: orders, 
 
 
 @pytest.mark.parametrize("text", [MOVED, TAKEN_BACK, OF_ITS_OWN], ids=["moved", "taken-back", "once"])
-def test_states_that_a_migration_tells_break_nothing(text):
+def test_syncs_of_a_migration_break_nothing(text):
     assert broken_claims(text) == set()
 
 
 @pytest.mark.parametrize("rule", [slower, hasty, lambda *given: None], ids=["slower", "hasty", "never"])
-def test_states_that_a_migration_tells_out_of_time(rule, monkeypatch):
+def test_syncs_of_a_migration_out_of_time_are_detected(rule, monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
     assert broken_claims(MOVED) == {IN_TIME}
 
@@ -202,7 +202,7 @@ AWAY = BASE + (
 
 
 @pytest.mark.parametrize("text", [REFUSED, AWAY], ids=["service", "cluster"])
-def test_clients_that_ask_again_break_nothing(text):
+def test_repeated_lookups_break_nothing(text):
     assert broken_claims(text) == set()
 
 
@@ -216,9 +216,9 @@ def test_clients_that_ask_again_break_nothing(text):
         (connecting, "retry", lambda consumer: None),
     ],
 )
-def test_clients_that_ask_out_of_their_time(place, name, rule, monkeypatch):
+def test_lookups_repeated_out_of_time_are_detected(place, name, rule, monkeypatch):
     text = REFUSED.replace("every: 10ms, stop: 7s", "every: 10ms")
-    if name in ("again", "retry"):  # the first wait is kept, or nobody would ask at all
+    if name in ("again", "retry"):  # the first wait is kept, otherwise no client would retry at all
         honest, calls = getattr(place, name), {}
         monkeypatch.setattr(
             place,
@@ -250,7 +250,7 @@ LOST = (
 )
 
 
-def test_consumers_that_come_back_break_nothing():
+def test_reconnecting_consumers_break_nothing():
     assert broken_claims(LOST) == set()
 
 
@@ -274,7 +274,7 @@ def each_on_its_own(consumer):
     ],
     ids=["first", "most", "never", "each-on-its-own"],
 )
-def test_consumers_that_come_back_out_of_their_time(place, name, rule, monkeypatch):
+def test_consumers_that_reconnect_out_of_time_are_detected(place, name, rule, monkeypatch):
     monkeypatch.setattr(place, name, rule)
     assert broken_claims(LOST) == {BACK}
 
@@ -301,7 +301,7 @@ def test_offloaded_ledgers_read_by_their_driver_break_nothing():
 
 
 @pytest.mark.parametrize("rule", [heedless, lost, overcautious])
-def test_offloaded_ledgers_read_otherwise(rule, monkeypatch):
+def test_offloaded_ledgers_read_by_another_rule_are_detected(rule, monkeypatch):
     monkeypatch.setattr(Storage, "place_of", rule)
     assert broken_claims(OFFLOADED) == {READ}
 
@@ -342,7 +342,7 @@ def test_requests_answered_by_the_rules_break_nothing(text):
     assert broken_claims(text) == set()
 
 
-def test_requests_that_are_not_copied(monkeypatch):
+def test_requests_that_are_not_copied_are_detected(monkeypatch):
     honest = RemoteAdmin.send
     for kept in ((), ("create",), ("grow",)):
         monkeypatch.setattr(
@@ -375,8 +375,8 @@ MOVING = (
 )
 
 
-def test_what_a_migration_copies_is_what_counts_there_then(monkeypatch):
-    """The claims about policies, lists and copied requests follow a namespace that a migration brings."""
+def test_policies_copied_by_a_migration_apply_from_then_on(monkeypatch):
+    """The claims about policies, lists and copied requests follow a namespace that a migration copies."""
     assert broken_claims(MOVING) == set()
     honest = RemoteAdmin.send
     monkeypatch.setattr(RemoteAdmin, "send", lambda *given: None)
@@ -410,7 +410,7 @@ def does_nothing(runtime, arguments, begin):
         ("topic.delete", refuses, UNUSED),
     ],
 )
-def test_requests_answered_otherwise(command, handler, claim, monkeypatch):
+def test_requests_answered_against_the_rules_are_detected(command, handler, claim, monkeypatch):
     monkeypatch.setitem(system._HANDLERS, command, handler)
     assert broken_claims(ADMIN) == {claim}
 
@@ -426,7 +426,7 @@ ENFORCED = (
 )
 
 
-def test_schemas_that_are_enforced_break_nothing():
+def test_enforced_schemas_break_nothing():
     assert broken_claims(ENFORCED) == set()
     assert broken_claims(ENFORCED.replace("Enforced: true", "Enforced: false")) == set()
 
@@ -443,8 +443,8 @@ def test_schemas_that_are_enforced_break_nothing():
             ),
         ),
     ],
-    ids=["not-enforced", "everywhere", "though-off"],
+    ids=["not-enforced", "everywhere", "despite-switch-off"],
 )
-def test_schemas_that_are_enforced_otherwise(text, rule, monkeypatch):
+def test_wrongly_enforced_schemas_are_detected(text, rule, monkeypatch):
     monkeypatch.setattr(clients.schema_registry, "admit_without_schema", rule)
     assert broken_claims(text) == {BY_RULE}

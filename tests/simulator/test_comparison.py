@@ -1,5 +1,5 @@
-"""One run under every strategy: what a strategy changes and leaves, the comparison's figures, and each
-message as a picture follows it.
+"""One run under every strategy: what a strategy changes and what it keeps, the comparison's figures, and
+each message as the diagram shows it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def finished(name: str, strategy: str, commands=()) -> Rerun:
     return rerun
 
 
-def test_a_strategy_changes_what_subscriptions_ask_for_and_nothing_else():
+def test_a_strategy_changes_only_the_settings_of_subscriptions():
     scenario = load_scenario(PERIOD)
     specs = {strategy.name: under(scenario, strategy) for strategy in STRATEGIES}
     asked = {
@@ -66,7 +66,7 @@ def test_a_strategy_changes_what_subscriptions_ask_for_and_nothing_else():
     )
 
 
-def test_any_scenario_can_be_compared_and_its_publishes_stay_the_same():
+def test_any_scenario_can_be_compared_and_its_published_messages_stay_the_same():
     runs = [World.from_scenario(made.scenario) for made in strategy_runs(load_scenario("region-down"))]
     published = []
     for world in runs:
@@ -82,7 +82,7 @@ def test_any_scenario_can_be_compared_and_its_publishes_stay_the_same():
     assert twice[0] > twice[1] > 0 and twice[2] <= twice[1]
 
 
-def test_the_table_and_the_object():
+def test_comparison_as_table_and_as_json():
     out, err = StringIO(), StringIO()
     assert compare(PERIOD, out, err) == 0 and err.getvalue() == ""
     assert "All 12 expectations of the comparison are met." in out.getvalue()
@@ -101,7 +101,7 @@ def test_the_table_and_the_object():
     )
 
 
-def test_one_strategy_alone_is_a_run_like_any_other():
+def test_a_run_of_one_strategy_is_an_ordinary_run():
     out, err = StringIO(), StringIO()
     assert simulate(PERIOD, out, err, strategy=SNAPSHOTS) == 0
     assert (
@@ -113,7 +113,7 @@ def test_one_strategy_alone_is_a_run_like_any_other():
         strategy_named("none")
 
 
-def test_a_scenario_without_subscriptions_is_refused_in_words():
+def test_a_scenario_without_subscriptions_is_refused_with_a_reason():
     bare = load_scenario(PERIOD).canonical_text.split("subscriptions:")[0]
     err = StringIO()
     assert compare(bare, StringIO(), err) == EXIT_BAD_INPUT
@@ -123,7 +123,7 @@ def test_a_scenario_without_subscriptions_is_refused_in_words():
     )
 
 
-def test_a_block_that_compares_is_read_like_expectations():
+def test_a_compare_block_is_read_like_expectations():
     text = load_scenario(PERIOD).canonical_text
     assert load_scenario_text(text).compare == load_scenario(PERIOD).compare
     wrong = text.replace("  snapshots: {", "  snapshot: {").replace(
@@ -138,7 +138,7 @@ def test_a_block_that_compares_is_read_like_expectations():
     assert "did you mean snapshots?" in raised.value.problems[1].right
 
 
-def test_what_telling_cost():
+def test_replication_costs_by_strategy():
     assert costs(finished(PERIOD, LOCAL).world) == {
         "marker_entries": 0,
         "marker_bytes": 0,
@@ -150,7 +150,7 @@ def test_what_telling_cost():
     assert costs(finished(PERIOD, SNAPSHOTS).world)["marker_entries"] > 10
 
 
-def test_a_migration_carries_progress_over_by_the_strategy_that_is_compared():
+def test_a_migration_carries_progress_over_by_the_compared_strategy():
     scenario = load_scenario("tenant-moves")
     made = {strategy.name: under(scenario, strategy) for strategy in STRATEGIES}
     asked = {
@@ -171,8 +171,8 @@ def test_a_migration_carries_progress_over_by_the_strategy_that_is_compared():
     assert told[SYNC]["ack_sync"]["billing"]["green"]["filtered"] == 459 and told[LOCAL]["ack_sync"] == {}
 
 
-def test_a_move_that_comes_about_under_some_strategies_only_is_told_as_that():
-    # web/50 is held, so no snapshot ever says enough for the switch to be safe: it is refused.
+def test_a_failover_that_happens_under_some_strategies_only_is_reported_as_such():
+    # web/50 is held, so no snapshot ever covers enough for the switch to be safe: it is refused.
     out = StringIO()
     assert compare("tenant-moves", out, StringIO()) == 0
     line = next(line for line in out.getvalue().splitlines() if line.startswith("duplicates"))
@@ -180,7 +180,7 @@ def test_a_move_that_comes_about_under_some_strategies_only_is_told_as_that():
     assert "Refused under snapshots at 5.000 s: migration.switch" in out.getvalue()
 
 
-# --- each message as a picture follows it
+# --- each message as the diagram shows it
 
 
 def messages(name: str, strategy: str) -> dict:
@@ -191,7 +191,7 @@ def messages(name: str, strategy: str) -> dict:
 
 @pytest.mark.parametrize("name", [HOLE, PERIOD, "strategies-backlog"])
 @pytest.mark.parametrize("strategy", [LOCAL, SNAPSHOTS, SYNC])
-def test_the_picture_says_what_the_counting_says(name, strategy):
+def test_the_diagram_agrees_with_the_counts(name, strategy):
     rerun = finished(name, strategy)
     told, counted = column(rerun), rerun.world.summary()["failovers"][0]
     shown = told["followed"][0]["messages"]
@@ -202,9 +202,9 @@ def test_the_picture_says_what_the_counting_says(name, strategy):
     assert shown["stored_us"] == sorted(shown["stored_us"])
 
 
-def test_what_is_known_at_the_target_is_what_does_not_come_twice():
-    # At the move everything acknowledged is in green; what green knows of by then does not come, the rest
-    # does.
+def test_a_message_is_a_duplicate_unless_its_ack_was_at_the_target_before_the_move():
+    # At the move everything acknowledged is in green. Messages whose acks green has by then are not
+    # delivered, the others are.
     for strategy in (LOCAL, SNAPSHOTS, SYNC):
         shown = messages(HOLE, strategy)
         for acknowledged, known, delivery in zip(
@@ -216,7 +216,7 @@ def test_what_is_known_at_the_target_is_what_does_not_come_twice():
 
 def test_instants_of_one_message():
     shown = messages(HOLE, SYNC)
-    at = shown["sequence_id"].index(20)  # published at 2.05 s, told by the request of 3 s
+    at = shown["sequence_id"].index(20)  # published at 2.05 s, synced by the request of 3 s
     assert (
         shown["stored_us"][at],
         shown["at_target_us"][at],
@@ -232,7 +232,7 @@ def test_instants_of_one_message():
     )
 
 
-def test_what_travelled_between_the_clusters():
+def test_requests_and_markers_that_travelled_between_the_clusters():
     passages = column(finished(HOLE, SYNC))["followed"][0]["passages"]
     first = passages[0]
     assert first == {
@@ -246,14 +246,14 @@ def test_what_travelled_between_the_clusters():
     assert kinds == {"snapshot_request", "snapshot_response", "subscription_update"}
 
 
-def test_a_run_with_more_messages_than_a_picture_takes_is_not_drawn(monkeypatch):
+def test_a_run_with_more_messages_than_a_diagram_takes_is_not_drawn(monkeypatch):
     monkeypatch.setattr("simulator.protocols.pulsar.views.strategies.MESSAGES_MOST", 79)
     assert column(finished(HOLE, SYNC))["followed"][0]["messages"] is None
     monkeypatch.setattr("simulator.protocols.pulsar.views.strategies.PASSAGES_MOST", 3)
     assert len(column(finished(HOLE, SYNC))["followed"][0]["passages"]) == 3
 
 
-def test_commands_by_hand_are_part_of_every_run():
+def test_live_commands_are_part_of_every_compared_run():
     crash = [{"at_us": 3_000_000, "number": 0, "do": "link.cut", "link": "blue -> green"}]
     for strategy in (LOCAL, SNAPSHOTS, SYNC):
         rerun = finished(HOLE, strategy, crash)

@@ -6,7 +6,7 @@ from tests.simulator.trace_builder import TraceBuilder, causes, losses
 
 
 def consumed_at_a(first: int, last: int, told: int) -> TraceBuilder:
-    """A and B hold first..last; A acknowledged and registered all; B's cursor stands at `told`."""
+    """A and B hold first..last; A acknowledged and registered all; B's cursor is at `told`."""
     world = TraceBuilder()
     world.create("a")
     world.create("b", reason="update")
@@ -64,7 +64,7 @@ def test_case_2_there_and_back():
     assert {entry.acknowledged_in for entry in second.duplicates_list} == {"b"}
 
 
-def test_case_2_recovered_older_but_told():
+def test_case_2_recovered_older_after_its_update_was_applied():
     world = there_with_a_crash()
     world.recover("a", 94)
     world.apply("a", "b", world.update("b", 2, 109, {"a": 109}), 109)
@@ -73,7 +73,7 @@ def test_case_2_recovered_older_but_told():
     assert causes(world.failover()) == {"after_newest_snapshot": 10}
 
 
-def test_case_2_recovered_older_and_untold():
+def test_case_2_recovered_older_without_an_update():
     world = there_with_a_crash()
     recovered = world.recover("a", 94)
     world.wait().fail_over("b", "a", "planned")
@@ -86,7 +86,7 @@ def test_case_2_recovered_older_and_untold():
 
 
 def there_with_a_crash() -> TraceBuilder:
-    """A acknowledged 0-99, crashed, B got 80-119; A is back with an empty hand."""
+    """A acknowledged 0-99, crashed, B got 80-119; A is back with no messages delivered and not acked."""
     world = consumed_at_a(0, 99, told=79)
     world.crash("a")
     world.fail_over("a", "b")
@@ -98,7 +98,7 @@ def there_with_a_crash() -> TraceBuilder:
     return world
 
 
-def test_case_3_acknowledged_and_stranded_and_a_comes_back():
+def test_case_3_acknowledged_but_not_replicated_until_a_is_back():
     world = TraceBuilder()
     world.create("a")
     world.create("b", reason="update")
@@ -245,7 +245,7 @@ def test_case_7_skipped():
 
 
 def three_clusters(target: int | None) -> TraceBuilder:
-    """PIP-33's example: M1 of b is in c and not yet in a; A's snapshot tells C `target`."""
+    """PIP-33's example: M1 of b is in c and not yet in a; A's snapshot gives C the position `target`."""
     world = TraceBuilder("a", "b", "c")
     world.create("a")
     world.create("c", reason="update")
@@ -280,7 +280,7 @@ def test_case_8_unsafe_loses_one():
     )
 
 
-def test_case_8_stranded_for_c_though_b_has_them():
+def test_case_8_not_replicated_to_c_though_b_has_them():
     world = TraceBuilder("a", "b", "c")
     world.create("a")
     world.create("c", reason="update")
@@ -292,7 +292,7 @@ def test_case_8_stranded_for_c_though_b_has_them():
     assert (failover.stranded, failover.stranded_unprocessed, failover.lost) == (5, 5, 0)
 
 
-def test_case_8_once_in_each_of_two_failovers():
+def test_case_8_counted_once_in_each_of_two_failovers():
     world = TraceBuilder("a", "b", "c")
     for cluster in ("a", "b", "c"):
         world.create(cluster, reason="consumer" if cluster == "a" else "update")

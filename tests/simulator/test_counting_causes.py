@@ -1,4 +1,4 @@
-"""One trace for each cause of a duplicate, with the word why and the rows it rests on."""
+"""One trace for each cause of a duplicate, with its detailed reason and the rows that prove it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ def acknowledged_at_a(
     settings: dict | None = None,
     replicated: bool = True,
 ) -> TraceBuilder:
-    """Both clusters hold 0..count-1, A acknowledged them all and its mark-delete passed them; B was told
-    nothing.
+    """Both clusters hold 0..count-1, A acknowledged them all and its mark-delete passed them;
+
+    B received nothing about it.
     """
     world = TraceBuilder(*clusters, settings=settings)
     world.create("a", replicated=replicated)
@@ -128,7 +129,7 @@ def test_cursor_went_back_because_individual_acks_were_forgotten():
     assert entry.acknowledged_in == "b"
 
 
-def test_cursor_went_back_holds_whenever_b_itself_had_registered_the_ack():
+def test_cursor_went_back_applies_whenever_b_itself_had_registered_the_ack():
     world = TraceBuilder()
     world.create("a")
     world.create("b", reason="update")
@@ -213,7 +214,7 @@ def test_update_in_flight(journey: tuple[str, ...], word: str):
     assert (only(world).cause, only(world).why) == ("update_in_flight", word)
 
 
-def test_update_that_came_while_the_message_was_in_the_receiver_queue():
+def test_update_that_arrived_while_the_message_was_in_the_receiver_queue():
     world = acknowledged_at_a()
     world.connect("b")
     world.wait()
@@ -260,7 +261,7 @@ def test_a_snapshot_above_the_mark_delete_or_below_p_explains_nothing():
 
 
 def incomplete(clusters: tuple[str, ...] = ("a", "b")) -> TraceBuilder:
-    """Acknowledged, then a snapshot asked for that never completes."""
+    """Acknowledged, then a requested snapshot that never completes."""
     world = acknowledged_at_a(clusters=clusters)
     world.here("snapshot.requested", "a", snapshot=9, count=1)
     return world
@@ -362,7 +363,7 @@ def test_snapshot_incomplete_one_way():
     assert entry.evidence["attempt"] <= refused
 
 
-def test_ticks_refused_for_no_new_data_are_no_excuse():
+def test_ticks_refused_for_no_new_data_are_no_cause():
     world = acknowledged_at_a()
     world.here("snapshot.refused", "a", reason="no-new-data")
     world.wait(SECOND_US)
@@ -381,14 +382,14 @@ def test_after_newest_snapshot_names_the_newest_used():
     assert world.trace.row(entry.evidence["newest_snapshot"])["type"] == "snapshot.used"
 
 
-def test_delivering_what_was_covered_since_before_the_consumer_came_is_our_bug():
+def test_delivering_what_was_covered_before_the_consumer_connected_is_an_internal_error():
     world = acknowledged_at_a()
     world.apply("b", "a", world.update("a", 1, 0, {"b": 0}), 0)
     world.fail_over("a", "b", "planned")
     world.wait().connect("b")
     world.deliver([0], "b")
-    # The Update that was applied covers it: only the order of connecting and covering tells bug from bad
-    # luck.
+    # The Update that was applied covers it: only the order of connecting and covering distinguishes a bug
+    # from bad luck.
     with pytest.raises(CountingError, match="no cause"):
         world.failover()
 
@@ -402,7 +403,7 @@ def test_causes_are_an_ordered_table_by_family():
         causes_of("no-such-family")
 
 
-def test_another_mechanism_brings_its_own_causes():
+def test_another_mechanism_registers_its_own_causes():
     register_causes(
         "a-test-mechanism", (Cause("always", lambda batch: Verdict(batch.message >= 0, "because")),)
     )

@@ -1,4 +1,4 @@
-"""What a cursor covered at any instant, against a plain state machine that is told the same rows."""
+"""What a cursor covered at any instant, against a plain state machine that reads the same rows."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_went_back_exactly_when_covered_before_and_not_now(steps):
             assert (uncovered[entry] != NULL) == (entry in ever)
 
 
-def test_a_recovery_with_fewer_acks_than_were_held_keeps_the_least():
+def test_a_recovery_with_fewer_acks_than_were_held_keeps_the_lowest():
     world = TraceBuilder()
     world.publish(range(5), "a")
     world.create("a")
@@ -130,7 +130,7 @@ def test_markers_that_the_broker_acknowledged_count_among_the_persisted():
     assert cursor.registered(np.array([1]), np.array([recovered])).tolist() == [True]
 
 
-def test_an_update_without_its_cursor_row_moves_the_mark_forward_only():
+def test_an_update_without_its_cursor_row_only_moves_the_mark_delete_forward():
     world = TraceBuilder()
     world.publish(range(5), "a")
     world.create("a")
@@ -141,7 +141,7 @@ def test_an_update_without_its_cursor_row_moves_the_mark_forward_only():
     assert cursor.mark_at(applied) == log.position[3] and cursor.mark_at(later) == log.position[4]
 
 
-def test_covered_since_is_the_start_of_the_unbroken_stretch():
+def test_covered_since_is_the_start_of_the_unbroken_interval():
     world = TraceBuilder()
     world.publish(range(4), "a")
     world.create("a")

@@ -1,5 +1,6 @@
-"""When the backlog of a failover is drained: B's cursor covers all that B's log held at F, in cases
-written by hand.
+"""When the backlog of a failover is drained, in cases written by hand.
+
+It is drained when B's cursor covers all that B's log held at F.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def held_by_both(count: int = 3, subscribed: bool = True) -> TraceBuilder:
 
 
 def delete_ledger(world: TraceBuilder, count: int) -> None:
-    """B's only ledger goes, with its messages 0..count-1."""
+    """B's only ledger is deleted, with its messages 0..count-1."""
     world.here("ledger.trimmed", "b", ledger=world.ledger["b"], count=count)
     for number in range(count):
         world.here("message.removed", "b", **world._message(number, "b", "web"))
@@ -34,7 +35,7 @@ def test_an_acknowledgement_in_a_drains_nothing_in_b():
     assert world.failover().drained_us == world.now_us > world.failover().caught_up_us
 
 
-def test_the_last_registered_acknowledgement_counts_not_the_applications():
+def test_the_registered_ack_counts_and_not_the_applications():
     world = held_by_both(2)
     world.fail_over("a", "b")
     world.deliver([0, 1], "b")
@@ -45,7 +46,7 @@ def test_the_last_registered_acknowledgement_counts_not_the_applications():
     assert world.failover().drained_us == world.now_us
 
 
-def test_what_comes_after_the_failover_is_not_waited_for():
+def test_messages_after_the_failover_are_not_waited_for():
     world = held_by_both(1)
     world.fail_over("a", "b")
     world.publish([1], "b")
@@ -62,13 +63,13 @@ def test_skipped_and_expired_messages_are_covered_by_the_mark_delete():
     assert world.failover().drained_us == world.now_us
 
 
-def test_nothing_held_is_drained_at_the_failover():
+def test_an_empty_backlog_is_drained_at_the_failover():
     world = held_by_both(0)
     world.fail_over("a", "b")
     assert world.failover().drained_us == world.failover().at_us
 
 
-def test_a_reset_before_it_is_drained_takes_back_and_one_after_it_does_not():
+def test_a_reset_before_the_backlog_is_drained_counts_and_one_after_it_does_not():
     world = held_by_both(2)
     world.fail_over("a", "b")
     world.wait().consume([1], "b")
@@ -82,7 +83,7 @@ def test_a_reset_before_it_is_drained_takes_back_and_one_after_it_does_not():
     assert world.failover().drained_us == drained_us
 
 
-def test_a_subscription_that_is_missing_covers_nothing_until_it_is_opened():
+def test_a_missing_subscription_covers_nothing_until_it_is_created():
     world = held_by_both(2, subscribed=False)
     world.fail_over("a", "b")
     assert world.failover().drained_us is None

@@ -64,11 +64,11 @@ def test_random_runs_agree_with_the_plain_recount(seed: int):
 
 @pytest.mark.swarm
 @pytest.mark.parametrize("seed", range(2000, 2006))
-def test_swarm_of_random_runs(seed: int):
+def test_many_random_runs_agree_with_the_plain_recount(seed: int):
     test_random_runs_agree_with_the_plain_recount(seed)
 
 
-def test_case_1_holes_come_twice_and_the_held_message_again():
+def test_case_1_messages_above_a_hole_are_duplicates_and_the_held_message_is_redelivered():
     counted = case(
         "every: 10ms, count: 100, start: 10ms",
         "processing: 1ms, acknowledgmentGroupTime: 0ms, hold: {messages: [web/60]}",
@@ -81,7 +81,7 @@ def test_case_1_holes_come_twice_and_the_held_message_again():
     assert (failover.redeliveries, failover.lost, failover.stranded) == (1, 0, 0)
 
 
-def test_case_3_stranded_acknowledged_and_returned():
+def test_case_3_not_replicated_acknowledged_and_returned():
     counted = case(
         "every: 10ms, count: 300, start: 10ms",
         "processing: 1ms, acknowledgmentGroupTime: 0ms",
@@ -146,7 +146,7 @@ def test_case_6_missing_at_b(position: str):
         assert failover.lost == 0 and causes(failover) == {"subscription_missing": acknowledged}
 
 
-def test_case_7_skipped_by_a_person():
+def test_case_7_skipped_by_an_operator():
     counted = case(
         "every: 10ms, count: 300, start: 10ms",
         "start: 1s, processing: 1ms, acknowledgmentGroupTime: 0ms",
@@ -177,7 +177,7 @@ def test_case_2_there_and_back_counts_once_in_each_window():
     assert second.lost == first.lost == 0
 
 
-def test_a_summary_during_the_run_is_the_count_of_the_rows_so_far():
+def test_a_summary_during_the_run_counts_the_rows_so_far():
     world, _ = ran(random_scenario(107))
     world.seek(at_us=6_000_000)
     counted = count_run(world.trace, world.scenario, world.seq)

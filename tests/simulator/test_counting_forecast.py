@@ -1,4 +1,6 @@
-"""The forecast against counting: make it, then do exactly that in the trace, and find the same numbers."""
+"""The forecast against the actual figures: make it, then do exactly that in the trace, and count the same
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ FIGURES = ("duplicates", "redeliveries", "lost", "stranded", "stranded_unprocess
 
 @st.composite
 def histories(draw):
-    """What each of a few messages went through before the failover."""
+    """The history of each of a few messages before the failover."""
     count = draw(st.integers(0, 8))
     subset = st.sets(st.integers(0, max(count - 1, 0)), max_size=count) if count else st.just(set())
     stored = draw(st.integers(0, count))
@@ -78,7 +80,7 @@ def forecast_of(history: dict) -> tuple[Forecast, list[int]]:
 
 @examples(80)
 @given(histories())
-def test_forecast_is_what_counting_finds(history):
+def test_forecast_equals_the_counted_figures(history):
     world = before(history)
     told, log = forecast_of(history)
     world.wait().crash("a")
@@ -161,7 +163,7 @@ def test_removed_entries_are_lost_unless_finished():
     assert told == Forecast(duplicates=0, redeliveries=0, lost=1, stranded=0, stranded_unprocessed=0)
 
 
-def test_messages_on_their_way_from_other_clusters_still_come():
+def test_messages_in_flight_from_other_clusters_are_forecast_as_delivered():
     known = flags(receipted=BitMap([7, 8]), acknowledged=BitMap([7]), delivered=BitMap([7, 8]))
     told = forecast(
         np.array([], dtype=np.int64),
@@ -172,6 +174,6 @@ def test_messages_on_their_way_from_other_clusters_still_come():
     assert (told.duplicates, told.redeliveries, told.stranded, told.lost) == (1, 1, 2, 0)
 
 
-def test_partitions_add_up():
+def test_forecasts_of_partitions_add_up():
     one = Forecast(1, 2, 3, 4, 5)
     assert one + one == Forecast(2, 4, 6, 8, 10)

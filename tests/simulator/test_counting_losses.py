@@ -1,4 +1,4 @@
-"""Stranded, lost by each cause, expired, skipped, and when the target had caught up."""
+"""Messages not replicated, lost by each cause, expired and skipped, and when the target had caught up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.simulator.trace_builder import TraceBuilder, losses
 
 
 def both_hold(count: int, told: int | None = None, subscribed: bool = True) -> TraceBuilder:
-    """A and B hold 0..count-1; nobody consumed anything; B's cursor was told `told`."""
+    """A and B hold 0..count-1, nothing was consumed, and B's cursor was set to `told`."""
     world = TraceBuilder()
     world.create("a")
     if subscribed:
@@ -46,7 +46,7 @@ def test_lost_is_judged_at_the_end_of_the_window_and_may_be_recovered():
     assert (second.lost, second.lost_recovered) == (0, 0)
 
 
-def test_what_was_acknowledged_anywhere_before_the_window_closed_is_not_lost():
+def test_messages_acknowledged_anywhere_before_the_window_closed_are_not_lost():
     world = both_hold(2, told=1)
     world.fail_over("a", "b", "planned")
     world.wait().ack([0], "a")
@@ -56,7 +56,7 @@ def test_what_was_acknowledged_anywhere_before_the_window_closed_is_not_lost():
     assert world.counted().failovers[0].lost == 1
 
 
-def test_a_message_without_receipt_is_never_lost_or_stranded():
+def test_a_message_without_receipt_is_never_lost_or_counted_as_not_replicated():
     world = both_hold(0)
     world.here("message.published", "a", producer="web", sequence_id=0)
     world.store([0], "a")
@@ -77,7 +77,7 @@ def test_lost_because_the_ledger_was_removed():
     assert failover.lost_list[0].evidence["lost"] == removed
 
 
-def test_what_the_cursor_had_covered_before_it_was_removed_is_lost_to_the_cursor():
+def test_a_message_covered_by_the_cursor_before_its_removal_is_lost_to_the_cursor():
     world = both_hold(1, told=0)
     for number in (0,):
         world.here("message.removed", "b", **world._message(number, "b", "web"))
@@ -85,7 +85,7 @@ def test_what_the_cursor_had_covered_before_it_was_removed_is_lost_to_the_cursor
     assert losses(world.failover()) == {"cursor_moved_past": 1}
 
 
-def test_a_later_copy_that_can_still_be_delivered_saves_a_message():
+def test_a_message_with_a_later_deliverable_copy_is_not_lost():
     world = both_hold(1, told=0)
     world.store([0], "b", "a")
     world.fail_over("a", "b", "planned")
@@ -98,7 +98,7 @@ def left_at_a(count: int) -> TraceBuilder:
     return world
 
 
-def test_stranded_but_not_lost_while_the_replication_cursor_has_it():
+def test_not_replicated_but_not_lost_while_the_replication_cursor_has_it():
     world = left_at_a(3)
     world.consume([0], "a")
     world.wait().crash("a")
@@ -112,7 +112,7 @@ def test_stranded_but_not_lost_while_the_replication_cursor_has_it():
     )
 
 
-def test_never_replicated_because_the_replicator_passed_it_over():
+def test_never_replicated_because_the_replicator_skipped_it():
     world = left_at_a(2)
     row = world.here(
         "message.not-replicated", "a", peer="b", producer="web", sequence_id=0, reason="replicate_to"
@@ -144,7 +144,7 @@ def test_never_replicated_because_replication_was_removed_and_began_again_at_lat
     assert losses(world.failover()) == {"never_replicated": 1}
 
 
-def test_never_replicated_because_the_cluster_is_lost_for_good():
+def test_never_replicated_because_the_cluster_is_lost_permanently():
     world = left_at_a(1)
     world.crash("a")
     world.row("cluster.lost", cluster="a")
@@ -153,12 +153,11 @@ def test_never_replicated_because_the_cluster_is_lost_for_good():
     assert (failover.stranded, failover.lost_list[0].why) == (1, "cluster-lost")
 
 
-def test_what_a_third_cluster_gives_to_the_target_only_is_passed_by_updates():
+def test_updates_pass_messages_that_a_third_cluster_replicates_to_the_target_only():
     # c replicates to b only. a's requests are answered with b's last entry, which may be c's; a's Update
-    # covers what a never
-    # stored. c's messages of 0.3, 0.8, … 2.8 s are in b 20 ms later; the answer of 3.02 s covers these 6, the
-    # Update is applied
-    # at 3.12 s (the acks of a's group of 3.1 s, and 20 ms); those of 3.3 s and 3.8 s are delivered in b.
+    # covers what a never stored. c's messages of 0.3, 0.8, … 2.8 s are in b 20 ms later; the answer of 3.02 s
+    # covers these 6, the Update is applied at 3.12 s (the acks of a's group of 3.1 s, and 20 ms); those of
+    # 3.3 s and 3.8 s are delivered in b.
     world = run(
         "clusters: {a: {}, b: {}, c: {}}\nlinks: {default: {latency: 20ms}}\ntopics: {t: {clusters: "
         "[a, b, c], replication: [a <-> b, c -> b]}}\n"
@@ -182,7 +181,7 @@ def test_what_a_third_cluster_gives_to_the_target_only_is_passed_by_updates():
     ] and world.summary()["violations"] == []
 
 
-def test_what_came_before_the_subscription_began_is_not_owed():
+def test_messages_before_the_subscription_began_are_not_lost():
     world = TraceBuilder()
     world.publish(range(5), "a", to=["b"])
     world.create("a", before=None)
@@ -195,7 +194,7 @@ def test_what_came_before_the_subscription_began_is_not_owed():
     assert world.failover().lost == 0
 
 
-def test_delivered_without_ack_is_not_saved():
+def test_a_message_delivered_without_ack_may_still_be_lost():
     world = both_hold(1, subscribed=False)
     world.deliver([0], "a")
     world.fail_over("a", "b")
@@ -204,7 +203,7 @@ def test_delivered_without_ack_is_not_saved():
     assert losses(failover) == {"subscription_began_after": 1} and failover.lost_list[0].delivered_before
 
 
-def test_other_topics_are_nobodys_loss():
+def test_other_topics_do_not_count_as_loss():
     world = both_hold(1, told=0)
     world.consume([0], "a")
     world.topic = "other"
@@ -214,7 +213,7 @@ def test_other_topics_are_nobodys_loss():
     assert (world.failover().lost, world.failover().stranded) == (0, 0)
 
 
-def test_expired_wins_over_skipped_and_neither_is_lost():
+def test_expired_takes_precedence_over_skipped_and_neither_is_lost():
     world = both_hold(3, told=2)
     for event in ("message.expired", "message.skipped"):
         world.ours(event, "a", **world._message(0, "a", "web"))
@@ -237,7 +236,7 @@ def test_caught_up_when_the_last_held_message_is_settled():
     assert world.failover().caught_up_us == last
 
 
-def test_caught_up_at_once_when_nothing_was_left():
+def test_caught_up_at_the_failover_when_no_held_message_was_open():
     world = both_hold(1)
     world.consume([0], "a")
     world.wait().fail_over("a", "b", "planned")

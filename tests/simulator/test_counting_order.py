@@ -64,11 +64,11 @@ def test_dedup_window_spans_back_to_the_oldest_last_acknowledgement():
     world.wait(1000).consume([3], "b")
     world.wait(1000).consume([5, 4], "b")
     failover = world.failover()
-    # 3 comes when 3 and 4 are the most recent; 4 comes when 4, 3 and 5 are.
+    # 3 is delivered when 3 and 4 are the most recent; 4 is delivered when 4, 3 and 5 are.
     assert (failover.dedup_window_messages, failover.dedup_window_us) == (3, 3000)
 
 
-def test_no_duplicates_need_no_memory():
+def test_without_duplicates_the_dedup_window_is_zero():
     world = moved(1)
     world.fail_over("a", "b", "planned")
     assert (world.failover().dedup_window_messages, world.failover().dedup_window_us) == (0, 0)
@@ -111,7 +111,7 @@ def test_dedup_window_lets_no_duplicate_through_and_is_the_smallest(before, afte
     st.lists(st.integers(0, 30), max_size=20),
     st.lists(st.tuples(st.integers(0, 20), st.integers(0, 32)), max_size=10),
 )
-def test_count_later_and_smaller(values, queries):
+def test_count_later_and_smaller_agrees_with_a_plain_count(values, queries):
     queries = [(min(first, len(values)), limit) for first, limit in queries]
     found = count_later_and_smaller(
         np.array(values, dtype=np.int64),
@@ -123,7 +123,7 @@ def test_count_later_and_smaller(values, queries):
 
 @examples(60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 9)), max_size=20))
-def test_within_groups_before(rows):
+def test_within_groups_before_agrees_with_a_plain_count(rows):
     group, value = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
     slow = [
         max((other[1] for other in rows[:place] if other[0] == row[0]), default=-1)
@@ -134,6 +134,6 @@ def test_within_groups_before(rows):
 
 @examples(60)
 @given(st.lists(st.integers(0, 9), max_size=10), st.lists(st.integers(0, 12), max_size=6))
-def test_first_reaching(values, wanted):
+def test_first_reaching_agrees_with_a_plain_search(values, wanted):
     slow = [next((place for place, value in enumerate(values) if value >= want), -1) for want in wanted]
     assert first_reaching(np.array(values, dtype=np.int64), np.array(wanted, dtype=np.int64)).tolist() == slow

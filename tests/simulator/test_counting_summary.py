@@ -50,14 +50,14 @@ CAUSES = [
 ]
 
 
-def quiet() -> TraceBuilder:
+def no_failover_events() -> TraceBuilder:
     world = TraceBuilder()
     world.fail_over("a", "b", "planned")
     return world
 
 
 def test_every_key_is_present_when_nothing_happened():
-    printed = failover_summary(quiet().failover())
+    printed = failover_summary(no_failover_events().failover())
     assert set(printed) == FAILOVER_KEYS
     assert printed["by_cause"] == dict.fromkeys(CAUSES, 0) and list(printed["by_cause"]) == CAUSES
     assert printed["lost_by_cause"] == dict.fromkeys(LOST_CAUSES, 0)
@@ -68,9 +68,9 @@ def test_every_key_is_present_when_nothing_happened():
     json.dumps(printed)
 
 
-def test_the_forecast_is_what_the_world_gives():
+def test_the_forecast_is_taken_from_the_world():
     expected = {"duplicates": 3, "lost": 0, "stranded": 2, "redeliveries": 9, "stranded_unprocessed": 1}
-    assert failover_summary(quiet().failover(), expected)["forecast"] == {
+    assert failover_summary(no_failover_events().failover(), expected)["forecast"] == {
         "duplicates": 3,
         "lost": 0,
         "stranded": 2,

@@ -76,7 +76,7 @@ def recount(steps: list[tuple[str, str, int]]) -> tuple[list[dict[str, int]], di
 def test_windows_agree_with_a_slow_recount(steps):
     world = written(steps)
     failovers, repeated = recount(steps)
-    # Random cursors contradict each other; which cause explains is not what this law is about.
+    # Random cursors contradict each other; which cause applies is not what this test checks.
     register_causes(ANYTHING, (Cause("anything", lambda batch: Verdict(np.ones(len(batch), dtype=bool))),))
     try:
         object.__setattr__(world.scenario, "family", ANYTHING)
@@ -110,7 +110,7 @@ def test_causes_add_up_or_the_count_stops(steps):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(STEP, max_size=25), st.integers(0, 60))
-def test_counting_up_to_a_row_is_counting_the_rows_before_it(steps, cut):
+def test_counting_up_to_a_row_equals_counting_only_the_rows_before_it(steps, cut):
     world = written(steps)
     upto = min(cut + 10, len(world.trace))
     try:
@@ -145,7 +145,7 @@ def test_a_window_ends_with_the_next_failover_of_the_subscription():
     )
 
 
-def test_the_outage_begins_with_the_crash_that_lasts():
+def test_the_outage_begins_with_the_crash_that_persists():
     world = TraceBuilder()
     for cluster in ("a", "b"):
         world.create(cluster)

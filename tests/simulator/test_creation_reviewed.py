@@ -1,4 +1,6 @@
-"""Topic creation held against the sources a second time: cases that the first reading had missed."""
+"""Topic creation compared with Pulsar's sources in a second review: cases that the first reading had
+missed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def set_clusters(world, cluster, *names):
     )
 
 
-# --- nobody creates a topic where its namespace is not, or keeps it out
+# --- no topic is created where its namespace is missing or excludes the cluster
 
 
 def two_namespaces(option="implemented"):
@@ -60,8 +62,8 @@ def test_the_first_refusal_of_the_order_comes_with_its_answer():
     assert first["at_us"] == 4 * 10 * MS, "one round trip for the question, one for the order"
 
 
-def test_a_cluster_that_was_dropped_gets_its_topic_from_no_replicator():
-    """checkReplication deletes it there; an order to create is answered 412 as any request is."""
+def test_a_replicator_creates_no_topic_in_a_cluster_removed_from_the_namespace():
+    """checkReplication deletes it there; a request to create it is answered 412 like any other request."""
     world = opened(
         overrides="", replicated=False, policies="replicationClusters: [r1, r2],", clients=PRODUCER
     )
@@ -80,7 +82,7 @@ def test_a_cluster_that_was_dropped_gets_its_topic_from_no_replicator():
     assert shape(world, "r2") == 0 and replicator(world)["connected"]
 
 
-def test_a_copied_request_is_refused_there_too():
+def test_a_copied_request_is_refused_in_a_cluster_removed_from_the_namespace():
     world = opened(
         exists="{}",
         overrides="replicationClusters: [r1],",
@@ -95,7 +97,7 @@ def test_a_copied_request_is_refused_there_too():
     )
 
 
-def test_set_replication_clusters_creates_nothing_there():
+def test_set_replication_clusters_creates_no_topic_in_a_cluster_removed_from_the_namespace():
     world = opened(exists="{r1: 2}", overrides="replicationClusters: [r1],", replicated=False)
     code, words = refused(
         world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"]
@@ -103,7 +105,7 @@ def test_set_replication_clusters_creates_nothing_there():
     assert code == "412" and "local_cluster=r2" in words and shape(world, "r2") is None
 
 
-def test_a_topic_that_its_namespace_keeps_out_goes_at_its_load():
+def test_a_topic_excluded_by_its_namespace_is_deleted_when_it_is_loaded():
     world = opened(overrides="replicationClusters: [r1],", replicated=False)
     assert shape(world, "r1") == 0 and shape(world, "r2") is None
     assert [(row["cluster"], row["reason"], row["at_us"]) for row in rows(world, "topic.deleted")] == [
@@ -114,7 +116,7 @@ def test_a_topic_that_its_namespace_keeps_out_goes_at_its_load():
 # --- allowed clusters (PIP-321) and lists of one
 
 
-def test_a_cluster_that_is_only_allowed_replicates_to_those_of_the_list():
+def test_a_cluster_that_is_only_allowed_replicates_to_the_clusters_of_the_list():
     clusters = "r1: {}, r2: {}, r3: {}"
     world = opened(
         exists="{r1: 0, r2: 0, r3: 0}",
@@ -129,7 +131,7 @@ def test_a_cluster_that_is_only_allowed_replicates_to_those_of_the_list():
     )
 
 
-def test_a_list_of_one_replicates_nothing_whoever_it_names():
+def test_a_list_of_one_cluster_replicates_nothing_whichever_it_names():
     world = opened(policies="replicationClusters: [r1], allowedClusters: [r1, r2],", replicated=False)
     world.run(SECOND)
     assert world.summary()["replicators"] == {"r1": {}, "r2": {}} and shape(world, "r2") == 0
@@ -138,7 +140,7 @@ def test_a_list_of_one_replicates_nothing_whoever_it_names():
 # --- deleting
 
 
-def test_a_topic_with_a_producer_that_goes_on_is_412():
+def test_deleting_a_topic_with_a_connected_producer_is_412():
     world = opened(clients=PRODUCER, replicated=False)
     world.run(SECOND)
     code, words = refused(world, "topic.delete", cluster="r1", topic="t")
@@ -151,14 +153,16 @@ def test_a_topic_with_a_producer_that_goes_on_is_412():
     assert shape(world, "r1") is None
 
 
-def test_a_producer_that_came_to_its_end_is_in_nobodys_way():
+def test_a_finished_producer_does_not_block_deletion():
     world = opened(clients=PRODUCER.replace("every", "count: 3, every"), replicated=False)
     world.run(SECOND)
     do(world, "topic.delete", cluster="r1", topic="t")
 
 
-def test_topic_policies_go_with_the_topic_here_and_stay_elsewhere():
-    """A name that comes back begins without lists of its own; the other cluster keeps the global one."""
+def test_topic_policies_are_deleted_with_the_topic_here_and_kept_elsewhere():
+    """A topic created again under its name begins without lists of its own; the other cluster keeps the
+    global list.
+    """
     world = opened(replicated=False)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"])
     world.run(SECOND)
@@ -169,7 +173,7 @@ def test_topic_policies_go_with_the_topic_here_and_stay_elsewhere():
     assert refused(world, "topic.remove-replication-clusters", cluster="r1", topic="t")[0] == "404"
 
 
-def test_what_a_scenarios_own_keys_say_counts_again():
+def test_topic_policies_of_the_scenario_apply_again_to_a_recreated_topic():
     world = opened(replicated=False, topic_more=", replication: [r1 -> r2]")
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
     assert world.summary()["replicators"]["r1"] == {}
@@ -179,9 +183,9 @@ def test_what_a_scenarios_own_keys_say_counts_again():
     assert replicator(world)["connected"]
 
 
-def test_logs_that_are_only_named_like_partitions_need_as_many_partitions():
-    """AdminResource.getMaxPartitionIndex: fewer than the highest number says are 409, as many take the
-    logs in.
+def test_logs_only_named_like_partitions_need_at_least_as_many_partitions():
+    """AdminResource.getMaxPartitionIndex: a count below the highest number is 409, an equal count includes
+    these logs.
     """
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
@@ -195,7 +199,7 @@ def test_logs_that_are_only_named_like_partitions_need_as_many_partitions():
     assert shape(world, "r2") == 3 and world.summary()["violations"] == []
 
 
-def test_logs_that_are_only_named_like_partitions_can_be_deleted():
+def test_logs_only_named_like_partitions_can_be_deleted():
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
     do(world, "topic.delete", cluster="r2", topic="t", force=True)
@@ -203,11 +207,11 @@ def test_logs_that_are_only_named_like_partitions_can_be_deleted():
     assert shape(world, "r2") == 1
 
 
-# --- the proposal keeps its check whatever the flag
+# --- the proposal compares whatever the flag
 
 
 @pytest.mark.parametrize("option, code", [("proposal", "412"), ("implemented", None), ("before", None)])
-def test_pip_370s_flag_skips_the_comparison_but_not_in_the_proposal(option, code):
+def test_pip_370s_flag_skips_the_comparison_except_in_the_proposal(option, code):
     world = opened(
         exists="{r1: 2, r2: 3}",
         replicated=False,
@@ -227,7 +231,7 @@ def test_pip_370s_flag_skips_the_comparison_but_not_in_the_proposal(option, code
         ("link.cut", "r2 can not be asked: the link r1 -> r2 is cut"),
     ],
 )
-def test_who_cannot_be_asked_and_why(broken, words):
+def test_an_unreachable_cluster_is_named_with_its_reason(broken, words):
     world = opened(exists="{r1: 2}", replicated=False)
     do(world, broken, **({"cluster": "r2"} if broken == "cluster.crash" else {"link": "r1 -> r2"}))
     assert refused(
@@ -238,10 +242,10 @@ def test_who_cannot_be_asked_and_why(broken, words):
     ) == ("500", words)
 
 
-# --- what the stats say of a schema stop (GeoPersistentReplicator, ReplicatorStatsImpl)
+# --- what the stats show when a schema stops replication (GeoPersistentReplicator, ReplicatorStatsImpl)
 
 
-def test_the_delay_is_the_age_of_the_message_that_its_schema_holds_back():
+def test_the_delay_is_the_age_of_the_message_held_back_by_its_schema():
     """A producer keeps a message with a refused schema at the head of its pending sends, and the delay is
     the age of that head.
     """
@@ -263,14 +267,14 @@ def test_the_delay_is_the_age_of_the_message_that_its_schema_holds_back():
     )
 
 
-def test_a_schema_that_passes_leaves_no_delay():
+def test_a_registered_schema_leaves_no_delay():
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
     world = opened(schemas=f"schemas: {{v1: {V1}}}\n", clients=clients)
     world.run(10 * SECOND + 500 * MS)
     assert (replicator(world)["delay_s"], replicator(world)["replication_backlog"]) == (0, 0)
 
 
-def test_and_the_note_beside_the_stats_says_what_it_waits_for():
+def test_the_note_beside_the_stats_names_the_schema_waited_for():
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
     world = opened(
         schemas=SCHEMAS,
@@ -282,7 +286,7 @@ def test_and_the_note_beside_the_stats_says_what_it_waits_for():
     assert "waited for its schema" in str(answer)
 
 
-def test_and_the_curve_of_the_delay_agrees_at_each_instant():
+def test_the_delay_curve_agrees_with_the_stats_at_each_instant():
     clients = "producers: {p: {topic: t, cluster: r1, every: 1s, start: 1s, schema: v1}}"
     world = opened(
         schemas=SCHEMAS,
@@ -305,8 +309,8 @@ def test_and_the_curve_of_the_delay_agrees_at_each_instant():
 # --- update-partitions as internalUpdatePartitionedTopicAsync does it
 
 
-def test_the_present_count_again_ends_a_drift():
-    """Its own metadata stays, the other clusters are asked all the same."""
+def test_updating_to_the_present_partition_count_repairs_a_mismatch():
+    """The local metadata stays; the other clusters receive the request nevertheless."""
     world = opened(exists="{r1: 3, r2: 2}", clients=PRODUCER)
     world.run(3 * SECOND)
     assert not replicator(world)["connected"]
@@ -321,8 +325,8 @@ def test_the_present_count_again_ends_a_drift():
     ), "both have it: nothing to say"
 
 
-def test_new_partitions_get_the_subscriptions_of_the_first_at_earliest():
-    """Without that, a subscription whose consumer is away would miss what is published to them."""
+def test_new_partitions_get_the_subscriptions_of_the_first_one_at_earliest():
+    """Without that, a subscription whose consumer is disconnected would miss what is published to them."""
     clients = PRODUCER + (
         "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Latest}}\nconsumers: {c: "
         "{subscription: s, cluster: r2, stop: 500ms}}"
@@ -342,14 +346,14 @@ def test_new_partitions_get_the_subscriptions_of_the_first_at_earliest():
     assert [(row["cluster"], row["at_us"]) for row in made] == [("r2", SECOND + 10 * MS)]
 
 
-def test_a_plain_topic_may_stand_beside_logs_named_like_partitions():
+def test_a_plain_topic_may_coexist_with_logs_named_like_partitions():
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
     do(world, "topic.create", cluster="r2", topic="t")
     assert shape(world, "r2") == 0
 
 
-def test_growing_a_topic_everywhere_does_the_same():
+def test_growing_a_topic_in_every_cluster_creates_the_subscriptions_too():
     clients = PRODUCER + (
         "\nsubscriptions: {s: {topic: t, type: Shared}}\nconsumers: {c: {subscription: s, cluster: r2, "
         "stop: 500ms}}"
@@ -366,8 +370,8 @@ def test_growing_a_topic_everywhere_does_the_same():
     )
 
 
-def test_an_order_that_was_out_when_the_topic_grew_breaks_no_claim():
-    """It carries the count of its time; the copied request that follows makes up for it."""
+def test_a_creation_request_in_flight_while_the_topic_grows_breaks_no_claim():
+    """It carries the count of its time; the copied request that follows corrects it."""
     world = opened(exists="{r1: 2}", replicated=False)
     set_clusters(world, "r1", "r1", "r2")
     world.run(25 * MS)
@@ -377,10 +381,8 @@ def test_an_order_that_was_out_when_the_topic_grew_breaks_no_claim():
     assert shape(world, "r2") == 3 and replicator(world)["connected"] and world.summary()["violations"] == []
 
 
-def test_an_unload_ends_the_wait_and_begins_the_backoff_anew():
-    """The replicator of the old load is terminated, the new one has a backoff of its own
-    (AbstractReplicator).
-    """
+def test_an_unload_ends_the_wait_and_resets_the_backoff():
+    """The replicator of the old load is terminated, the new one has its own backoff (AbstractReplicator)."""
     world = opened(exists="{r1: 2, r2: 3}")
     world.run(30 * SECOND)
     assert max(row["duration_us"] for row in rows(world, "replicator.start-refused")) > 11 * SECOND

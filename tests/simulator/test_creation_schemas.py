@@ -23,8 +23,8 @@ def stored(world, cluster="r2"):
 
 
 def test_an_entry_has_one_schema():
-    """A batch in the making is sent before the first message of another schema: a replicator asks about an
-    entry, not about each message in it.
+    """An open batch is sent before the first message of another schema: a replicator checks the schema of
+    an entry, not of each message in it.
     """
     world = with_schemas(clients=PRODUCER.replace("schema: v1", "schema: v1, batch: 3"))
     world.run(200 * MS)
@@ -38,7 +38,7 @@ def test_an_entry_has_one_schema():
 
 
 @pytest.mark.parametrize("may", [True, False])
-def test_what_waited_for_its_topic_offers_its_schema_when_it_is_sent(may):
+def test_messages_that_waited_for_their_topic_register_their_schema_when_sent(may):
     world = with_schemas(
         exists="{}",
         policies=f"allowAutoTopicCreation: false, isAllowAutoUpdateSchema: {str(may).lower()},",
@@ -54,7 +54,7 @@ def test_what_waited_for_its_topic_offers_its_schema_when_it_is_sent(may):
     assert schemas(world, "r1") == (["v1"] if may else [])
 
 
-def test_a_producer_registers_versions_from_0_and_the_replicator_brings_them_over():
+def test_a_producer_registers_versions_from_0_and_the_replicator_registers_them_remotely():
     world = with_schemas()
     world.run(SECOND)
     do(world, "producer.use-schema", producer="p", schema="v2")
@@ -118,7 +118,7 @@ def test_a_known_schema_is_never_refused_again():
     assert rows(world, "message.send-failed") == [] and schemas(world, "r1") == ["v1", "text"]
 
 
-def test_clients_that_may_not_register_even_the_first():
+def test_clients_without_auto_update_may_not_register_even_the_first_schema():
     world = with_schemas(policies="isAllowAutoUpdateSchema: false,")
     world.run(SECOND)
     assert stored(world, "r1") == [] and rows(world, "schema.refused")[0]["detail"] == f"v1: {DISABLED}"
@@ -127,7 +127,7 @@ def test_clients_that_may_not_register_even_the_first():
     assert stored(world, "r1") == list(range(10, 20)), "a person may, and then the producer may use it"
 
 
-def test_the_brokers_switch_counts_where_the_namespace_says_nothing():
+def test_the_brokers_switch_applies_where_the_namespace_has_none():
     world = with_schemas(settings="isAllowAutoUpdateSchemaEnabled: false")
     world.run(SECOND)
     assert stored(world, "r1") == []
@@ -145,7 +145,7 @@ def test_uploading_must_be_compatible_and_deleting_makes_room():
     assert schemas(world, "r1") == ["v3"]
 
 
-def test_consumers_must_be_able_to_read():
+def test_consumers_must_be_able_to_read_the_schema():
     clients = PRODUCER + (
         "\nsubscriptions: {s: {topic: t, type: Shared, initialPosition: Earliest}}\nconsumers:\n  c: "
         "{subscription: s, cluster: r1, start: 500ms, schema: v2}\n  d: {subscription: s, cluster: r1, "
@@ -159,7 +159,7 @@ def test_consumers_must_be_able_to_read():
     ]
 
 
-def test_a_consumer_registers_where_there_is_none():
+def test_a_consumer_registers_the_first_schema():
     clients = "subscriptions: {s: {topic: t}}\nconsumers: {c: {subscription: s, cluster: r1, schema: v1}}"
     world = with_schemas(clients=clients)
     world.run(SECOND)
@@ -177,7 +177,7 @@ def test_enforced_validation_refuses_producers_without_a_schema():
         assert len(rows(world, "message.send-failed", producer="q")) == failed
 
 
-# --- the replicator's right (PIP-433)
+# --- the replicator's permission (PIP-433)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_enforced_validation_refuses_producers_without_a_schema():
         ("before", True, True, True),
     ],
 )
-def test_who_may_register_at_the_remote(option, allow, flag, passes):
+def test_permission_to_register_at_the_remote(option, allow, flag, passes):
     overrides = (
         f"isAllowAutoUpdateSchema: {str(allow).lower()}, isAllowAutoUpdateSchemaWithReplicator: "
         f"{str(flag).lower()}"
@@ -209,7 +209,7 @@ def test_who_may_register_at_the_remote(option, allow, flag, passes):
     assert len(stored(world)) == (20 if passes else 0)
 
 
-def test_to_allow_everybody_but_replicators_is_400():
+def test_allowing_all_clients_except_replicators_is_400():
     world = with_schemas()
     assert (
         refused(
@@ -232,7 +232,7 @@ def test_to_allow_everybody_but_replicators_is_400():
     )
 
 
-def test_before_pip_433_there_is_no_such_switch():
+def test_before_pip_433_the_replicator_switch_is_400():
     world = with_schemas(options="replicationTopicCreation: before")
     assert (
         refused(
@@ -247,7 +247,7 @@ def test_before_pip_433_there_is_no_such_switch():
     )
 
 
-def test_the_replicators_schema_must_be_compatible_all_the_same():
+def test_the_replicators_schema_must_be_compatible_despite_permission():
     world = with_schemas(
         overrides="schemaCompatibilityStrategy: FULL",
         policies="schemaCompatibilityStrategy: ALWAYS_COMPATIBLE,",
@@ -264,7 +264,7 @@ def test_the_replicators_schema_must_be_compatible_all_the_same():
 # --- stopped in order (GeoPersistentReplicator)
 
 
-def test_policy_alone_does_not_help_and_a_reconnection_alone_neither():
+def test_a_stopped_replicator_needs_both_the_policy_and_a_reconnection():
     world = with_schemas(
         overrides="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false"
     )
@@ -292,7 +292,7 @@ def test_policy_alone_does_not_help_and_a_reconnection_alone_neither():
     )
 
 
-def test_only_the_partition_with_the_message_stops():
+def test_only_the_partition_with_the_refused_message_stops():
     clients = (
         "producers:\n  p: {topic: t, cluster: r1, every: 100ms, start: 50ms, schema: v1, keys: 1}\n  q: "
         "{topic: t, cluster: r1, every: 100ms, start: 60ms, keys: 2}"
@@ -330,7 +330,7 @@ def test_messages_without_a_schema_before_the_refused_one_arrive():
     assert (place["ledger"], place["entry"], place["reason"]) == (192, 1, "schema")
 
 
-def test_a_message_that_is_not_for_the_remote_is_passed_over_before_its_schema_is_asked():
+def test_a_message_not_meant_for_the_remote_is_skipped_before_its_schema_is_checked():
     clients = "producers: {p: {topic: t, cluster: r1, every: 100ms, schema: v1, replicateTo: []}}"
     world = with_schemas(
         clients=clients,
@@ -340,7 +340,7 @@ def test_a_message_that_is_not_for_the_remote_is_passed_over_before_its_schema_i
     assert replicator(world)["replication_backlog"] == 0 and rows(world, "replicator.stopped") == []
 
 
-def test_the_same_schema_registered_on_both_sides_by_hand_needs_no_right():
+def test_a_schema_registered_on_both_sides_by_command_needs_no_permission():
     world = with_schemas(
         policies="isAllowAutoUpdateSchema: false, isAllowAutoUpdateSchemaWithReplicator: false,", overrides=""
     )
@@ -350,7 +350,7 @@ def test_the_same_schema_registered_on_both_sides_by_hand_needs_no_right():
     assert stored(world) == list(range(20))
 
 
-def test_a_deleted_topic_takes_its_schemas_along():
+def test_a_deleted_topic_deletes_its_schemas():
     world = with_schemas()
     world.run(SECOND)
     do(world, "topic.delete", cluster="r2", topic="t", force=True)

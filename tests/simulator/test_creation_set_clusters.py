@@ -1,7 +1,6 @@
-"""namespace.set-clusters: every outcome (`NamespacesBase`, PIP-433), with code and both sides' values, under
-the three rules.
+"""namespace.set-clusters: every outcome (`NamespacesBase`, PIP-433), with code and both sides' values, under the three rules.
 
-The cases of Pulsar's SetReplicationClustersValidationTest stand first, method by method.
+The cases of Pulsar's SetReplicationClustersValidationTest come first, method by method.
 """
 
 import pytest
@@ -14,12 +13,12 @@ BOTH = {"cluster": "r1", "namespace": NAMESPACE, "clusters": ["r1", "r2"]}
 
 
 def apart(**given):
-    """Nothing replicates yet."""
+    """No replication yet."""
     return opened(replicated=False, **given)
 
 
 def changed(world, old, new):
-    """The same scenario with one thing written otherwise."""
+    """The same scenario with one value changed."""
     return World.from_scenario(load_scenario_text(world.scenario.canonical_text.replace(old, new)))
 
 
@@ -56,8 +55,8 @@ def test_non_partitioned_against_partitioned():
     code, error = refused(apart(exists="{r1: 0, r2: 4}"), "namespace.set-clusters", **BOTH)
     assert code == "409" and "Topic type mismatch" in error
     assert "non-partitioned topic" in error and "partitioned topic with 4 partitions" in error
-    # NamespacesBase.compareTopicPartitions: what is partitioned here is compared by counts, and a plain topic
-    # there has 0.
+    # NamespacesBase.compareTopicPartitions: a partitioned local topic is compared by counts, and a plain
+    # remote topic has 0.
     assert (
         "local cluster has 4 partitions, remote cluster 'r2' has 0 partitions"
         in refused(apart(exists="{r1: 4, r2: 0}"), "namespace.set-clusters", **BOTH)[1]
@@ -111,7 +110,7 @@ def test_nothing_is_compared_when_the_local_cluster_is_not_in_the_list():
         (["r1", "r4"], "400", "not in the list of allowed clusters"),
     ],
 )
-def test_the_list_itself(listed, code, words):
+def test_invalid_lists_are_refused(listed, code, words):
     plain = apart(
         clusters="r1: {}, r2: {}, r3: {}, r4: {}", exists="{r1: 0}", policies="allowedClusters: [r1, r2, r3],"
     )
@@ -126,13 +125,13 @@ def test_the_list_itself(listed, code, words):
     )
 
 
-def test_the_order_of_the_first_questions():
+def test_the_order_of_the_first_checks():
     world = apart(exists="{r1: 4, r2: 8}", policies="allowedClusters: [r1],")
     assert refused(world, "namespace.set-clusters", **{**BOTH, "clusters": ["r1", "r2", "r9"]})[0] == "403"
     assert refused(world, "namespace.set-clusters", **BOTH)[0] == "400"
 
 
-def test_a_missing_namespace():
+def test_a_missing_namespace_is_404():
     world = apart(exists="{r1: 0}")
     assert (
         refused(world, "namespace.set-clusters", cluster="r1", namespace="no/where", clusters=["r1"])[0]
@@ -153,7 +152,7 @@ def test_a_missing_namespace():
     assert replicator(lacking)["connected"] and shape(lacking, "r2") == 0
 
 
-def test_without_comparison_everything_passes():
+def test_without_comparison_every_list_is_accepted():
     world = apart(
         exists="{r1: 4, r2: 8}", overrides="defaultNumPartitions: 3, allowAutoTopicCreationType: partitioned"
     )
@@ -167,7 +166,7 @@ def test_only_clusters_that_are_new_in_the_list_are_compared():
     do(world, "namespace.set-clusters", **BOTH)
 
 
-def test_a_remote_whose_own_policy_leaves_it_out_is_not_compared():
+def test_a_remote_excluded_by_its_own_policy_is_not_compared():
     world = apart(exists="{r1: 4, r2: 8}", overrides="replicationClusters: [r1]")
     do(world, "namespace.set-clusters", **BOTH)
     allowed = apart(exists="{r1: 4, r2: 8}", overrides="replicationClusters: [r1], allowedClusters: [r1, r2]")
@@ -200,7 +199,7 @@ def test_change_events_are_compared_too():
     )
 
 
-def test_the_allow_switch_is_not_compared_but_by_the_proposal():
+def test_the_allow_switch_is_compared_by_the_proposal_only():
     given = {"policies": "allowAutoTopicCreation: true,", "overrides": "allowAutoTopicCreation: false"}
     do(apart(**given), "namespace.set-clusters", **BOTH)
     code, error = refused(
@@ -209,7 +208,7 @@ def test_the_allow_switch_is_not_compared_but_by_the_proposal():
     assert code == "409" and "allowAutoTopicCreation: local=true, remote=false" in error
 
 
-def test_broker_settings_count_where_the_namespace_says_nothing():
+def test_broker_settings_apply_where_the_namespace_has_none():
     world = apart(exists="{}")
     do(world, "setting.change", cluster="r2", setting="defaultNumPartitions", value=2)
     assert "defaultNumPartitions: local=1, remote=2" in refused(world, "namespace.set-clusters", **BOTH)[1]
@@ -224,7 +223,7 @@ def test_broker_settings_count_where_the_namespace_says_nothing():
     do(world, "namespace.set-clusters", **BOTH)
 
 
-def test_the_proposal_always_compares_and_before_it_nobody_did():
+def test_the_proposal_always_compares_and_releases_before_it_never_do():
     different = {"exists": "{r1: 4, r2: 8}"}
     assert (
         refused(
@@ -238,7 +237,7 @@ def test_the_proposal_always_compares_and_before_it_nobody_did():
     do(apart(options="replicationTopicCreation: before", **different), "namespace.set-clusters", **BOTH)
 
 
-def test_a_remote_that_cannot_be_asked():
+def test_an_unreachable_remote_is_500():
     world = apart(exists="{r1: 4, r2: 8}")
     do(world, "link.cut", link="r1 -> r2")
     assert refused(world, "namespace.set-clusters", **BOTH)[0] == "500"
@@ -254,7 +253,7 @@ def test_a_remote_that_cannot_be_asked():
         ("partitioned", 3, None),
     ],
 )
-def test_the_override_itself_is_checked(kind, number, code):
+def test_the_override_itself_is_validated(kind, number, code):
     """AutoTopicCreationOverrideTest, since #25163."""
     world = apart()
     given = {
@@ -269,7 +268,7 @@ def test_the_override_itself_is_checked(kind, number, code):
         assert refused(world, "namespace.set-auto-topic-creation", **given)[0] == code
 
 
-def test_taking_a_cluster_off_deletes_the_cursor_and_putting_it_back_begins_at_the_end():
+def test_removing_a_cluster_deletes_the_cursor_and_adding_it_again_starts_at_the_end():
     clients = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
     world = opened(clients=clients)
     world.run(2 * SECOND)
@@ -278,7 +277,7 @@ def test_taking_a_cluster_off_deletes_the_cursor_and_putting_it_back_begins_at_t
     assert world.summary()["replicators"]["r1"] == {}
     do(world, "namespace.set-clusters", **BOTH)
     world.run(6 * SECOND)
-    # 20 messages up to 2 s, 20 from 4 s on; those between were never anybody's to send.
+    # 20 messages up to 2 s, 20 from 4 s on; those between were never due to be replicated.
     assert (
         len(rows(world, "message.stored", cluster="r2")) == 40
         and replicator(world)["replication_backlog"] == 0

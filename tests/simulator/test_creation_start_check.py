@@ -1,5 +1,5 @@
-"""The replicator's start check, row by row, before PIP-433 and since (#24652); what
-waits and what retries do.
+"""The replicator's start check, row by row, before PIP-433 and since (#24652); waiting replicators and
+retries.
 """
 
 import pytest
@@ -49,7 +49,7 @@ def test_different_shapes_are_refused_whatever_the_flag(local, remote, creates):
 
 
 @pytest.mark.parametrize("n", [0, 1, 4])
-def test_a_missing_remote_topic_is_created_in_the_same_shape_or_asked_for(n):
+def test_a_missing_remote_topic_is_created_in_the_same_shape_or_requested(n):
     assert (
         judge_by_admin(sides(n, None, 0 if n else -1)).action,
         judge_by_admin(sides(n, None, 0 if n else -1)).shape,
@@ -94,7 +94,7 @@ def test_without_metadata_at_home_the_full_name_is_a_plain_topic():
         (4, None, 2, "no", False, REFUSE, "auto-creation-not-allowed"),
     ],
 )
-def test_before_pip_433(local, remote, partition, may_create, consistency, action, reason):
+def test_start_check_before_pip_433(local, remote, partition, may_create, consistency, action, reason):
     verdict = judge_by_producer(sides(local, remote, partition), may_create, consistency)
     assert (verdict.action, verdict.reason) == (action, reason)
 
@@ -115,7 +115,7 @@ def test_before_pip_433_the_flag_of_pip_370_forbids_creation_too():
     ],
 )
 @pytest.mark.parametrize("option", ["implemented", "proposal"])
-def test_a_difference_is_retried_for_ever_while_writes_go_on(exists, words, option):
+def test_a_mismatch_is_retried_without_end_while_writes_continue(exists, words, option):
     world = opened(exists=exists, options=f"replicationTopicCreation: {option}", clients=PRODUCER, until="5m")
     world.run(290 * SECOND)
     first, found = rows(world, "replicator.start-refused")[0], replicator(world)
@@ -126,7 +126,7 @@ def test_a_difference_is_retried_for_ever_while_writes_go_on(exists, words, opti
         0,
         words,
     )
-    # 290 s of one message each 100 ms from 50 ms on; replication cursors were there from the start.
+    # 290 s of one message each 100 ms from 50 ms on; replication cursors exist from the start.
     assert found["replication_backlog"] == 2900
     assert len(rows(world, "message.receipted")) == 2900 and rows(world, "message.stored", cluster="r2") == []
     assert shape(world, "r2") == int(exists[-2]), "nothing over there is changed"
@@ -145,7 +145,7 @@ def test_waits_double_from_100_ms_to_a_minute_with_a_little_jitter():
         assert after["at_us"] == row["at_us"] + row["duration_us"] + 20 * MS
 
 
-def test_a_missing_topic_is_created_whatever_the_remote_allows():
+def test_a_missing_topic_is_created_whatever_the_remotes_policy():
     world = opened(
         exists="{r1: 4}",
         overrides="allowAutoTopicCreation: false",
@@ -165,7 +165,7 @@ def test_a_missing_topic_is_created_whatever_the_remote_allows():
     )
 
 
-def test_the_others_that_create_at_once_get_a_conflict_and_one_retry():
+def test_replicators_that_create_at_the_same_time_get_a_conflict_and_one_retry():
     world = opened(exists="{r1: 3}")
     world.run(SECOND)
     conflicts = rows(world, "replicator.start-refused")
@@ -176,7 +176,7 @@ def test_the_others_that_create_at_once_get_a_conflict_and_one_retry():
 
 
 @pytest.mark.parametrize("n", [0, 2])
-def test_with_the_flag_off_it_waits_until_somebody_creates_it(n):
+def test_with_the_flag_off_the_replicator_waits_until_the_topic_is_created(n):
     world = opened(
         exists=f"{{r1: {n}}}", settings="createTopicToRemoteClusterForReplication: false", clients=PRODUCER
     )
@@ -197,7 +197,7 @@ def test_with_the_flag_off_it_waits_until_somebody_creates_it(n):
     )
 
 
-def test_an_agreement_later_is_found_by_the_next_retry():
+def test_a_later_match_is_found_by_the_next_retry():
     world = opened(exists="{r1: 4, r2: 2}", clients=PRODUCER)
     world.run(2 * SECOND)
     do(world, "topic.update-partitions", cluster="r2", topic="t", partitions=4)
@@ -217,7 +217,7 @@ def test_success_resets_the_backoff():
     assert replicator(world)["retries"] == before + 4
 
 
-def test_an_unloaded_topic_does_not_retry_and_loads_to_ask_anew():
+def test_an_unloaded_topic_does_not_retry_and_checks_again_when_loaded():
     world = opened(exists="{r1: 0, r2: 3}")
     world.run(SECOND)
     do(world, "cluster.crash", cluster="r1")
@@ -248,7 +248,7 @@ def test_before_pip_433_without_pip_414_users_get_three_topics():
     assert len(rows(world, "message.stored", cluster="r2")) == 50 and rows(world, "message.delivered") == []
 
 
-def test_before_pip_433_the_remotes_policy_counts():
+def test_before_pip_433_the_remotes_policy_decides():
     for allowed, there in (("true", 0), ("false", None)):
         world = opened(
             exists="{r1: 0}",
@@ -260,7 +260,7 @@ def test_before_pip_433_the_remotes_policy_counts():
         assert shape(world, "r2") == there
 
 
-def test_a_deleted_remote_topic_is_created_anew_by_the_replicator():
+def test_a_deleted_remote_topic_is_created_again_by_the_replicator():
     world = opened(clients=PRODUCER)
     world.run(2 * SECOND)
     do(world, "topic.delete", cluster="r2", topic="t", force=True)
@@ -287,9 +287,9 @@ def test_the_flag_of_pip_370_is_read_when_brokers_start():
 @pytest.mark.parametrize(
     "broken", [{"do": "link.cut", "link": "r1 -> r2"}, {"do": "cluster.crash", "cluster": "r2"}]
 )
-def test_an_order_that_is_on_its_way_when_the_connection_breaks_creates_nothing(broken):
+def test_a_creation_request_in_flight_when_the_connection_breaks_creates_nothing(broken):
     world = opened(exists="{r1: 2}")
-    world.run(25 * MS)  # the question was answered at 20 ms, the order arrives at 30 ms
+    world.run(25 * MS)  # the lookup was answered at 20 ms, the creation request arrives at 30 ms
     assert world.apply(broken).ok
     world.run(SECOND)
     assert rows(world, "topic.created") == [] and not replicator(world)["connected"]
@@ -302,7 +302,7 @@ def test_an_order_that_is_on_its_way_when_the_connection_breaks_creates_nothing(
     assert shape(world, "r2") == 2 and replicator(world)["connected"]
 
 
-# --- what a command's answer and the summary say of it
+# --- start checks in a command's answer and in the summary
 
 NO_CREATION = "createTopicToRemoteClusterForReplication: false"
 
@@ -320,10 +320,12 @@ NO_CREATION = "createTopicToRemoteClusterForReplication: false"
         ("{r2: 3}", 0, {"options": "replicationTopicCreation: before"}, ("refused", None, 0, 3)),
     ],
 )
-def test_a_commands_answer_says_what_its_replicators_start_checks_came_to(there, partitions, given, expected):
+def test_a_commands_answer_has_the_outcome_of_its_replicators_start_checks(
+    there, partitions, given, expected
+):
     world = opened(exists=there, **given)
     do(world, "topic.create", cluster="r1", topic="t", partitions=partitions)
-    world.run(3 * SECOND)  # retries meanwhile: what they were told belongs to the same command
+    world.run(3 * SECOND)  # retries in between: their outcome belongs to the same command
     [told] = world.summary()["commands"]
     names = [f"t-partition-{number}" for number in range(partitions)] if partitions else ["t"]
     assert (told["code"], [one["topic"] for one in told["start_checks"]]) == ("204", names), (
@@ -340,11 +342,11 @@ def test_a_commands_answer_says_what_its_replicators_start_checks_came_to(there,
     )
 
 
-def test_what_came_of_a_command_stays_when_its_replicators_are_gone_or_made_anew():
+def test_the_outcome_of_a_command_is_kept_when_its_replicators_are_removed_or_recreated():
     world = opened(exists="{}", options="replicationTopicCreation: proposal")
     do(world, "topic.create", cluster="r1", topic="t", partitions=2)
     world.run(SECOND)
-    do(world, "topic.unload", cluster="r1", topic="t")  # new replicators, which the unload asked for
+    do(world, "topic.unload", cluster="r1", topic="t")  # new replicators, which the unload created
     world.run(2 * SECOND)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
     world.run(3 * SECOND)
@@ -356,7 +358,7 @@ def test_what_came_of_a_command_stays_when_its_replicators_are_gone_or_made_anew
     assert (unloaded, taken_off) == ([(name, "passed", "200") for name, *_rest in created], [])
 
 
-def test_an_order_to_create_that_is_not_carried_out_answers_its_code():
+def test_a_creation_request_that_is_refused_has_its_code_in_the_answer():
     world = opened(
         exists="{}",
         replicated=False,
@@ -372,17 +374,17 @@ def test_an_order_to_create_that_is_not_carried_out_answers_its_code():
     ].startswith("412 ")
 
 
-def test_of_partitions_that_order_at_once_one_is_told_204_and_the_others_find_it_there():
+def test_of_partitions_that_request_creation_together_one_gets_204_and_the_others_find_the_topic():
     world = opened(exists="{}", options="replicationTopicCreation: proposal")
     do(world, "topic.create", cluster="r1", topic="t", partitions=3)
     seen = []
-    for at_ms in (39, 50, 1000):  # the question's round trip, the order's, a retry
+    for at_ms in (39, 50, 1000):  # the round trip of the lookup, of the creation request, and a retry
         world.run(at_ms * MS)
         seen.append([part["start_check"]["code"] for part in replicator(world)["partitions"].values()])
     assert seen == [["404", "404", "404"], ["204", "409", "409"], ["204", "200", "200"]]
 
 
-def test_a_start_that_nobody_commanded_is_no_commands():
+def test_a_start_without_a_command_is_not_attributed_to_a_command():
     world = opened(exists="{r1: 2, r2: 3}")
     do(
         world,

@@ -1,5 +1,4 @@
-"""A swarm of small random runs of topic creation: no claim breaks, refusals have a code and words, one
-digest however the run is cut.
+"""A swarm of small random runs of topic creation: no claim breaks, refusals have a code and a reason, one digest however the run is cut.
 
 A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
 that many new ones.
@@ -43,7 +42,7 @@ def run(scenario):
 
 @swarm
 @given(creation_scenarios())
-def test_no_claim_breaks_and_every_refusal_says_why(scenario):
+def test_no_claim_breaks_and_every_refusal_has_a_code_and_a_reason(scenario):
     world = run(scenario)
     assert violations_of(world) == []
     for command in world.summary()["commands"]:
@@ -52,7 +51,7 @@ def test_no_claim_breaks_and_every_refusal_says_why(scenario):
 
 @swarm
 @given(creation_scenarios())
-def test_causes_come_before_what_they_cause(scenario):
+def test_causes_precede_their_effects(scenario):
     columns = run(scenario).trace.columns(names=("cause_seq",))
     causes = columns["cause_seq"]
     for seq in (causes != NULL).nonzero()[0].tolist():
@@ -64,7 +63,7 @@ def test_causes_come_before_what_they_cause(scenario):
 def test_one_digest_and_one_summary_however_the_run_is_cut(scenario, instants):
     straight = run(scenario)
     world = opened(scenario)
-    for at_us in instants:  # to and fro, with a look at each place
+    for at_us in instants:  # seek back and forth, and take a view at each instant
         world.seek(at_us)
         world.view()
         world.summary()
@@ -75,8 +74,8 @@ def test_one_digest_and_one_summary_however_the_run_is_cut(scenario, instants):
 
 @swarm
 @given(creation_scenarios())
-def test_what_the_rows_say_is_what_is_there(scenario):
-    """Shapes and schemas, told once more from the trace alone."""
+def test_shapes_and_schemas_agree_with_a_recount_from_the_rows(scenario):
+    """Shapes and schemas, computed again from the trace alone."""
     world = run(scenario)
     shapes = {
         (cluster, name): partitions

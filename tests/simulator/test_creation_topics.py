@@ -1,5 +1,5 @@
-"""Creating, growing and deleting topics in one cluster: what clients may, what is copied (PIP-370, #25312),
-what is refused (PersistentTopic).
+"""Creating, growing and deleting topics in one cluster: what clients may do, what is copied (PIP-370,
+#25312), what is refused (PersistentTopic).
 """
 
 import pytest
@@ -33,7 +33,7 @@ CONSUMER = (
         ("allowAutoTopicCreation: false", "allowAutoTopicCreation: true,", 0),
     ],
 )
-def test_connecting_creates_what_the_policies_say(settings, policies, partitions):
+def test_connecting_creates_the_topic_that_policies_describe(settings, policies, partitions):
     world = opened(exists="{}", settings=settings, policies=policies, clients=PRODUCER, replicated=False)
     world.run(SECOND)
     made = rows(world, "topic.created")
@@ -46,7 +46,7 @@ def test_connecting_creates_what_the_policies_say(settings, policies, partitions
 @pytest.mark.parametrize(
     "settings, policies", [("allowAutoTopicCreation: false", ""), ("", "allowAutoTopicCreation: false,")]
 )
-def test_or_refuses_and_the_producer_goes_on_asking(settings, policies):
+def test_a_producer_refused_by_policy_keeps_retrying(settings, policies):
     world = opened(
         exists="{}",
         settings=settings,
@@ -63,12 +63,12 @@ def test_or_refuses_and_the_producer_goes_on_asking(settings, policies):
     assert len(rows(world, "message.send-failed", reason="timeout")) >= 19
     do(world, "topic.create", cluster="r1", topic="t", partitions=2)
     world.run(4 * SECOND)
-    # What had not failed yet is sent now, to the partitions that it falls to; the rest follows.
+    # Messages that have not failed yet are sent now, to the partitions chosen for them; the rest follows.
     assert len(rows(world, "message.receipted")) + len(rows(world, "message.send-failed")) == 40
     assert {row["topic"] for row in rows(world, "message.stored")} == {"t-partition-0", "t-partition-1"}
 
 
-def test_a_consumer_creates_too():
+def test_a_consumer_creates_a_topic_too():
     world = opened(
         exists="{}",
         policies="allowAutoTopicCreationType: partitioned, defaultNumPartitions: 2,",
@@ -83,7 +83,7 @@ def test_a_consumer_creates_too():
     ]
 
 
-def test_a_refused_consumer_tries_again_until_the_topic_is_there():
+def test_a_refused_consumer_retries_until_the_topic_exists():
     world = opened(exists="{}", settings="allowAutoTopicCreation: false", clients=CONSUMER, replicated=False)
     world.run(3 * SECOND)
     assert rows(world, "consumer.connected") == [] and len(rows(world, "topic.creation-refused")) == 1
@@ -92,7 +92,7 @@ def test_a_refused_consumer_tries_again_until_the_topic_is_there():
     assert len(rows(world, "consumer.connected")) == 1
 
 
-def test_a_cluster_that_is_not_in_the_namespaces_list_refuses():
+def test_a_cluster_missing_from_the_namespaces_list_refuses_creation():
     world = opened(exists="{}", policies="", overrides="", clients=CONSUMER, replicated=False)
     do(world, "namespace.set-clusters", cluster="r2", namespace=NAMESPACE, clusters=["r1"])
     world.run(2 * SECOND)
@@ -103,7 +103,7 @@ def test_a_cluster_that_is_not_in_the_namespaces_list_refuses():
 
 
 @pytest.mark.parametrize("option, adopted", [("implemented", True), ("proposal", False), ("before", False)])
-def test_the_shape_of_a_remote_is_adopted_since_25312(option, adopted):
+def test_the_shape_of_a_remote_topic_is_adopted_since_25312(option, adopted):
     world = opened(
         exists="{r2: 4}",
         options=f"replicationTopicCreation: {option}",
@@ -115,7 +115,7 @@ def test_the_shape_of_a_remote_is_adopted_since_25312(option, adopted):
     assert replicator(world)["connected"] is (adopted or option == "before")
 
 
-def test_remotes_are_asked_in_sorted_order_and_one_out_of_reach_is_passed_over():
+def test_remotes_are_queried_in_sorted_order_and_unreachable_ones_are_skipped():
     given = {
         "clusters": "r1: {}, r2: {}, r3: {}",
         "exists": "{r2: 4, r3: 5}",
@@ -145,7 +145,7 @@ def test_remotes_are_asked_in_sorted_order_and_one_out_of_reach_is_passed_over()
         ("implemented", "true", True, False),
     ],
 )
-def test_the_request_to_create_is_copied(option, flag, local_only, copied):
+def test_the_creation_request_is_copied_to_remotes(option, flag, local_only, copied):
     world = opened(
         exists="{}",
         options=f"replicationTopicCreation: {option}",
@@ -158,8 +158,8 @@ def test_the_request_to_create_is_copied(option, flag, local_only, copied):
     if copied:
         assert rows(world, "topic.created", cluster="r2")[0]["reason"] == "copied-request"
     world.run(5 * SECOND)
-    # What is not copied the replicator makes, unless the flag forbids that too (before PIP-433 a missing
-    # partition is denied).
+    # What is not copied is created by the replicator, unless the flag forbids that too (before PIP-433 a
+    # missing partition is denied).
     assert shape(world, "r2") == (4 if copied or flag == "true" else None)
 
 
@@ -183,7 +183,7 @@ def test_errors_of_the_copy_are_only_logged():
     assert "local: 4, remote: 3" in replicator(world)["last_error"]
 
 
-def test_creating_what_is_there_or_where_the_namespace_is_not():
+def test_creating_an_existing_topic_is_409_and_without_the_namespace_404():
     world = opened()
     assert refused(world, "topic.create", cluster="r1", topic="t", partitions=3) == (
         "409",
@@ -240,7 +240,7 @@ def test_a_different_count_is_412_and_the_policy_is_unchanged(remote):
     assert world.summary()["replicators"]["r1"] == {}
 
 
-def test_with_the_flag_off_counts_are_not_looked_at():
+def test_with_the_flag_off_partition_counts_are_not_compared():
     world = opened(
         exists="{r1: 4, r2: 3}", replicated=False, settings="createTopicToRemoteClusterForReplication: false"
     )
@@ -258,7 +258,7 @@ def test_with_the_flag_off_counts_are_not_looked_at():
         ({"topic": "u"}, None),
     ],
 )
-def test_other_refusals_of_the_list(given, code):
+def test_other_refusals_of_set_replication_clusters(given, code):
     world = opened(replicated=False)
     result = world.apply({"do": "topic.set-replication-clusters", **LIST, **given})
     assert not result.ok and (code is None or result.code == code)
@@ -288,7 +288,7 @@ def test_refusals_of_a_global_list():
     )
 
 
-def test_a_global_list_may_leave_the_local_cluster_out_whose_topic_goes():
+def test_a_global_list_without_the_local_cluster_deletes_the_local_topic():
     world = opened(exists="{r1: 1, r2: 1}", overrides="", clients="")
     world.run(SECOND)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r2"], **{"global": True})
@@ -296,7 +296,7 @@ def test_a_global_list_may_leave_the_local_cluster_out_whose_topic_goes():
     assert shape(world, "r1") is None and shape(world, "r2") == 1 and world.summary()["violations"] == []
 
 
-def test_peer_clusters_are_refused_at_topic_level_and_allowed_clusters_do_not_count_there():
+def test_peer_clusters_are_refused_at_topic_level_where_allowed_clusters_do_not_apply():
     clusters, more = "r1: {}, r2: {}, r3: {}", "allowedClusters: [r1, r2],"
     text = opened(clusters=clusters, policies=more, replicated=False).scenario.canonical_text
     peers = World.from_scenario(
@@ -314,7 +314,7 @@ def test_peer_clusters_are_refused_at_topic_level_and_allowed_clusters_do_not_co
     )
 
 
-def test_the_topics_list_goes_before_the_namespaces_until_it_is_removed():
+def test_the_topics_list_takes_precedence_until_it_is_removed():
     world = opened(clients=PRODUCER)
     world.run(SECOND)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
@@ -324,7 +324,7 @@ def test_the_topics_list_goes_before_the_namespaces_until_it_is_removed():
     assert replicator(world)["connected"]
 
 
-def test_topic_policies_bring_change_events_in_the_shape_of_a_remote_since_25312():
+def test_topic_policies_create_change_events_in_the_shape_of_a_remote_since_25312():
     given = {
         "policies": "allowAutoTopicCreationType: partitioned, defaultNumPartitions: 1,",
         "overrides": "changeEventsPartitions: 0",
@@ -341,14 +341,14 @@ def test_topic_policies_bring_change_events_in_the_shape_of_a_remote_since_25312
 # --- more partitions (PersistentTopic)
 
 
-def test_the_remote_follows_with_replication_of_the_namespace():
+def test_namespace_replication_grows_the_remote_topic_too():
     world = opened(exists="{r1: 2, r2: 2}")
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
     world.run(SECOND)
     assert shape(world, "r2") == 3 and replicator(world)["connected"]
 
 
-def test_a_topics_own_list_of_one_keeps_the_remote_as_it_is():
+def test_a_topic_level_list_of_one_leaves_the_remote_topic_unchanged():
     world = opened(exists="{r1: 2, r2: 2}")
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
     do(world, "topic.update-partitions", cluster="r1", topic="t", partitions=3)
@@ -356,7 +356,7 @@ def test_a_topics_own_list_of_one_keeps_the_remote_as_it_is():
     assert (shape(world, "r1"), shape(world, "r2")) == (3, 2)
 
 
-def test_running_replicators_of_old_partitions_notice_the_drift_when_they_reconnect():
+def test_running_replicators_of_old_partitions_detect_the_mismatch_when_they_reconnect():
     world = opened(exists="{r1: 2, r2: 2}", clients=PRODUCER)
     world.run(SECOND)
     do(world, "link.cut", link="r1 -> r2")
@@ -398,7 +398,7 @@ def test_partitions_can_only_be_added(exists, wanted, code):
 # --- deleting (PersistentTopic)
 
 
-def test_delete_with_replicators_that_leave_is_422_and_with_some_that_come_in_412():
+def test_delete_is_422_with_outbound_replicators_and_412_with_inbound_ones():
     world = opened()
     world.run(SECOND)
     assert refused(world, "topic.delete", cluster="r1", topic="t")[0] == "422"
@@ -406,7 +406,7 @@ def test_delete_with_replicators_that_leave_is_422_and_with_some_that_come_in_41
     assert code == "412" and "1 replicators" in error
 
 
-def test_forced_delete_takes_everything():
+def test_forced_delete_removes_the_topic_with_its_messages_subscriptions_and_replicators():
     clients = PRODUCER + (
         "\nsubscriptions: {s: {topic: t, initialPosition: Earliest}}\nconsumers: {c: {subscription: s, "
         "cluster: r1}}"
@@ -424,7 +424,7 @@ def test_forced_delete_takes_everything():
     assert world.summary()["violations"] == []
 
 
-def test_after_replication_is_off_delete_is_allowed():
+def test_delete_is_allowed_after_replication_is_off():
     world = opened()
     world.run(SECOND)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1"])
@@ -433,13 +433,13 @@ def test_after_replication_is_off_delete_is_allowed():
     assert shape(world, "r1") is shape(world, "r2") is None
 
 
-def test_a_topic_with_consumers_is_412():
+def test_deleting_a_topic_with_consumers_is_412():
     world = opened(clients=CONSUMER.replace("cluster: r2, start: 1s", "cluster: r1"), replicated=False)
     world.run(SECOND)
     assert refused(world, "topic.delete", cluster="r1", topic="t")[0] == "412"
 
 
-def test_a_name_created_again_begins_empty_and_its_positions_go_on():
+def test_a_recreated_topic_is_empty_and_its_positions_continue():
     world = opened(clients=PRODUCER, replicated=False)
     world.run(2 * SECOND)
     first = [(row["ledger"], row["entry"]) for row in rows(world, "message.stored")]
@@ -451,7 +451,7 @@ def test_a_name_created_again_begins_empty_and_its_positions_go_on():
     assert told["messages"] == told["entries"] == len(again)
 
 
-def test_a_cluster_dropped_from_the_list_loses_the_topic_unless_it_is_allowed():
+def test_a_cluster_removed_from_the_list_loses_the_topic_unless_it_is_allowed():
     for allowed, kept in (("", False), ("allowedClusters: [r1, r2],", True)):
         world = opened(policies=allowed)
         world.run(SECOND)
@@ -460,7 +460,7 @@ def test_a_cluster_dropped_from_the_list_loses_the_topic_unless_it_is_allowed():
         assert [row["reason"] for row in rows(world, "topic.deleted")] == ([] if kept else ["kept-out"])
 
 
-def test_a_namespaces_replication_is_not_for_the_commands_that_speak_for_all_clusters():
+def test_commands_for_the_lists_of_all_clusters_are_refused_under_namespace_replication():
     assert (
         refused(opened(), "replication.remove-cluster", topic="t", cluster="r2")[0] == "namespace-replication"
     )

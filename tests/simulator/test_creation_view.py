@@ -1,5 +1,6 @@
-"""What the page is shown of topic creation: shapes, policies, starts; looking changes nothing, and the
-curves agree with the rows.
+"""What the page shows of topic creation: shapes, policies, starts.
+
+Reading the view changes nothing, and the curves agree with the rows.
 """
 
 import json
@@ -14,7 +15,7 @@ from tests.simulator.engine_runs import SECOND, do, rows
 PRODUCER = "producers: {p: {topic: t, cluster: r1, every: 100ms, start: 50ms}}"
 
 
-def test_both_sides_with_their_policies_and_topics():
+def test_both_sides_are_listed_with_their_policies_and_topics():
     world = opened(
         exists="{r1: 2, r2: 3}",
         overrides="isAllowAutoUpdateSchema: false, changeEventsPartitions: 1",
@@ -47,7 +48,7 @@ def test_both_sides_with_their_policies_and_topics():
     assert SECOND < one["next_try_us"] < 2 * SECOND and len(one["parts"]) == 2
 
 
-def test_logs_that_are_only_named_like_partitions():
+def test_logs_only_named_like_partitions_are_listed():
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)
     assert world.creation()["clusters"]["r2"]["topics"]["t"] | {"list": None} == {
@@ -60,7 +61,7 @@ def test_logs_that_are_only_named_like_partitions():
     }
 
 
-def test_refusals_and_what_waits_over_time():
+def test_refusals_and_the_delay_over_time():
     world = opened(exists="{r1: 2, r2: 3}", clients=PRODUCER)
     world.run(10 * SECOND)
     told = world.replicator_starts("r1", "r2", "t")
@@ -78,7 +79,7 @@ def test_refusals_and_what_waits_over_time():
     assert len(told["curve"]["at_us"]) == POINTS_MAX
 
 
-def test_the_delay_over_time_is_what_the_broker_said_at_each_instant():
+def test_the_delay_curve_agrees_with_the_stats_at_each_instant():
     text = opened(clients=PRODUCER, exists="{r1: 2, r2: 2}").scenario.canonical_text.replace(
         "r1 -> r2: {latency: 10ms}", "r1 -> r2: {latency: 2500ms}"
     )
@@ -95,7 +96,7 @@ def test_the_delay_over_time_is_what_the_broker_said_at_each_instant():
         assert replicator(world)["delay_s"] == delay_us // SECOND, at_us
 
 
-def test_a_schema_that_stops_is_told_too():
+def test_a_replicator_stopped_by_a_schema_is_listed_as_refused():
     world = opened(
         clients=PRODUCER.replace("50ms}", "50ms, schema: v1}"),
         schemas=SCHEMAS,
@@ -108,7 +109,7 @@ def test_a_schema_that_stops_is_told_too():
 
 
 @pytest.mark.parametrize("name", [name for name in scenario_names() if load_scenario(name).clusters])
-def test_looking_at_any_scenario_changes_nothing(name):
+def test_reading_the_view_of_any_scenario_changes_nothing(name):
     world, other = World.open(name), World.open(name)
     until_us = min(world.scenario.until_us, 3 * SECOND)
     for at_us in (0, until_us // 2, until_us):
@@ -145,6 +146,6 @@ def test_replicators_of_a_region_that_is_down_are_not_running():
         lambda world: world.marker(1),
     ],
 )
-def test_a_protocol_without_it_says_what_it_lacks(ask):
+def test_a_protocol_without_topic_creation_says_so(ask):
     with pytest.raises(NotOffered, match="his protocol"):
         ask(World.open("groups-killed"))

@@ -43,7 +43,7 @@ def test_every_declared_command_has_an_effect_and_every_effect_a_declaration(pro
 
 
 @pytest.mark.parametrize("protocol", sorted(DECLARED))
-def test_a_command_is_declared_once(protocol):
+def test_a_command_is_declared_only_once(protocol):
     names = [command.name for command in DECLARED[protocol].commands]
     assert len(names) == len(set(names))
     own = [
@@ -63,7 +63,7 @@ def test_the_two_modules_of_a_subject_name_the_same_commands(subject):
 
 
 @pytest.mark.parametrize("protocol", sorted(DECLARED))
-def test_every_refusal_has_a_meaning_and_is_that_of_a_command(protocol):
+def test_every_refusal_code_has_a_meaning_and_belongs_to_a_command(protocol):
     declared_codes = {code for command in DECLARED[protocol].commands for code in command.refusals}
     assert sorted(DECLARED[protocol].refusals) == sorted(declared_codes)
 
@@ -73,7 +73,7 @@ def test_every_refusal_has_a_meaning_and_is_that_of_a_command(protocol):
     [(protocol, command) for protocol in sorted(DECLARED) for command in DECLARED[protocol].commands],
     ids=lambda one: getattr(one, "name", one),
 )
-def test_a_command_declares_the_codes_that_its_effect_refuses_with(protocol, command):
+def test_a_command_declares_the_codes_that_its_effect_raises(protocol, command):
     module = importlib.import_module(HANDLERS_OF[protocol][command.name].__module__)
     effect = getattr(module, HANDLERS_OF[protocol][command.name].__qualname__.split(".")[0])
     assert list(command.refusals) == sorted(_codes(effect, set()))

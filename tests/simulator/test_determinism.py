@@ -1,5 +1,4 @@
-"""The same inputs give the same bytes: in other processes, however the run is cut, watched, sought in or
-forked.
+"""The same inputs give the same bytes: in other processes, however the run is cut, watched, sought in or forked.
 
 Design, "The spine": "same digest in another process, under another PYTHONHASHSEED … after a seek"; "Looking
 never changes a run"; property: "in one go, cut at random instants, stepped row by row, watched at 20
@@ -64,11 +63,11 @@ def test_same_bytes_in_two_processes_with_different_hash_seeds():
     assert first.splitlines()[0] == f"{LIBRARY[0]} {here.digest()}"
 
 
-def test_another_seed_is_another_run():
+def test_another_seed_gives_another_run():
     assert at_once(1) != at_once(2)
 
 
-def test_the_digest_is_of_the_rows_up_to_now():
+def test_the_digest_covers_the_rows_up_to_now():
     world = open_world(BODY, until="6s")
     world.run(2_000 * MS)
     half = world.digest()
@@ -79,7 +78,7 @@ def test_the_digest_is_of_the_rows_up_to_now():
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.integers(0, END_US), max_size=8), st.integers(1, 400))
-def test_cut_at_random_instants_and_in_slices(cuts, events):
+def test_digest_of_a_run_cut_at_random_instants_and_in_slices(cuts, events):
     world = open_world(BODY, until="6s")
     for until_us in sorted(cuts):
         while world.advance(until_us, events):
@@ -88,7 +87,7 @@ def test_cut_at_random_instants_and_in_slices(cuts, events):
     assert world.digest() == at_once()
 
 
-def test_watched_at_twenty_frames_a_second():
+def test_digest_of_a_run_watched_at_twenty_frames_a_second():
     world = open_world(BODY, until="6s")
     for at_us in range(0, END_US + 1, 50 * MS):
         world.run(at_us)
@@ -100,7 +99,7 @@ def test_watched_at_twenty_frames_a_second():
 
 @settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.integers(0, END_US), min_size=1, max_size=6))
-def test_sought_to_and_fro(instants):
+def test_digest_of_a_run_sought_back_and_forth(instants):
     world = open_world(BODY, until="6s")
     for at_us in instants:
         world.seek(at_us=at_us)
@@ -109,7 +108,7 @@ def test_sought_to_and_fro(instants):
     assert world.digest() == at_once()
 
 
-def test_stepped_row_by_row_for_a_while_forth_and_back():
+def test_digest_of_a_run_stepped_row_by_row_back_and_forth():
     world = open_world(BODY, until="6s")
     for _ in range(60):
         world.step("everything")
@@ -120,7 +119,7 @@ def test_stepped_row_by_row_for_a_while_forth_and_back():
 
 
 @pytest.mark.parametrize("at_us", [0, 900 * MS, 3300 * MS, 4500 * MS])
-def test_forked(at_us):
+def test_digest_of_a_fork(at_us):
     world = open_world(BODY, until="6s")
     world.run(at_us)
     fork = world.fork()
@@ -129,7 +128,7 @@ def test_forked(at_us):
     assert fork.digest() == world.digest() == at_once()
 
 
-def test_scenarios_own_seed_and_a_given_one():
+def test_the_scenarios_own_seed_equals_the_same_seed_given():
     scenario = load_scenario("two-regions")
     given_seed = World.from_scenario(scenario, seed=scenario.seed)
     given_seed.run()

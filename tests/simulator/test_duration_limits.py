@@ -1,5 +1,5 @@
 """Every duration of scenarios and commands has one bound: beyond it is a problem with its place, at it the
-run goes on.
+run continues.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ FIELDS = [
 ]
 
 
-def test_the_generated_fields_are_many():
+def test_many_fields_are_generated():
     assert len(FIELDS) > 40
 
 
@@ -139,7 +139,7 @@ def test_a_duration_beyond_the_bound_is_a_problem_with_its_place(protocol, path,
 @pytest.mark.parametrize(
     ("protocol", "path", "at_bound", "beyond"), [field for field in FIELDS if field.values[2] is not None]
 )
-def test_a_run_with_the_longest_duration_goes_on(protocol, path, at_bound, beyond):
+def test_a_run_with_the_longest_duration_continues(protocol, path, at_bound, beyond):
     text = made(protocol, path, at_bound)
     try:
         scenario = load_scenario_text(text)
@@ -155,7 +155,7 @@ def test_a_run_with_the_longest_duration_goes_on(protocol, path, at_bound, beyon
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_bounded_as_the_file_is(name):
+def test_durations_of_commands_have_the_same_bound(name):
     protocol = EMQX if COMMANDS[name].protocol == EMQX else PULSAR
     world = World.from_scenario(load_scenario_text(json.dumps(SCENARIOS[protocol])))
     for key in COMMANDS[name].arguments:
@@ -179,7 +179,7 @@ def _required(name):
     return [key.name for key in COMMANDS[name].arguments if key.required]
 
 
-def test_a_log_is_bounded_too():
+def test_durations_of_logged_commands_have_the_same_bound():
     world = World.from_scenario(load_scenario_text(json.dumps(SCENARIOS[PULSAR])))
     wide = {"kind": "lognormal", "value_us": 1, "low_us": 0, "high_us": 0, "sigma_millionths": 40_000_000_000}
     for processing in ({"kind": "constant", "value_us": BEYOND_US}, wide):
@@ -190,8 +190,8 @@ def test_a_log_is_bounded_too():
 
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(["lognormal", "exponential"]), st.integers(0, LONGEST_US), st.integers(0, 10_000_000))
-def test_whatever_the_loader_takes_the_sampler_can_draw(kind, value_us, sigma_millionths):
-    """The two sides of the bound: neither lets through what the other cannot hold."""
+def test_every_duration_accepted_by_the_loader_can_be_drawn_by_the_sampler(kind, value_us, sigma_millionths):
+    """The two sides of the bound: neither accepts what the other cannot represent."""
     shown = {
         "distribution": kind,
         **(

@@ -1,4 +1,4 @@
-"""Failover subscriptions: who is the active consumer, when it begins to read, and what the one before does.
+"""Failover subscriptions: which consumer is active, when it begins to read, and what the previous one does.
 
 Figures follow from Pulsar's AbstractDispatcherSingleActiveConsumer and
 PersistentDispatcherSingleActiveConsumer.
@@ -14,14 +14,14 @@ from tests.simulator.one_cluster import body, delivered
 
 
 def test_failover_standby_takes_over_and_reads_again_from_the_mark_delete():
-    # The standby is not sent anything while the active consumer lives; afterwards it reads what was not
+    # The standby is sent nothing while the active consumer lives; afterwards it reads what was not
     # acknowledged.
     world = open_world(
         body("Failover", "start: 10ms, every: 10ms, count: 10", ["c1: {hold: {messages: [p/2]}}", "c2: {}"]),
         until="5s",
     )
     world.run(2000 * MS)
-    # the first active consumer waits, too: activeConsumerFailoverDelayTimeMillis is 1 s
+    # the first active consumer waits too: activeConsumerFailoverDelayTimeMillis is 1 s
     assert numbers(delivered(world, "c1")) == list(range(10)) and delivered(world, "c2") == []
     assert at_ms(delivered(world))[0] == 1000
     do(world, "client.kill", client="c1")
@@ -34,10 +34,8 @@ def test_failover_standby_takes_over_and_reads_again_from_the_mark_delete():
 
 def test_failover_the_displaced_consumer_finishes_what_it_was_sent():
     # Pulsar's AbstractDispatcherSingleActiveConsumer: on a topic without partitions names on a hash ring
-    # decide, so a consumer
-    # that joins may displace another. For 1 s nobody is sent anything; then the new one reads all that is not
-    # acknowledged, while
-    # the old one goes on with its receiver queue.
+    # decide, so a consumer that joins may displace another. For 1 s no consumer is sent anything; then the
+    # new one reads all that is not acknowledged, while the old one continues with its receiver queue.
     consumers = ["c1: {start: 1500ms}", "c2: {processing: 300ms}"]
     world = run(body("Failover", "start: 10ms, every: 10ms, count: 10", consumers), until="9s")
     assert [row["client"] for row in rows(world, "consumer.activated")] == ["c2", "c1"]
@@ -47,7 +45,7 @@ def test_failover_the_displaced_consumer_finishes_what_it_was_sent():
     assert at_ms(delivered(world, "c1"))[0] == 2500 and numbers(delivered(world, "c1")) == list(range(4, 10))
 
 
-def test_a_topic_without_partitions_chooses_on_pulsars_hash_ring():
+def test_a_topic_without_partitions_chooses_by_pulsars_hash_ring():
     # Published vectors of Murmur3_32 with seed 0; Pulsar clears the sign bit.
     assert [murmur3(text) for text in (b"", b"test", b"Hello, world!")] == [
         0,
@@ -59,8 +57,8 @@ def test_a_topic_without_partitions_chooses_on_pulsars_hash_ring():
 
 
 def active_in_pulsar(full_name, consumers):
-    """AbstractDispatcherSingleActiveConsumer again, as Java's signed integers and a sorted map do it;
-    shares no code with the engine.
+    """AbstractDispatcherSingleActiveConsumer implemented again with Java's signed integers and a sorted
+    map; shares no code with the engine.
     """
     ring = {java_hash(f"{name}{point}"): name for name in sorted(consumers) for point in range(100)}
     return ring[min((point for point in ring if point >= java_hash(full_name)), default=min(ring))]
@@ -96,7 +94,7 @@ def signed(value):
 @pytest.mark.parametrize(
     "namespace, expected", [("public/default", "c1"), ("acme/orders", "c3"), ("acme/eu", "c2")]
 )
-def test_the_ring_hashes_the_full_name_of_the_topic(namespace, expected):
+def test_the_hash_ring_uses_the_full_name_of_the_topic(namespace, expected):
     # Pulsar hashes topic.getName(), which has tenant and namespace: persistent://acme/orders/t.
     consumers = ["c1", "c2", "c3"]
     text = body(
@@ -131,9 +129,8 @@ def test_with_consistent_hashing_a_partition_is_on_the_ring_with_its_suffix():
 
 
 def test_a_standby_that_leaves_may_move_a_partition():
-    # AbstractDispatcherSingleActiveConsumer.removeConsumer picks again, no matter which consumer left:
-    # partition 4 of three consumers is c2's (4 mod 3),
-    # of two c1's (4 mod 2).
+    # AbstractDispatcherSingleActiveConsumer.removeConsumer chooses again, no matter which consumer left:
+    # partition 4 of three consumers is c2's (4 mod 3), of two c1's (4 mod 2).
     text = body(
         "Failover", "start: 1s, every: 10ms, count: 400, keys: 8", ["c1: {}", "c2: {}", "c3: {stop: 2s}"]
     ).replace("{clusters: [a]}", "{clusters: [a], partitions: 5}")
@@ -145,7 +142,7 @@ def test_a_standby_that_leaves_may_move_a_partition():
     assert chosen == [(0, "c1"), (0, "c2"), (2, "c1")]
 
 
-def test_failover_partitions_are_dealt_by_name_and_partition_number():
+def test_failover_partitions_are_assigned_by_name_and_partition_number():
     # Pulsar: with partitions the active consumer is the sorted consumers' (partition mod number of
     # consumers)-th.
     text = body("Failover", "start: 1s, every: 10ms, count: 40, keys: 8", ["c1: {}", "c2: {}"]).replace(

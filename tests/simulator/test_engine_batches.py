@@ -1,4 +1,4 @@
-"""Batches in the making: what overtakes them and what may not."""
+"""Open batches: which messages may overtake them and which may not."""
 
 from __future__ import annotations
 
@@ -23,9 +23,8 @@ consumers: {c: {subscription: s, cluster: a}}
 
 @pytest.mark.parametrize("deduplication", ["false", "true"])
 def test_a_message_that_cannot_be_batched_sends_the_open_batch_first(deduplication):
-    # Pulsar's ProducerImpl sends the current batch before a single message, so the log keeps the producer's
-    # order and
-    # deduplication, which looks at the highest id, takes nothing for a repeat.
+    # Pulsar's ProducerImpl sends the current batch before a single message. So the log keeps the producer's
+    # order, and deduplication, which compares with the highest id, mistakes no message for a repeat.
     world = World.from_scenario(load_scenario(TEXT % deduplication))
     world.run()
     for cluster in ("a", "b"):

@@ -1,5 +1,4 @@
-"""Every command: accepted with the effect that it promises, and refused with code, what is wrong and what
-would be right, nothing changed.
+"""Every command: accepted with the effect that it promises, and refused with a code, what is wrong and what would be right, nothing changed.
 
 One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topics alone and mine in a
 only, mine of the tenant acme.
@@ -13,7 +12,7 @@ from simulator import COMMANDS as ALL_COMMANDS
 from tests.simulator.command_cases_migration import MIGRATION_CASES
 from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, subscription, topic
 
-# those have tests/emqx/test_group_commands.py
+# these are in tests/emqx/test_group_commands.py
 COMMANDS = {name: command for name, command in ALL_COMMANDS.items() if command.protocol != "emqx"}
 
 BODY = """
@@ -38,7 +37,7 @@ AT_US = 1010 * MS
 
 
 def world_after(*before):
-    """The world at 1.01 s (p/0 to p/9 are published, 3 and 4 held, a snapshot is on its way) after some
+    """The world at 1.01 s (p/0 to p/9 are published, 3 and 4 held, a snapshot is in flight) after some
     commands.
     """
     world = open_world(BODY, until="1m", family="tenant-migration")
@@ -338,7 +337,7 @@ CASES = {
         ([], {"subscription": "s", "cluster": "b", "position": "earliest"}, "no-subscription"),
     ),
     "subscription.sync-acknowledgements": (
-        ([], None, None),  # see test_acknowledgement_sync.py: the scenario must ask for it
+        ([], None, None),  # see test_acknowledgement_sync.py: the scenario must enable it
         ([], {"subscription": "s", "from": "a", "to": "b"}, "no-sync"),
     ),
     "subscription.skip": (
@@ -425,7 +424,7 @@ CASES = {
         ),
         ([], {**FAIL_OVER, "subscription": "s2"}, "no-topic"),
     ),
-    # one cluster's namespaces, topics and schemas: more in test_creation_*.py
+    # namespaces, topics and schemas of one cluster: more in test_creation_*.py
     "namespace.create": (
         (
             [],
@@ -525,8 +524,9 @@ CASES = {
 
 
 def admin_status(name):
-    """Status of an accepted command that goes by the REST interface: 200 with an answer, 204 without; None
-    for all others.
+    """Status of an accepted command that uses the REST interface:
+
+    200 with an answer, 204 without; None for all others.
     """
     if name in ("shadow.list", "shadow.source", "schema.list", "schema.upload", "schema.delete"):
         return "200"
@@ -546,7 +546,7 @@ def test_every_command_has_a_case():
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case[0][1] is not None])
-def test_accepted(name):
+def test_accepted_commands_have_their_effect(name):
     before, arguments, effect = CASES[name][0]
     world = world_after(*before)
     log = len(world.command_log)
@@ -570,7 +570,7 @@ def test_accepted(name):
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_refused_says_why_and_changes_nothing(name):
+def test_refused_commands_give_a_reason_and_change_nothing(name):
     before, arguments, code = CASES[name][1]
     world = world_after(*before)
     unchanged = state(world)
@@ -661,7 +661,7 @@ def test_finish_partial_needs_an_answer():
     assert [row["peer"] for row in rows(world, "snapshot.position")] == ["c"]
 
 
-def test_a_refused_command_of_the_file_is_a_row_and_the_run_goes_on():
+def test_a_refused_command_of_the_file_is_a_row_and_the_run_continues():
     world = open_world(
         BODY
         + (
@@ -683,8 +683,9 @@ def test_a_refused_command_of_the_file_is_a_row_and_the_run_goes_on():
     ]
 
 
-def test_settings_take_effect_when_they_should():
-    # Dynamic ones at once; static ones (the snapshot period) when the topic is loaded again.
+def test_dynamic_settings_take_effect_at_once_and_static_ones_at_the_next_load():
+    # Dynamic settings take effect immediately; static ones (the snapshot period) when the topic is loaded
+    # again.
     world = open_world(BODY, until="1m", family="tenant-migration")
     do(world, "setting.change", setting="ttlDurationDefaultInSeconds", value=1)
     do(world, "setting.change", setting="replicatedSubscriptionsSnapshotFrequencyMillis", value=100)
@@ -711,7 +712,7 @@ def test_settings_take_effect_when_they_should():
         ("maxUnackedMessagesPerConsumer", 3, lambda w: rows(w, "consumer.blocked") != []),
     ],
 )
-def test_settings_that_are_looked_up_often_follow_a_change(setting, value, check):
+def test_frequently_read_settings_follow_a_change(setting, value, check):
     world = open_world(
         BODY.replace("hold: {messages: [p/3, p/4]}", "hold: {share: 100%}"),
         until="1m",

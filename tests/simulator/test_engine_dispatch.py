@@ -1,5 +1,4 @@
-"""How brokers hand messages to consumers, and what becomes of acks: types, permits, turns, redelivery,
-grouping, limits, delay, batches.
+"""How brokers dispatch messages to consumers, and what happens to acks: types, permits, turns, redelivery, grouping, limits, delay, batches.
 
 Figures follow from the rules named at each test; sources are the dispatchers, `ManagedCursorImpl` and the
 Java client.
@@ -14,7 +13,7 @@ from tests.simulator.one_cluster import body, burst, delivered
 
 
 def test_exclusive_second_consumer_is_refused_and_gets_nothing():
-    # Issue, Engine 3: Exclusive is one consumer; Pulsar answers ConsumerBusy and the client tries again.
+    # Issue, Engine 3: Exclusive is one consumer; Pulsar answers ConsumerBusy and the client retries.
     world = run(body("Exclusive", consumers=["c1: {}", "c2: {start: 5ms}"]), until="300ms")
     assert numbers(delivered(world, "c1")) == list(range(10))
     assert delivered(world, "c2") == []
@@ -22,7 +21,7 @@ def test_exclusive_second_consumer_is_refused_and_gets_nothing():
     assert at_ms(rows(world, "client.changed", client="c2", reason="refused-exclusive")) == [5, 105]
 
 
-def test_exclusive_second_consumer_takes_over_at_its_next_try():
+def test_exclusive_second_consumer_takes_over_at_its_next_retry():
     world = open_world(
         body(
             "Exclusive",
@@ -34,29 +33,29 @@ def test_exclusive_second_consumer_takes_over_at_its_next_try():
     world.run(95 * MS)
     do(world, "client.kill", client="c1")
     world.run(600 * MS)
-    # c1 had 0 to 8 (10 to 90 ms) and acknowledged none, so c2 gets all of them at its try at 105 ms, and 9
-    # and those after as they come
+    # c1 had 0 to 8 (10 to 90 ms) and acknowledged none, so c2 gets all of them at its retry at 105 ms, then 9
+    # and later ones as they arrive
     first = [row for row in delivered(world, "c2") if row["at_us"] == 105 * MS]
     assert numbers(first) == list(range(10))
     assert numbers(delivered(world, "c2")) == list(range(40))
 
 
-def test_shared_turns_of_twenty_among_connected_consumers():
-    # Both are connected and take nothing yet; an Update, a reset or a burst within one read goes 20, 20, 20
-    # in turn.
+def test_shared_dispatches_turns_of_twenty_to_connected_consumers():
+    # Both are connected and paused; an Update, a reset or a burst within one read is dispatched 20, 20, 20 in
+    # turn.
     world = open_world(
         body(consumers=["c1: {processing: 1h}", "c2: {processing: 1h}"], producer="paused: true, batch: 1")
     )
     do(world, "producer.publish", producer="p", count=60)
     # one by one they alternate (each message is a read of its own): 30 and 30
     assert [subscription(world, "a")["consumers"][name]["queued"] for name in ("c1", "c2")] == [29, 29]
-    # a reset makes them one backlog of 60 that is dealt in turns: 20 + 20 to one, 20 to the other
+    # a reset makes them one backlog of 60 that is dispatched in turns: 20 + 20 to one, 20 to the other
     do(world, "subscription.reset", subscription="s", cluster="a", position="earliest")
     assert sorted(subscription(world, "a")["consumers"][name]["queued"] for name in ("c1", "c2")) == [20, 40]
 
 
-def test_shared_trickle_alternates():
-    # Pulsar chooses the next consumer at each read; messages that come one by one go to the consumers in
+def test_shared_single_messages_alternate():
+    # Pulsar chooses the next consumer at each read; messages that arrive one by one go to the consumers in
     # turn.
     world = run(body(consumers=["c1: {}", "c2: {}"]))
     assert numbers(delivered(world, "c1")) in ([0, 2, 4, 6, 8], [1, 3, 5, 7, 9])
@@ -78,7 +77,7 @@ def test_key_shared_keeps_a_key_with_one_consumer():
     assert len(set.union(*holders.values())) > 1, "one consumer has all keys: nothing was shared"
 
 
-def test_key_shared_key_waits_for_its_consumer_and_the_others_go_on():
+def test_key_shared_key_waits_for_its_consumer_and_other_keys_continue():
     # c1 holds a message: its queue of 1 is full, so its keys wait; keys of c2 are delivered
     # (`AbstractBaseDispatcher`).
     world = run(
@@ -119,18 +118,16 @@ def test_key_shared_order_within_a_key_after_a_consumer_dies():
 @pytest.mark.parametrize("size, sent", [(0, 1), (1, 2), (3, 4), (1000, 1000)])
 def test_read_ahead_is_the_receiver_queue(size, sent):
     # Issue, Engine 3: receiver queue; the application holds one (processing takes 1 h) and took it from the
-    # queue. The
-    # client grants what it has taken once that is half the queue: sizes 1 and 3 grant 1 (1 >= 1 // 2, 3 //
-    # 2), so one more
-    # comes; size 1000 grants at 500, so nothing more comes; size 0 grants a single permit when the
-    # application waits.
+    # queue. The client grants permits for what it has taken once that is half the queue: sizes 1 and 3 grant
+    # 1 (1 >= 1 // 2, 3 // 2), so one more is sent; size 1000 grants at 500, so nothing more is sent; size 0
+    # grants a single permit when the application waits.
     world = burst(2000, consumers=[f"c1: {{receiverQueueSize: {size}, processing: 1h}}"])
     consumer = subscription(world, "a")["consumers"]["c1"]
     assert consumer["queued"] + consumer["unacked_total"] == sent
     assert subscription(world, "a")["read_index"] == sent
 
 
-def test_flow_at_half_the_queue():
+def test_permits_are_granted_at_half_the_queue():
     # Queue 10: ten are pushed; permits return in fives, when five were taken. Processing 10 ms from 10 ms on.
     world = burst(100, consumers=["c1: {receiverQueueSize: 10, processing: 10ms}"])
     read = []
@@ -162,7 +159,7 @@ def test_queue_of_one_prefetches_one():
 # --- redelivery
 
 
-def test_what_a_dead_consumer_had_goes_to_the_others_before_new_messages():
+def test_messages_of_a_dead_consumer_go_to_the_others_before_new_messages():
     world = open_world(
         body(
             "Shared",
@@ -179,16 +176,16 @@ def test_what_a_dead_consumer_had_goes_to_the_others_before_new_messages():
     assert [row["at_us"] for row in delivered(world, "c2")[:10]] == [105 * MS] * 10
 
 
-def test_closing_returns_what_was_queued_and_keeps_what_was_acknowledged():
+def test_closing_returns_queued_messages_and_keeps_acknowledged_ones():
     world = burst(10, consumers=["c1: {processing: 10ms}", "c2: {start: 1s}"])
-    world.run(45 * MS)  # three processed (20, 30, 40 ms), the fourth in the application's hands
+    world.run(45 * MS)  # three processed (20, 30, 40 ms), the fourth delivered, not acked
     do(world, "client.close", client="c1")
     assert numbers(rows(world, "message.registered")) == [0, 1, 2], "a clean close sends the acks that wait"
     world.run(1100 * MS)
     assert numbers(delivered(world, "c2")) == [3, 4, 5, 6, 7, 8, 9]
 
 
-def test_negative_ack_after_sixty_seconds():
+def test_a_negatively_acked_message_is_redelivered_after_sixty_seconds():
     # Issue, Engine 3: negativeAckRedeliveryDelay 60 s by default.
     world = run(body(consumers=["c1: {processing: 1ms, negativeAcknowledge: {messages: [p/3]}}"]), until="2m")
     again = [row for row in delivered(world) if row["sequence_id"] == 3]
@@ -197,8 +194,9 @@ def test_negative_ack_after_sixty_seconds():
     assert subscription(world, "a")["backlog"] == 0
 
 
-def test_negative_ack_on_exclusive_reads_everything_unacknowledged_again():
-    # Single messages cannot be asked for on Exclusive: the broker rewinds; 5 is held and comes again with 3.
+def test_negative_ack_on_exclusive_redelivers_every_unacked_message():
+    # Single messages cannot be redelivered on Exclusive: the broker rewinds; 5 is held and is redelivered
+    # with 3.
     text = body(
         "Exclusive",
         consumers=[
@@ -212,8 +210,9 @@ def test_negative_ack_on_exclusive_reads_everything_unacknowledged_again():
     assert numbers(delivered(world)) == [*range(10), 3, 5]
 
 
-def test_ack_timeout_asks_again():
-    # ackTimeout is off by default; on, a held message comes again each time the timeout has passed.
+def test_ack_timeout_requests_redelivery():
+    # ackTimeout is off by default. When it is on, a held message is redelivered each time the timeout has
+    # passed.
     world = run(body(consumers=["c1: {ackTimeout: 1s, hold: {messages: [p/0]}}"]), until="3500ms")
     assert at_ms([row for row in delivered(world) if row["sequence_id"] == 0]) == [10, 1010, 2010, 3010]
     world = run(body(consumers=["c1: {hold: {messages: [p/0]}}"]), until="1h")
@@ -223,7 +222,7 @@ def test_ack_timeout_asks_again():
 # --- acknowledgements
 
 
-def test_acks_travel_on_a_grid_of_100_ms_from_the_connect():
+def test_grouped_acks_are_sent_every_100_ms_from_the_connect():
     # Issue, Engine 3: acknowledgmentGroupTime 100 ms; the client's flush timer starts with the client, here
     # at 30 ms.
     world = run(body(producer="start: 50ms, every: 70ms, count: 4", consumers=["c1: {start: 30ms}"]))
@@ -231,7 +230,7 @@ def test_acks_travel_on_a_grid_of_100_ms_from_the_connect():
     assert at_ms(rows(world, "message.registered")) == [130, 130, 230, 330]
 
 
-def test_acks_go_at_once_without_grouping_and_at_a_thousand():
+def test_acks_are_sent_immediately_without_grouping_and_when_a_thousand_are_grouped():
     world = run(body(consumers=["c1: {acknowledgmentGroupTime: 0s}"]))
     assert at_ms(rows(world, "message.registered")) == at_ms(rows(world, "message.acknowledged"))
     # maxAcknowledgmentGroupSize 1000 in the Java client
@@ -241,7 +240,7 @@ def test_acks_go_at_once_without_grouping_and_at_a_thousand():
     assert len(rows(world, "message.registered")) == 1500
 
 
-def test_unsent_acks_die_with_the_client():
+def test_unsent_acks_are_lost_with_the_client():
     world = open_world(body(consumers=["c1: {}", "c2: {start: 1s}"]), until="3s")
     world.run(95 * MS)  # acks of 10 to 90 ms wait for 100 ms
     do(world, "client.kill", client="c1")
@@ -251,7 +250,7 @@ def test_unsent_acks_die_with_the_client():
     assert numbers(delivered(world, "c2")) == list(range(10))
 
 
-def test_cumulative_ack_covers_what_was_handed_out_before():
+def test_a_cumulative_ack_covers_messages_delivered_before():
     # ManagedCursorImpl: a cumulative ack moves the mark-delete; a held message is covered by the next one's
     # cumulative ack.
     world = run(body("Exclusive", consumers=["c1: {acknowledge: cumulative, hold: {messages: [p/4]}}"]))
@@ -260,7 +259,7 @@ def test_cumulative_ack_covers_what_was_handed_out_before():
     assert [row["reason"] for row in rows(world, "message.acknowledged")] == ["cumulative"] * 10
 
 
-def test_holes_print_as_pulsar_prints_them():
+def test_individually_deleted_ranges_print_as_in_pulsar():
     # ManagedCursorImpl: acked 0-4, 6, 9 -> mark-delete L:4, ranges [(L:5..L:6],(L:8..L:9]].
     world = run(body(consumers=["c1: {hold: {messages: [p/5, p/7, p/8]}}"]))
     seen = subscription(world, "a")
@@ -275,7 +274,7 @@ def test_holes_print_as_pulsar_prints_them():
 # --- limits of unacknowledged messages
 
 
-def test_unacked_limit_per_consumer_blocks_in_silence_and_lifts_at_half():
+def test_unacked_limit_per_consumer_blocks_without_notice_and_lifts_at_half():
     # Issue, Engine 3: maxUnackedMessagesPerConsumer; Consumer.removePendingAcks unblocks at half the limit,
     # the dispatcher of a subscription below it.
     world = burst(
@@ -292,9 +291,9 @@ def test_unacked_limit_per_consumer_blocks_in_silence_and_lifts_at_half():
     assert numbers(delivered(world)) == list(range(15)), "five are held and five more may come"
 
 
-def test_a_blocked_consumer_that_asks_for_messages_again_is_sent_them():
-    # Consumer.redeliverUnacknowledgedMessages lifts the limit whatever is left: one comes back, nine of ten
-    # stay unacknowledged.
+def test_a_blocked_consumer_that_requests_redelivery_is_sent_messages_again():
+    # Consumer.redeliverUnacknowledgedMessages lifts the limit however many are left: one is redelivered, nine
+    # of ten stay unacknowledged.
     consumer = (
         "c1: {hold: {share: 100%}, negativeAcknowledge: {messages: [p/0]}, negativeAckRedeliveryDelay: 500ms}"
     )
@@ -305,7 +304,7 @@ def test_a_blocked_consumer_that_asks_for_messages_again_is_sent_them():
     ] == [9]
 
 
-def test_unacked_limit_does_not_hold_for_exclusive():
+def test_unacked_limit_does_not_apply_to_exclusive():
     # Pulsar counts unacknowledged messages for individual-ack types only (Shared, Key_Shared).
     world = burst(
         30,
@@ -335,8 +334,8 @@ def test_unacked_limit_per_subscription_stops_all_consumers():
     assert len(delivered(world)) == 31, "nine are held and eleven more may come"
 
 
-def test_reset_frees_a_blocked_consumer():
-    # A reset disconnects the consumers in Pulsar; they begin anew, with nothing unacknowledged.
+def test_a_reset_unblocks_a_blocked_consumer():
+    # A reset disconnects the consumers in Pulsar; they start anew, with nothing unacknowledged.
     world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=["c1: {acknowledge: never}"])
     assert len(delivered(world)) == 10
     do(world, "subscription.reset", subscription="s", cluster="a", position="earliest")
@@ -371,7 +370,7 @@ def test_delay_is_off_with_the_broker_setting():
     assert at_ms(rows(world, "message.delivered", sequence_id=3)) == [40]
 
 
-def test_a_delayed_message_is_a_hole():
+def test_a_delayed_message_holds_the_mark_delete():
     # Pulsar's documentation of geo-replication: delayed messages hold the mark-delete; the others are
     # individually deleted.
     world = run(body(producer="start: 10ms, every: 10ms, count: 10, delay: {messages: [p/3], for: 1h}"))
@@ -397,7 +396,7 @@ def test_batch_is_one_entry_and_costs_a_permit_per_message():
     assert [row["batch_index"] for row in rows(world, "message.stored")[:5]] == [0, 1, 2, 3, 0]
 
 
-def test_batch_index_acks_spare_what_was_acknowledged():
+def test_batch_index_acks_exclude_acked_messages_from_redelivery():
     # ManagedCursorImpl: per entry a bit set of the remaining indexes; an entry with one index left is not
     # deleted.
     text = body(
@@ -418,7 +417,7 @@ def test_batch_index_acks_spare_what_was_acknowledged():
 
 
 @pytest.mark.parametrize("how", ["consumer", "broker"])
-def test_without_batch_index_acks_the_whole_entry_comes_again(how):
+def test_without_batch_index_acks_the_whole_entry_is_redelivered(how):
     # acknowledgmentAtBatchIndexLevelEnabled false, or a client that sends none: an entry is acknowledged when
     # all of it is.
     option = ", batchIndexAcknowledgment: false" if how == "consumer" else ""
@@ -436,7 +435,7 @@ def test_without_batch_index_acks_the_whole_entry_comes_again(how):
     assert subscription(world, "a")["backlog"] == 0
 
 
-def test_negative_ack_of_a_batched_message_brings_what_is_left_of_its_entry():
+def test_negative_ack_of_a_batched_message_redelivers_the_unacked_part_of_its_entry():
     text = body(
         producer="start: 10ms, every: 1ms, count: 4, batch: 4",
         consumers=[
@@ -449,7 +448,7 @@ def test_negative_ack_of_a_batched_message_brings_what_is_left_of_its_entry():
     assert numbers(delivered(run(text, until="3s"))) == [0, 1, 2, 3, 1]
 
 
-def test_paused_consumer_is_connected_and_takes_nothing():
+def test_a_paused_consumer_is_connected_and_takes_nothing():
     world = open_world(body(consumers=["c1: {paused: true}"]))
     world.run(1000 * MS)
     assert delivered(world) == [] and subscription(world, "a")["consumers"]["c1"]["queued"] == 10
@@ -457,7 +456,7 @@ def test_paused_consumer_is_connected_and_takes_nothing():
     assert numbers(delivered(world)) == list(range(10))
 
 
-def test_a_consumer_of_partitions_comes_back_at_the_waits_of_one():
+def test_a_consumer_of_partitions_reconnects_with_one_backoff_for_all():
     """Pulsar's client, Backoff: 100 ms, doubled with each try.
 
     Down from 1 s to 11 s it tries at 1.1, 1.3, 1.7, 2.5, 4.1, 7.3 and 13.7 s, however many partitions it
@@ -482,7 +481,7 @@ def test_initial_position_latest_and_earliest():
     assert numbers(delivered(run(earliest))) == list(range(10))
 
 
-def test_unload_reconnects_and_redelivers_what_the_application_had_not_acknowledged():
+def test_unload_reconnects_clients_and_redelivers_unacked_messages():
     world = open_world(body(consumers=["c1: {hold: {messages: [p/4]}}"]), until="3s")
     world.run(1000 * MS)
     do(world, "topic.unload", cluster="a", topic="t")

@@ -1,8 +1,8 @@
-"""Failovers in four modes: who dies, who finishes, when the consumers are back, what comes twice.
+"""Failovers in four modes: which clients die, which finish, when the consumers are back, and the duplicates.
 
 The common run: messages at 50, 150, 250 … ms in a, acknowledged at once; snapshots each second. The one of
-5.0 s covers messages 0-49 (those that b held when it answered at 5.04 s) and moves b's cursor at 5.12 s; so a
-move between then and 6.12 s brings every acknowledged message from 50 on again, and the cause is the price of
+5.0 s covers messages 0-49 (those that b held when it answered at 5.04 s) and moves b's cursor at 5.12 s. So a
+move between then and 6.12 s makes every acknowledged message from 50 on a duplicate, which is the price of
 the period.
 """
 
@@ -29,7 +29,7 @@ def body(
 
 
 def fail_over(world, mode, at_us, from_="a", to="b", crash=False, **more):
-    """Give the command at an instant, after the crash of the region if asked."""
+    """Give the command at an instant, after the crash of the region if requested."""
     world.run(at_us)
     if crash:
         do(world, "cluster.crash", cluster=from_)
@@ -50,9 +50,9 @@ def delivered_at(world, cluster):
 # --- crash
 
 
-def test_crash_brings_what_was_acknowledged_since_the_newest_snapshot():
-    # At 5.6 s messages 0-55 are acknowledged at a, and all are in b (the last left at 5.55 s): 50-55 come
-    # twice.
+def test_crash_duplicates_acks_since_the_newest_snapshot():
+    # At 5.6 s messages 0-55 are acknowledged at a, and all are in b (the last left at 5.55 s): 50-55 are
+    # duplicates.
     world = open_world(body(), until="10s")
     fail_over(world, "crash", 5600 * MS, crash=True)
     world.run()
@@ -68,8 +68,8 @@ def test_crash_brings_what_was_acknowledged_since_the_newest_snapshot():
     assert found["forecast"]["duplicates"] == 6
 
 
-def test_crash_strands_what_is_on_the_wire():
-    # At 5.57 s message 55 (5.55 s) is on the wire: acknowledged at a, not in b.
+def test_messages_in_flight_at_the_crash_are_not_replicated():
+    # At 5.57 s message 55 (5.55 s) is in flight: acknowledged at a, not in b.
     world = open_world(body(), until="10s")
     fail_over(world, "crash", 5570 * MS, crash=True)
     world.run()
@@ -82,19 +82,19 @@ def test_crash_strands_what_is_on_the_wire():
     ) == (5, 1, 0, 0)
 
 
-def test_crash_kills_the_clients_with_their_unsent_acks_and_what_they_hold():
+def test_crash_kills_the_clients_with_their_unsent_acks_and_unacked_messages():
     # Ack grouping of 100 ms on the grid from 0: acks of 5.55 s wait until 5.6 s. At 5.59 s message 55 was
-    # acknowledged by the
-    # application, and no broker knows. Mode crash kills clients also where the cluster lives.
+    # acknowledged by the application, and no broker has received the ack. Mode crash kills clients also where
+    # the cluster lives.
     world = open_world(body("{hold: {messages: [p/40]}}"), until="10s")
     fail_over(world, "crash", 5590 * MS)
     world.run()
     assert rows(world, "message.registered", sequence_id=55, cluster="a") == []
     assert [row["reason"] for row in rows(world, "client.changed", client="c1")] == ["killed"]
     found = counted(world)
-    # p/40 (4.05 s) is held and lies before the response of the snapshot of 4.0 s (4.08 s), so b stays with
-    # the snapshot of
-    # 3.0 s, that is with messages 0-29: 30-39 and 41-55 come twice, 40 for the second time without ack
+    # p/40 (4.05 s) is held and lies before the response of the snapshot of 4.0 s (4.08 s). So b stays with
+    # the snapshot of 3.0 s, that is with messages 0-29: 30-39 and 41-55 are duplicates, 40 is delivered for
+    # the second time without ack
     assert (found["duplicates"], found["redeliveries"]) == (25, 1)
     causes = {name: count for name, count in found["by_cause"].items() if count}
     assert causes == {"ack_not_registered": 1, "ack_hole": 14, "after_newest_snapshot": 10}
@@ -111,10 +111,9 @@ def test_the_new_consumer_starts_at_once():
 # --- planned
 
 
-def test_planned_finishes_what_the_application_holds():
-    # Message 55 is in work from 5.55 to 5.58 s; the command comes at 5.56 s. The client acknowledges, closes
-    # and is in b at
-    # 5.58 s; nothing is redelivered without having been acknowledged.
+def test_planned_finishes_messages_being_processed():
+    # Message 55 is processed from 5.55 to 5.58 s; the command is given at 5.56 s. The client acknowledges,
+    # closes and is in b at 5.58 s; nothing is redelivered without having been acknowledged.
     world = open_world(body("{processing: 30ms}"), until="10s")
     fail_over(world, "planned", 5560 * MS)
     world.run()
@@ -132,8 +131,9 @@ def test_planned_finishes_what_the_application_holds():
     )
 
 
-def test_planned_returns_what_was_only_queued():
-    # With 1 s of processing the queue is long; the client finishes the one in work and leaves the rest.
+def test_planned_returns_queued_messages():
+    # With 1 s of processing the queue is long; the client finishes the one being processed and leaves the
+    # rest.
     world = open_world(body("{processing: 1s}"), until="30s")
     fail_over(world, "planned", 5560 * MS)
     world.run(8 * SECOND)
@@ -152,8 +152,8 @@ def test_planned_waits_for_held_messages():
 
 
 @pytest.mark.parametrize("how", ["client.kill", "cluster.crash"])
-def test_planned_goes_on_when_a_client_dies_while_it_finishes(how):
-    # A dead client has nothing left to finish: its successor starts at the target.
+def test_planned_continues_when_a_client_dies_while_it_finishes(how):
+    # A dead client has nothing left to finish: the new consumer starts at the target.
     world = open_world(body("{processing: 10s}"), until="30s")
     fail_over(world, "planned", 5 * SECOND)
     world.run(6 * SECOND)
@@ -163,9 +163,9 @@ def test_planned_goes_on_when_a_client_dies_while_it_finishes(how):
     assert at_ms(rows(world, "failover.finished")) == [6000] and "c1" in subscription(world, "b")["consumers"]
 
 
-def test_planned_takes_no_ack_of_the_old_cluster_to_the_new_one():
-    # Both logs are different: b wrote first. The unload at 950 ms catches the consumer with acks that it has
-    # not sent; it moves before it is back.
+def test_planned_takes_no_unsent_ack_of_the_old_cluster_to_the_new_one():
+    # The two logs are different: b wrote first. The unload at 950 ms happens while the consumer has acks that
+    # it has not sent; it moves before it has reconnected.
     text = body("{acknowledgmentGroupTime: 10s}", more="").replace(
         "producers: {p:", "producers: {q: {topic: t, cluster: b, start: 10ms, every: 30ms, count: 20}, p:"
     )
@@ -198,7 +198,7 @@ def test_planned_needs_a_living_source():
 
 def test_drained_waits_until_the_target_has_caught_up():
     # Producers stop at 5.6 s. The snapshot of 6.0 s covers everything, b is moved at 6.12 s, and the poll of
-    # 6.2 s sees it.
+    # 6.2 s detects it.
     world = open_world(body(), until="10s")
     fail_over(world, "drained", 5600 * MS, **{"stop-producers": True})
     world.run()
@@ -231,8 +231,7 @@ SECONDS = {"probeInterval": "1s", "failoverDelay": "3s", "switchBackDelay": "5s"
 
 def test_auto_detects_by_probes_and_switches_back():
     # Given at 0.5 s: probes at 1.5, 2.5 … Crash at 5.7 s: the first probe that fails is 6.5 s, three seconds
-    # of failure are
-    # over at 9.5 s. Back at 20.2 s: healthy from 20.5 s on, switched back at 25.5 s.
+    # of failure are over at 9.5 s. Back at 20.2 s: healthy from 20.5 s on, switched back at 25.5 s.
     world = open_world(body(), until="40s")
     fail_over(world, "auto", 500 * MS, **SECONDS)
     world.run(5700 * MS)
@@ -251,7 +250,7 @@ def test_auto_detects_by_probes_and_switches_back():
     assert counted(world, 1)["from"] == "b" and "c1" in subscription(world, "a")["consumers"]
 
 
-def test_auto_defaults_and_no_switching_back():
+def test_auto_has_default_delays_and_does_not_switch_back_by_default():
     # probeInterval 30 s, failoverDelay 30 s: crash at 40 s, first failed probe 60 s, moved at 90 s.
     world = open_world(body(producer="start: 50ms, every: 10s"), until="5m")
     fail_over(world, "auto", 0, switchBack=False)
@@ -292,7 +291,7 @@ def test_auto_does_not_move_to_a_dead_region():
 
 @pytest.mark.parametrize("mode", ["crash", "planned", "drained", "auto"])
 @pytest.mark.parametrize("moves", [False, True])
-def test_producers_move_when_asked(mode, moves):
+def test_producers_move_when_requested(mode, moves):
     world = open_world(body(), until="30s")
     more = (
         {**SECONDS, "switchBack": False} if mode == "auto" else {"limit": "1s"} if mode == "drained" else {}
@@ -315,7 +314,7 @@ def test_producers_move_when_asked(mode, moves):
 
 
 @pytest.mark.parametrize("mode", ["planned", "drained"])
-def test_orderly_moves_send_the_batch_in_the_making(mode):
+def test_producers_send_the_open_batch_before_an_orderly_move(mode):
     # Clients finish what they hold: a batch of ten that is half full is sent before the producer closes.
     world = open_world(body(producer="start: 50ms, every: 100ms, batch: 10, stop: 20s"), until="30s")
     fail_over(world, mode, 5600 * MS, producers=True, limit="1s")
@@ -347,8 +346,7 @@ def test_there_and_back_planned():
     assert (first["from"], first["to"], second["from"], second["to"]) == ("a", "b", "b", "a")
     assert first["duplicates"] == 6 and first["lost"] == second["lost"] == 0
     # b's snapshot of about 9.04 s covers what a held when it answered at 9.08 s: messages to 9.05 s (90); b
-    # has acknowledged what reached
-    # it by 9.6 s: to 9.55 s (95). The five between come twice.
+    # has acknowledged what reached it by 9.6 s: to 9.55 s (95). The five between are duplicates.
     assert second["duplicates"] == 5 and second["by_cause"]["after_newest_snapshot"] == 5
     everything = {row["sequence_id"] for row in rows(world, "message.delivered")}
     assert everything == set(range(max(everything) + 1))

@@ -1,4 +1,4 @@
-"""Ledgers, trimming, retention, expiry and what of a cursor survives, through the engine
+"""Ledgers, trimming, retention, expiry and which cursor state survives, through the engine
 (`ManagedLedgerImpl`, `ManagedCursorImpl`).
 """
 
@@ -109,7 +109,7 @@ def test_a_load_opens_a_new_ledger_and_an_empty_one_is_dropped():
     assert positions(rows(world, "message.stored")) == [f"{opened[0]}:0", f"{opened[2]}:0"]
 
 
-def test_last_confirmed_entry_skips_empty_ledgers_and_an_empty_topic_stands_before_the_first():
+def test_last_confirmed_entry_skips_empty_ledgers_and_is_before_the_first_entry_of_an_empty_topic():
     world = open_world(body(producer="at: [10ms]"), until="10s")
     assert topic(world, "a")["last_position"] == "192:-1"
     world.run(SECOND)
@@ -136,8 +136,8 @@ def trimmed(world):
 
 
 def test_trimming_when_the_mark_delete_crosses_a_ledger():
-    # Everything is acknowledged at once, so each closed ledger goes when its last entry is acknowledged;
-    # never the current.
+    # Everything is acknowledged at once, so each closed ledger is deleted when its last entry is
+    # acknowledged; never the current one.
     world = run(body(LEDGERS_OF_TEN), until="3s")
     opened = [row["ledger"] for row in rows(world, "ledger.opened")]
     assert trimmed(world) == opened[:-1] and topic(world, "a")["first_kept"] == 100
@@ -145,7 +145,7 @@ def test_trimming_when_the_mark_delete_crosses_a_ledger():
 
 
 def test_slowest_durable_cursor_holds_the_ledgers():
-    # p/25 is held: ledgers before its own (entries 20-29) may go.
+    # p/25 is held: ledgers before its own (entries 20-29) may be deleted.
     world = run(
         body(LEDGERS_OF_TEN, consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/25]}}"), until="3s"
     )
@@ -162,7 +162,7 @@ def test_a_replication_cursor_holds_ledgers_too():
     assert topic(world, "a")["replicators"]["b"]["mark_delete_index"] in (11, 12)
 
 
-def test_no_cursor_at_all():
+def test_without_any_cursor_all_but_the_current_ledger_are_trimmed():
     # "No durable cursor at all -> all but the current may go", at the check of two minutes.
     world = run(body(LEDGERS_OF_TEN, consumer=None), until="3m")
     assert at_ms(rows(world, "ledger.trimmed"))[-1] <= 120_000
@@ -190,9 +190,8 @@ def test_retention_by_time(policy, at_119_s, at_4_min, at_7_min):
 
 
 def test_retention_by_size():
-    # 30 ledgers of ten entries of 100 KB are 30 MB; a ledger goes when what is left fills the quota of 10 MB
-    # (10,485,760) all
-    # the same: without 190-199 there would be 10 MB, which does not, so 11 MB stay.
+    # 30 ledgers of ten entries of 100 KB are 30 MB. A ledger is deleted when the remaining ones still fill
+    # the quota of 10 MB (10,485,760): without 190-199 there would be 10 MB, which does not, so 11 MB stay.
     policy = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: 10"
     world = run(
         body(f"{LEDGERS_OF_TEN}, {policy}", "start: 10ms, every: 10ms, count: 300, size: 100KB"), until="3m"
@@ -204,8 +203,8 @@ def test_retention_by_size():
 
 
 def test_ttl_moves_the_cursor_at_the_five_minute_check():
-    # messageExpiryCheckIntervalInMinutes 5; nobody consumes. A message of 4 min 55 s is younger than 10 s at
-    # the check.
+    # messageExpiryCheckIntervalInMinutes 5; nothing is consumed. A message of 4 min 55 s is younger than 10 s
+    # at the check.
     world = open_world(
         body("ttlDurationDefaultInSeconds: 10", "at: [1s, 2s, 295s]", consumer=None), until="11m"
     )
@@ -240,7 +239,7 @@ def test_ttl_counts_from_the_first_publish_in_every_cluster():
     ]
 
 
-def test_topic_policy_goes_before_the_broker_setting():
+def test_topic_policy_takes_precedence_over_the_broker_setting():
     text = body(
         "messageExpiryCheckIntervalInMinutes: 1",
         "at: [1s]",
@@ -253,7 +252,7 @@ def test_topic_policy_goes_before_the_broker_setting():
     assert numbers(rows(world, "message.expired")) == [0]
 
 
-def test_expiry_passes_over_what_is_acknowledged_without_counting_it():
+def test_expiry_skips_acknowledged_messages_without_counting_them():
     world = run(
         body(
             "ttlDurationDefaultInSeconds: 10, messageExpiryCheckIntervalInMinutes: 1",
@@ -299,7 +298,7 @@ def test_without_the_rate_limit_every_ack_is_written():
     assert crash_at(500, settings="managedLedgerDefaultMarkDeleteRateLimit: 0")[2]["entry"] == 49
 
 
-def test_a_clean_close_keeps_all():
+def test_a_clean_close_keeps_all_acks():
     world = open_world(body(), until="3m")
     world.run(500 * MS)
     do(world, "topic.unload", cluster="a", topic="t")
@@ -307,7 +306,7 @@ def test_a_clean_close_keeps_all():
     assert rows(world, "cursor.moved", reason="recovery") == []
 
 
-def test_holes_survive_a_clean_close_and_a_crash_as_persisted():
+def test_individually_deleted_ranges_survive_a_clean_close_and_a_crash_as_persisted():
     hold = "{acknowledgmentGroupTime: 0s, hold: {messages: [p/5, p/7]}}"
     world = open_world(body(consumer=hold, producer="start: 10ms, every: 10ms, count: 10"), until="3m")
     world.run(500 * MS)
@@ -334,7 +333,7 @@ def test_batch_index_acks_survive_a_clean_close():
     assert [row["sequence_id"] for row in rows(world, "message.delivered") if row["at_us"] > 500 * MS] == [2]
 
 
-def test_limit_of_persisted_ranges():
+def test_persisted_ranges_are_limited():
     # managedLedgerMaxUnackedRangesToPersist, ledger by ledger as bitmaps do: ledgers of ten; 0 is held, so
     # nine deleted
     # entries in the first ledger, ten in each further one. Limit 15: the first (0 before it) and the second
@@ -386,10 +385,9 @@ def test_a_caught_up_mark_delete_moves_to_the_new_ledger():
         ({"time": "1h"}, 10),
     ],
 )
-def test_reset_puts_the_next_delivery_at_the_position_or_instant(where, first):
-    # Messages at 10, 20, … 100 ms. `ledger:entry` is what is delivered next; past the end it is the end;
-    # unknown ledgers
-    # count as the place where they would lie.
+def test_reset_sets_the_next_delivery_to_the_position_or_instant(where, first):
+    # Messages at 10, 20, … 100 ms. `ledger:entry` is what is delivered next. A position past the end is the
+    # end; unknown ledgers count as the place where they would be.
     world = open_world(body(producer="start: 10ms, every: 10ms, count: 10"), until="5s")
     world.run(SECOND)
     do(world, "subscription.reset", subscription="s", cluster="a", **where)
@@ -418,7 +416,7 @@ def test_reset_across_ledgers():
         assert numbers(again) == list(range(first, 25)), entry
 
 
-def test_skip_counts_entries_that_are_not_acknowledged():
+def test_skip_counts_only_unacknowledged_entries():
     world = open_world(
         body(
             producer="start: 10ms, every: 10ms, count: 10",

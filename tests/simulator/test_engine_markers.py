@@ -1,5 +1,5 @@
-"""Markers on the way between clusters: who gets which, time to live, drops and delays by a person (`Markers`,
-`GeoPersistentReplicator`).
+"""Markers between clusters: which cluster receives which marker, time to live, drops and delays by an
+operator (`Markers`, `GeoPersistentReplicator`).
 """
 
 from tests.simulator.engine_runs import MS, at_ms, do, open_world, rows
@@ -29,7 +29,7 @@ def test_where_each_marker_travels():
         for row in rows(world, "marker.sent")
         if row["marker"] in {row["marker"] for row in rows(world, "marker.written", cluster="a")}
     }
-    # a's responses go to whoever asked: b and c take snapshots of their own (forced start)
+    # a's responses go to the requester: b and c take snapshots of their own (forced start)
     assert sent == {
         (kind, "a", peer)
         for kind in ("snapshot_request", "snapshot_response", "subscription_update")
@@ -45,8 +45,7 @@ def test_where_each_marker_travels():
 
 def test_markers_are_subject_to_time_to_live():
     # GeoPersistentReplicator: "past TTL -> skip (markers too)". The queue of one is stuck behind a link of 2
-    # s, so the Request of the
-    # tick at 1 s is read after more than a second.
+    # s, so the Request of the tick at 1 s is read after more than a second.
     world = marked(
         producers="p: {topic: t, cluster: a, at: [900ms, 950ms]}",
         latency="2s",
@@ -57,7 +56,7 @@ def test_markers_are_subject_to_time_to_live():
     assert rows(world, "marker.sent", cluster="a", reason="snapshot_request") == []
 
 
-def test_a_marker_that_is_dropped_or_delayed_on_purpose():
+def test_a_marker_can_be_dropped_or_delayed_by_command():
     world = marked()
     do(world, "marker.drop", cluster="a", type="snapshot_request")
     world.run(1500 * MS)

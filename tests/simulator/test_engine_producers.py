@@ -1,8 +1,7 @@
-"""Producers: retry and send timeout while no broker is there, deduplication of what is sent again,
-partitions, growth.
+"""Producers: retry and send timeout while no broker is available, deduplication of resent messages, partitions, growth.
 
-Rules: "producer send timeout and retry … deduplication off by default, on by option …
-topics (partitioned ones too)".
+Rules: "producer send timeout and retry … deduplication off by default, on by option … topics (partitioned
+ones too)".
 """
 
 import pytest
@@ -19,8 +18,8 @@ def body(producer="every: 100ms, start: 50ms, count: 30", topic_more="", setting
     )
 
 
-def test_a_producer_of_a_dead_region_publishes_nothing_and_goes_on_after_the_restart():
-    # The region's clients die with it; the application goes on with the next sequence id.
+def test_a_producer_of_a_dead_region_publishes_nothing_and_continues_after_the_restart():
+    # The region's clients die with it; the application continues with the next sequence id.
     world = open_world(body(), until="10s")
     world.run(SECOND)
     do(world, "cluster.crash", cluster="a")
@@ -36,7 +35,7 @@ def test_a_producer_of_a_dead_region_publishes_nothing_and_goes_on_after_the_res
     assert rows(world, "message.published")[10]["at_us"] == 2100 * MS
 
 
-def test_a_killed_producer_loses_the_batch_in_the_making_and_a_stopped_one_sends_it():
+def test_a_killed_producer_loses_the_open_batch_and_a_stopped_one_sends_it():
     for command, receipted in (("client.kill", 8), ("producer.stop", 10)):
         world = open_world(body("every: 100ms, start: 50ms, batch: 4"), until="10s")
         world.run(SECOND)
@@ -60,7 +59,7 @@ def test_without_keys_partitions_are_taken_in_turn():
     assert [row["topic"][-1] for row in rows(world, "message.stored", cluster="a")] == list("012012012")
 
 
-def test_a_partition_has_the_same_messages_in_the_same_order_everywhere():
+def test_a_partition_has_the_same_messages_in_the_same_order_in_every_cluster():
     world = run(body("every: 1ms, count: 300, keys: 9", ", partitions: 4"), until="2s")
     for number in range(4):
         here, there = (
@@ -70,7 +69,7 @@ def test_a_partition_has_the_same_messages_in_the_same_order_everywhere():
         assert here == there == sorted(here)
 
 
-def test_growing_adds_partitions_everywhere_and_producers_use_them():
+def test_growing_adds_partitions_in_every_cluster_and_producers_use_them():
     world = open_world(body("every: 10ms, count: 200", ", partitions: 2"), until="5s")
     world.run(995 * MS)
     do(world, "topic.grow", topic="t", partitions=3)
@@ -84,7 +83,7 @@ def test_growing_adds_partitions_everywhere_and_producers_use_them():
     assert len(rows(world, "message.receipted")) == 200
 
 
-def test_plan_regular_counted_and_listed():
+def test_publish_plans_regular_counted_and_listed():
     assert at_ms(
         rows(run(body("start: 30ms, every: 20ms, stop: 100ms"), until="1s"), "message.published")
     ) == [30, 50, 70, 90]
@@ -110,9 +109,8 @@ def test_poisson_arrivals_have_the_mean():
 
 
 def test_a_retried_message_keeps_its_identity_and_order():
-    # A topic that is not loaded: the client tries each 100 ms. The run loads topics at once, so the state is
-    # made by an
-    # unload in the very instant of a publish: nothing is lost and nothing changes places.
+    # A topic that is not loaded: the client retries each 100 ms. The run loads topics at once, so the state
+    # is made by an unload in the very instant of a publish: nothing is lost and nothing is reordered.
     world = open_world(body("every: 100ms, start: 100ms, count: 20"), until="5s")
     for at in range(100, 1500, 100):
         world.run(at * MS)
@@ -126,7 +124,7 @@ def test_a_retried_message_keeps_its_identity_and_order():
 
 
 def surviving(send_timeout="30s"):
-    """Brokers of a die at 1 s and come back at 3 s, while the producer and the consumer live on."""
+    """Brokers of a crash at 1 s and restart at 3 s, while the producer and the consumer live on."""
     crash = (
         "commands:\n  - {at: 1s, do: cluster.crash, cluster: a, clients: false}\n  - {at: 3s, do: "
         "cluster.restart, cluster: a}\n"
@@ -143,15 +141,15 @@ def surviving(send_timeout="30s"):
     return world
 
 
-def test_what_was_not_receipted_is_sent_again_in_order_when_the_broker_is_back():
-    # Ten were stored by 1 s; 20 wait for the restart at 3 s and are sent at the next try, in order, before
+def test_messages_without_receipt_are_resent_in_order_when_the_broker_is_back():
+    # Ten were stored by 1 s; 20 wait for the restart at 3 s and are sent at the next retry, in order, before
     # number 30.
     world = surviving()
     assert [row["sequence_id"] for row in rows(world, "message.resent")] == list(range(10, 30))
     assert {row["at_us"] for row in rows(world, "message.resent")} <= {3_000_000, 3_050_000, 3_100_000}
     assert numbers(rows(world, "message.stored", cluster="a")) == list(range(40))
-    # b also has copies of what a's replication cursor had no written receipt for (`ManagedCursorImpl`,
-    # deduplication off).
+    # b also has copies of the messages for which a's replication cursor had no written receipt
+    # (`ManagedCursorImpl`, deduplication off).
     assert list(dict.fromkeys(numbers(rows(world, "message.stored", cluster="b")))) == list(range(40))
     assert len(rows(world, "message.receipted")) == 40 and rows(world, "message.send-failed") == []
     assert {row["sequence_id"] for row in rows(world, "message.delivered")} == set(range(40)), (
@@ -160,10 +158,9 @@ def test_what_was_not_receipted_is_sent_again_in_order_when_the_broker_is_back()
     assert world.violations == []
 
 
-def test_after_the_send_timeout_the_application_is_told_and_nothing_is_stored_later():
-    # Published at 1.05 s with a timeout of 500 ms: failed at 1.55 s. The first try after the restart is at
-    # 3.05 s, when
-    # number 25, published at 2.55 s, is just given up.
+def test_after_the_send_timeout_the_application_is_notified_and_nothing_is_stored_later():
+    # Published at 1.05 s with a timeout of 500 ms: failed at 1.55 s. The first retry after the restart is at
+    # 3.05 s, the instant at which number 25, published at 2.55 s, times out.
     world = surviving(send_timeout="500ms")
     failed = rows(world, "message.send-failed")
     assert failed[0]["sequence_id"] == 10 and failed[0]["at_us"] == 1_550_000

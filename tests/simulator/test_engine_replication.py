@@ -1,8 +1,7 @@
-"""Replicators: cursors per remote, what is passed over, rewinds, backoff, the producer queue, faults of
-links and clusters.
+"""Replicators: cursors per remote, skipped messages, rewinds, backoff, the producer queue, faults of links and clusters.
 
 Sources: `AbstractReplicator`, `PersistentReplicator`, `GeoPersistentReplicator`, `ManagedCursorImpl`. Links
-take 40 ms each way unless said otherwise, so a receipt is back 80 ms after its message left.
+take 40 ms each way unless stated otherwise, so a receipt is back 80 ms after its message left.
 """
 
 import pytest
@@ -24,7 +23,7 @@ STREAM = "p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 50}"
 
 
 def body(clusters="a, b", producers=STREAM, latency="40ms", settings="", topic_more="", more=""):
-    """Clusters, one topic everywhere, producers; no subscription, hence no markers."""
+    """Clusters, one topic in all of them, producers; no subscription, hence no markers."""
     names = [name.strip() for name in clusters.split(",")]
     return (
         f"clusters: {{{', '.join(f'{name}: {{}}' for name in names)}}}\nsettings: "
@@ -42,10 +41,10 @@ def replicator(world, cluster, peer):
     return topic(world, cluster)["replicators"][peer]
 
 
-# --- cursors and what goes where
+# --- cursors and which messages are replicated
 
 
-def test_each_remote_has_its_own_cursor_and_a_slow_one_slows_nobody():
+def test_each_remote_has_its_own_cursor_and_a_slow_one_does_not_delay_the_others():
     # AbstractReplicator: one replicator per remote, no shared queue.
     world = open_world(body("a, b, c"))
     do(world, "link.cut", link="a -> c")
@@ -58,7 +57,7 @@ def test_each_remote_has_its_own_cursor_and_a_slow_one_slows_nobody():
     )
 
 
-def test_partitions_have_replicators_of_their_own():
+def test_each_partition_has_its_own_replicator():
     # AbstractReplicator: one per topic partition and remote.
     world = run(body(topic_more=", partitions: 3"))
     assert [
@@ -67,7 +66,7 @@ def test_partitions_have_replicators_of_their_own():
     assert len(stored(world, "b")) == 50
 
 
-def test_nothing_goes_over_two_hops():
+def test_messages_are_not_forwarded_over_two_hops():
     # replicateEntries and its consequence: a -> b -> c never forwards a's messages beyond b.
     world = run(
         body(
@@ -87,9 +86,9 @@ def test_nothing_goes_over_two_hops():
 @pytest.mark.parametrize(
     "replicate_to, reached", [("[b]", {"b"}), ("[c]", {"c"}), ("[]", set()), ("[b, c]", {"b", "c"})]
 )
-def test_replicate_to(replicate_to, reached):
-    # replicateEntries: non-empty and lacking this remote -> passed over. `[]` stands for Pulsar's
-    # disableReplication ("__local__").
+def test_replicate_to_limits_the_remotes_of_a_message(replicate_to, reached):
+    # replicateEntries: non-empty and lacking this remote -> skipped. `[]` means Pulsar's disableReplication
+    # ("__local__").
     world = run(body("a, b, c", f"p: {{topic: t, cluster: a, at: [1s], replicateTo: {replicate_to}}}"))
     assert {name for name in "bc" if stored(world, name)} == reached
     assert {
@@ -97,9 +96,9 @@ def test_replicate_to(replicate_to, reached):
     } == {"b", "c"} - reached
 
 
-def test_time_to_live_is_asked_when_the_replicator_reads():
-    # replicateEntries: past TTL -> acknowledged and passed over; publish time decides. Connected again at T,
-    # messages older than 1 s stay behind.
+def test_time_to_live_is_checked_when_the_replicator_reads():
+    # replicateEntries: past TTL -> acknowledged and skipped; publish time decides. Reconnected at T, messages
+    # older than 1 s are not replicated.
     world = open_world(
         body(
             producers="p: {topic: t, cluster: a, start: 100ms, every: 100ms, count: 30}",
@@ -120,7 +119,7 @@ def test_time_to_live_is_asked_when_the_replicator_reads():
 
 def test_background_expiry_moves_a_cut_off_replication_cursor():
     # replicateEntries, TTL: "plus background expiry of the replication cursor (every 5 min)": its backlog
-    # does not grow for ever.
+    # does not grow without end.
     world = open_world(body(settings="ttlDurationDefaultInSeconds: 10"), until="10m")
     do(world, "link.cut", link="a -> b")
     world.run(299 * SECOND)
@@ -129,7 +128,7 @@ def test_background_expiry_moves_a_cut_off_replication_cursor():
     assert replicator(world, "a", "b")["backlog"] == 0
 
 
-def test_backlog_counts_what_will_be_passed_over():
+def test_backlog_counts_messages_that_will_be_skipped():
     # ReplicatorStatsImpl: replicationBacklog includes replicated-in data.
     world = open_world(body())
     do(world, "link.cut", link="b -> a")
@@ -140,13 +139,13 @@ def test_backlog_counts_what_will_be_passed_over():
     )
 
 
-def test_delayed_messages_are_sent_at_once():
+def test_delayed_messages_are_replicated_at_once():
     # replicateEntries: the remote does its own delaying.
     world = run(body(producers="p: {topic: t, cluster: a, at: [1s], delay: {messages: [p/0], for: 1h}}"))
     assert at_ms(rows(world, "message.stored", cluster="b")) == [1040]
 
 
-def test_a_batched_entry_travels_as_it_is():
+def test_a_batched_entry_is_replicated_as_one_entry():
     # AbstractReplicator: "each stored entry travels as is".
     world = run(body(producers="p: {topic: t, cluster: a, start: 10ms, every: 10ms, count: 8, batch: 4}"))
     assert positions(rows(world, "message.stored", cluster="b")) == ["1234:0"] * 4 + ["1234:1"] * 4
@@ -169,8 +168,7 @@ def cut_at_200(settings="", until="3s"):
 
 def test_reconnect_rewinds_to_the_first_without_receipt_and_resends():
     # AbstractReplicator: any reconnect resends everything unacknowledged. At 200 ms what left by 160 ms
-    # (0-15) is stored at b, what left
-    # by 120 ms (0-11) has its receipt: 12-15 come twice.
+    # (0-15) is stored at b, what left by 120 ms (0-11) has its receipt: 12-15 are stored again.
     world = cut_at_200()
     assert positions(rows(world, "replicator.rewound", cluster="a")) == ["192:11"]
     assert stored(world, "b") == [*range(16), *range(12, 50)]
@@ -207,7 +205,7 @@ def test_backoff_doubles_up_to_a_minute(healed_s, attempt_ms):
     assert stored(world, "b") == [0]
 
 
-def test_another_fault_does_not_begin_the_backoff_anew():
+def test_another_fault_does_not_reset_the_backoff():
     # AbstractReplicator: the backoff is reset on success only. Cut at 0, b unloads at 40 s (while nothing is
     # connected), healed at 41 s.
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [1ms]}"), until="2m")
@@ -224,7 +222,7 @@ def test_another_fault_does_not_begin_the_backoff_anew():
     )
 
 
-def test_queue_of_a_thousand_and_reading_on_below_nine_hundred():
+def test_replicator_queue_holds_a_thousand_and_reading_resumes_below_nine_hundred():
     # PersistentReplicator: permits = 1000 - in flight; reading resumes once pending is below 900. At 1 MB/s
     # an entry of 1 KB takes 1 ms on
     # the wire, so receipt k is back at k + 80 ms; the 101st, at 181 ms, leaves 899: 101 are read, and so on
@@ -247,14 +245,14 @@ def test_queue_of_a_thousand_and_reading_on_below_nine_hundred():
     assert stored(world, "b") == list(range(2000))
 
 
-def test_queue_size_is_the_setting():
+def test_replicator_queue_size_follows_the_setting():
     world = open_world(
         body(producers="p: {topic: t, cluster: a, paused: true}", settings="replicationProducerQueueSize: 10")
     )
     do(world, "producer.publish", producer="p", count=25)
     assert replicator(world, "a", "b")["in_flight"] == 10
     world.run()
-    # constant latency: all ten receipts come together, 80 ms after each round
+    # constant latency: all ten receipts arrive together, 80 ms after each round
     assert at_ms(rows(world, "message.replicated")) == [0] * 10 + [80] * 10 + [160] * 5
 
 
@@ -279,7 +277,7 @@ def test_order_is_kept_on_a_connection_whatever_the_latency(latency):
     )
 
 
-def test_partitions_are_connections_of_their_own():
+def test_partitions_have_independent_connections():
     # FIFO holds per connection; one partition's entries overtake another's.
     world = run(
         body(
@@ -295,7 +293,7 @@ def test_partitions_are_connections_of_their_own():
         assert of_one == sorted(of_one)
 
 
-def test_what_a_broken_connection_carried_does_not_hold_up_the_next_one():
+def test_entries_lost_with_a_connection_do_not_delay_the_next_one():
     # FIFO is per connection: the entry that would have arrived at 10.11 s is lost with its connection.
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [110ms, 500ms]}"), until="20s")
     world.run(100 * MS)
@@ -313,7 +311,7 @@ def test_what_a_broken_connection_carried_does_not_hold_up_the_next_one():
 
 
 def test_bytes_lost_with_a_cut_do_not_fill_the_healed_link():
-    # 100 KB at 10 KB/s would keep the link busy for ten seconds; they are gone with the cut.
+    # 100 KB at 10 KB/s would keep the link busy for ten seconds; they are lost with the cut.
     text = body(producers="p: {topic: t, cluster: a, at: [10ms, 3s], size: 100KB}").replace(
         "latency: 40ms", "latency: 40ms, bandwidth: 10KB/s"
     )
@@ -326,7 +324,7 @@ def test_bytes_lost_with_a_cut_do_not_fill_the_healed_link():
     assert rows(world, "message.stored", cluster="b")[0]["at_us"] == connected_us + 10_040 * MS
 
 
-def test_slowed_link_keeps_the_order_of_what_is_on_it():
+def test_a_slowed_link_keeps_the_order_of_messages_in_flight():
     world = open_world(body(producers="p: {topic: t, cluster: a, at: [100ms, 300ms]}"))
     world.run(50 * MS)
     do(world, "link.slow", link="a -> b", latency="1s")
@@ -341,7 +339,7 @@ def test_slowed_link_keeps_the_order_of_what_is_on_it():
 # --- faults
 
 
-def test_cut_one_way_leaves_the_other_way_whole():
+def test_cut_one_way_leaves_the_other_direction_intact():
     world = open_world(
         body(producers=f"{STREAM}\n  q: {{topic: t, cluster: b, start: 10ms, every: 10ms, count: 50}}")
     )
@@ -351,7 +349,7 @@ def test_cut_one_way_leaves_the_other_way_whole():
     assert rows(world, "message.stored", cluster="b", producer="p") == []
 
 
-def test_cut_both_ways_and_heal():
+def test_cut_in_both_directions_and_healed():
     world = open_world(
         body(producers=f"{STREAM}\n  q: {{topic: t, cluster: b, start: 10ms, every: 10ms, count: 50}}"),
         until="20s",
@@ -372,8 +370,8 @@ def test_cut_both_ways_and_heal():
     )
 
 
-def test_crash_of_a_remote_and_its_return():
-    # The replicator keeps what is without receipt and sends it when the remote is back (AbstractReplicator).
+def test_replication_resumes_after_the_crash_and_restart_of_a_remote():
+    # The replicator keeps what has no receipt and sends it when the remote is back (AbstractReplicator).
     world = open_world(body(), until="20s")
     world.run(200 * MS)
     do(world, "cluster.crash", cluster="b")
@@ -421,7 +419,7 @@ def test_a_dirty_replication_cursor_is_flushed_after_a_minute():
         assert len(stored(world, "b")) == 50 + again, f"crash after {crash_s} s"
 
 
-def test_lost_cluster_never_comes_back():
+def test_a_lost_cluster_cannot_be_restarted():
     world = open_world(body(), until="5s")
     world.run(200 * MS)
     do(world, "cluster.lose", cluster="b")
@@ -437,9 +435,8 @@ def test_lost_cluster_never_comes_back():
     "start_at, expected", [("latest", [0, 1, 4, 5]), ("earliest", [0, 1, 0, 1, 2, 3, 4, 5])]
 )
 def test_remove_and_add_a_cluster(start_at, expected):
-    # PIP-356: removing deletes the cursor; the new one begins at replicationStartAt: latest skips what came
-    # meanwhile, earliest
-    # sends everything retained again.
+    # PIP-356: removing deletes the cursor; the new one begins at replicationStartAt: latest skips the
+    # messages stored in between, earliest sends everything retained again.
     world = open_world(
         body(
             producers="p: {topic: t, cluster: a, start: 500ms, every: 500ms, count: 6}",

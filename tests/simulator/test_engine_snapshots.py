@@ -1,6 +1,6 @@
-"""Snapshots: when a tick asks, who has a controller, when a snapshot completes and what it names.
+"""Snapshots: when a tick requests one, which topics have a controller, when a snapshot completes and which positions it has.
 
-Sources: `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionsSnapshotBuilder`. Unless said
+Sources: `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionsSnapshotBuilder`. Unless stated
 otherwise: clusters a and b, 40 ms each way, a consumer in a that acknowledges at once, a tick each second
 from 0 on. `forcedControllerStart: false` leaves b without snapshots of its own, so that only a's markers are
 in the logs.
@@ -71,7 +71,7 @@ def updates(world, cluster="a"):
 # --- the tick (startNewSnapshot)
 
 
-def test_one_more_snapshot_after_the_last_message_and_then_silence():
+def test_one_more_snapshot_after_the_last_message_and_then_none():
     # Messages until 1950 ms; the tick at 2 s starts after the last one, completes, and there is no new data
     # from then on.
     world = run(body(), until="6s")
@@ -91,19 +91,19 @@ def test_no_data_no_snapshot():
     assert requested(world) == [] and set(refused(world).values()) == {"no-new-data"}
 
 
-def test_a_message_in_the_millisecond_of_the_start_brings_one_extra_snapshot():
+def test_a_message_in_the_millisecond_of_the_start_causes_one_extra_snapshot():
     # Rule 3: data timestamp < start of the last completed one stops; equal does not.
     world = run(body(producers="p: {topic: t, cluster: a, at: [500ms, 2s]}"), until="6s")
     assert requested(world) == [1000, 2000, 3000]
 
 
-def test_data_between_start_and_completion_brings_another():
+def test_data_between_start_and_completion_causes_another_snapshot():
     world = run(body(producers="p: {topic: t, cluster: a, at: [500ms, 1040ms]}"), until="5s")
     assert requested(world) == [1000, 2000]
 
 
 def test_a_message_in_the_first_millisecond_counts_as_data():
-    # Rule 3: 0 stands for "never"; the broker's clock is never 0, and a message at the run's first instant is
+    # Rule 3: 0 means "never"; the broker's clock is never 0, and a message at the run's first instant is
     # data.
     world = run(body(producers="p: {topic: t, cluster: a, at: [0s]}"), until="4s")
     assert rows(world, "snapshot.completed", cluster="a")
@@ -117,7 +117,7 @@ def test_replicated_in_data_counts_and_markers_do_not():
 
 
 @pytest.mark.parametrize("replication, more", [("[a -> b]", ""), ("[a -> b]", ", count: 1")])
-def test_one_way_asks_once_per_timeout(replication, more):
+def test_with_one_way_replication_a_snapshot_is_requested_once_per_timeout(replication, more):
     # startNewSnapshot, rule 2 and #23839: nothing ever succeeded and one is pending. Requests at 1 s, 32 s,
     # 63 s: the sweep is
     # strict (31 s: 1 + 30 < 31 is false) and happens at ticks only.
@@ -171,7 +171,7 @@ def test_any_number_may_be_pending_after_the_first_success():
 
 
 def test_one_broken_replicator_stops_snapshots_for_all():
-    # Rule 4; and they come back with it.
+    # Rule 4; snapshots resume when it is connected again.
     world = open_world(
         body(clusters="a, b, c", producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms}"),
         until="10s",
@@ -188,7 +188,7 @@ def test_one_broken_replicator_stops_snapshots_for_all():
     assert requested(world)[1] > 4500 and len(rows(world, "snapshot.completed", cluster="a")) > 2
 
 
-def test_the_rules_come_in_the_brokers_order():
+def test_the_tick_rules_apply_in_the_brokers_order():
     # Pending before no-new-data before replicator-disconnected: with all three true the first is named.
     world = open_world(
         body(producers="p: {topic: t, cluster: a, at: [500ms]}", topic_more=", replication: [a -> b]"),
@@ -205,7 +205,7 @@ def test_the_rules_come_in_the_brokers_order():
     assert refused(world)[2000] == "no-new-data"
 
 
-def test_period_is_the_setting():
+def test_the_snapshot_period_follows_the_setting():
     world = run(body(settings="replicatedSubscriptionsSnapshotFrequencyMillis: 300"), until="2s")
     # the message of 1950 ms is covered by the tick of 2.1 s
     assert requested(world) == [300, 600, 900, 1200, 1500, 1800]
@@ -225,7 +225,7 @@ def test_forced_start_by_a_remote_marker_and_the_option_without_it():
     assert requested(world, "b") == [] and rows(world, "snapshot.completed", cluster="a")
 
 
-def test_no_controller_without_replicated_subscription_without_feature_or_alone():
+def test_no_controller_without_replicated_subscription_without_the_feature_or_with_one_cluster():
     for more in (
         {"subscription": "type: Shared"},
         {"settings": "enableReplicatedSubscriptions: false"},
@@ -240,7 +240,7 @@ def test_no_controller_without_replicated_subscription_without_feature_or_alone(
         )
 
 
-def test_switching_replication_on_and_off():
+def test_switching_the_replicated_flag_on_and_off():
     # PersistentTopicsBase: the admin call acts on this cluster only; a consumer that subscribes without the
     # flag never turns it off.
     world = open_world(body(subscription="type: Shared"), until="10s")
@@ -259,10 +259,9 @@ def test_switching_replication_on_and_off():
 
 @pytest.mark.parametrize("covers, asked", [("true", [3000]), ("false", [4000])])
 def test_enabling_on_a_topic_with_old_data(covers, asked):
-    # #26655: the first tick after activation covers older messages; before, it waits for the next publish if
-    # the topic was
-    # loaded since. Data until 1950 ms, kept, unload at 2.5 s, enabled at 3 s, next message at 3.5 s.
-    # else the load trims what everybody has passed
+    # 26655: the first tick after activation covers older messages; before, it waits for the next publish if
+    # the topic was loaded since. Data until 1950 ms, kept, unload at 2.5 s, enabled at 3 s, next message at
+    # 3.5 s. Otherwise the load would trim what every cursor has passed
     kept = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1"
     more = {
         "subscription": "type: Shared",
@@ -280,7 +279,7 @@ def test_enabling_on_a_topic_with_old_data(covers, asked):
 
 
 @pytest.mark.parametrize("covers, asked", [("true", [3000, 4000]), ("false", [3000])])
-def test_a_controller_that_starts_on_a_topic_with_data_takes_one_snapshot_more(covers, asked):
+def test_a_controller_started_on_a_topic_with_data_takes_one_extra_snapshot(covers, asked):
     # #26655 sets the timestamp of the newest data when the controller starts. The first tick is in the same
     # millisecond, and
     # "equal" does not stop a tick: the second one takes a snapshot although the newest message is of 500 ms.
@@ -296,7 +295,7 @@ def test_a_controller_that_starts_on_a_topic_with_data_takes_one_snapshot_more(c
     assert requested(world) == asked
 
 
-def test_closing_a_controller_neither_completes_nor_times_out_what_is_pending():
+def test_closing_a_controller_neither_completes_nor_times_out_pending_snapshots():
     # ReplicatedSubscriptionsController.close: closing only cancels the timer.
     world = open_world(body(links="default: {latency: 400ms}"), until="5s")
     world.run(1100 * MS)
@@ -331,7 +330,7 @@ def test_three_clusters_complete_after_two_of_the_longest_round_trip():
     assert requested(world, round_=2)[0] == 1200
 
 
-def test_snapshot_names_the_response_here_and_the_last_entry_there():
+def test_a_snapshot_has_the_local_position_of_the_response_and_the_remotes_last_entry():
     # Messages 0-9 are 192:0-9, the request 192:10, the response 192:11, the snapshot 192:12; in b 1234:0-9,
     # the request
     # 1234:10, which was b's last confirmed entry when it answered.
@@ -343,11 +342,10 @@ def test_snapshot_names_the_response_here_and_the_last_entry_there():
     assert positions(rows(world, "marker.written", reason="snapshot")) == ["192:12"]
 
 
-def test_answer_waits_for_the_reverse_replicator_and_names_the_last_entry_of_then():
-    # ReplicatedSubscriptionsSnapshotBuilder: the request is handled when b's replicator to a meets it. b may
-    # have one entry on the wire (80 ms each), and
-    # 50 of its own are before the request, which arrives at 1040 ms; b's last message comes at 1490 ms, long
-    # before.
+def test_the_answer_waits_for_the_reverse_replicator_and_has_the_last_entry_of_that_instant():
+    # ReplicatedSubscriptionsSnapshotBuilder: the request is handled when b's replicator to a reads it. b may
+    # have one entry in flight (80 ms each), and 50 of its own are before the request, which arrives at 1040
+    # ms; b's last message is published at 1490 ms, long before.
     text = body(
         producers=(
             "p: {topic: t, cluster: a, at: [500ms]}\n  q: {topic: t, cluster: b, start: 1ms, every: 10ms, "
@@ -398,9 +396,9 @@ def test_first_round_positions_are_kept_and_both_rounds_are_one_snapshot():
     assert len(requests) == 2 and len(ids) == 1, "the second request has the same id"
 
 
-def test_cluster_lists_are_alphabetical_and_leave_the_requester_out():
-    # Markers, ReplicatedSubscriptionsSnapshotBuilder: a snapshot's and an Update's lists are by name, and the
-    # cluster that took it is not among them.
+def test_cluster_lists_are_alphabetical_and_exclude_the_requester():
+    # Markers, ReplicatedSubscriptionsSnapshotBuilder: a snapshot's and an Update's lists are sorted by name,
+    # and the cluster that took the snapshot is not among them.
     world = run(body(clusters="c, a, b"), until="3s")
     snapshot = rows(world, "marker.written", cluster="a", reason="snapshot")[0]["marker"]
     shown = json.loads(world.marker(snapshot)["json"])
@@ -413,9 +411,8 @@ def test_cluster_lists_are_alphabetical_and_leave_the_requester_out():
 
 def test_a_repeated_first_round_answer_counts_toward_round_two():
     # ReplicatedSubscriptionsSnapshotBuilder: answers carry no round. b's connection to a breaks before the
-    # receipt of its answer is back, so the answer is
-    # sent again; the second request to b is 3 s late. Both first answers are at a at 1080 ms, where round two
-    # begins.
+    # receipt of its answer is back, so the answer is resent; the second request to b is 3 s late. Both first
+    # answers are at a at 1080 ms, where round two begins.
     world = open_world(
         body(clusters="a, b, c", producers="p: {topic: t, cluster: a, at: [500ms]}"), until="8s"
     )

@@ -1,5 +1,4 @@
-"""Snapshots in use: the cache, the lookup after an ack, the Update at the remote, markers as entries, and
-the unsafe partial snapshot.
+"""Snapshots in use: the cache, the lookup after an ack, the Update at the remote, markers as entries, and the unsafe partial snapshot.
 
 The scenarios are those of `test_engine_snapshots`; sources are `ReplicatedSubscriptionSnapshotCache`,
 `PersistentSubscription` and `ReplicatedSubscriptionsController`.
@@ -45,22 +44,22 @@ def kept(rule, size, positions_):
         (10, [10, 90, 170, 290, 390, 530, 620, 730, 860, 1000]),
     ],
 )
-def test_spread_rule_keeps_what_the_throwaway_model_kept(size, expected):
+def test_spread_rule_keeps_the_same_snapshots_as_the_reference_model(size, expected):
     # ReplicatedSubscriptionSnapshotCache: snapshots at 10, 20, …, 1000; d = difference - 1; sums after a
     # removal; ties to the lowest.
     assert kept(SPREAD, size, range(10, 1001, 10)) == expected
 
 
-def test_spread_rule_clears_on_a_position_at_or_below_the_newest():
+def test_spread_rule_clears_the_cache_on_a_position_at_or_below_the_newest():
     assert kept(SPREAD, 5, [10, 20, 30, 30]) == [30]
     assert kept(SPREAD, 5, [10, 20, 30, 15]) == [15]
 
 
-def test_oldest_first_rule_keeps_the_last():
+def test_oldest_first_rule_keeps_the_newest_snapshots():
     assert kept(OLDEST_FIRST, 10, range(10, 1001, 10)) == list(range(910, 1001, 10))
 
 
-def test_lookup_takes_all_at_or_below_and_gives_the_last():
+def test_lookup_takes_all_snapshots_at_or_below_the_mark_delete_and_returns_the_last():
     cache = SnapshotCache(SPREAD, 30)
     for number, position in enumerate((10, 20, 30, 40)):
         cache.add(CachedSnapshot(number, position, ()))
@@ -85,7 +84,7 @@ HOLDS = "c1: {acknowledgmentGroupTime: 0s, hold: {messages: [p/0]}}"
         ("spread", "replicatedSubscriptionsSnapshotMaxCachedPerSubscription: 5", 5),
     ],
 )
-def test_cache_sizes_and_what_stays(rule, more, size):
+def test_cache_has_its_configured_size_and_keeps_the_newest(rule, more, size):
     # ServiceConfiguration: 30 (10 under the old rule). p/0 is held, so no snapshot is usable; after 39
     # completed ones the cache is full.
     world = run(
@@ -104,8 +103,8 @@ def test_cache_sizes_and_what_stays(rule, more, size):
 
 
 def test_slow_consumer_gets_an_update_under_spread_and_none_under_oldest_first():
-    # ReplicatedSubscriptionSnapshotCache, OLD: whose mark-delete lags more than about 10 x 1 s behind loses
-    # every usable snapshot. Released at 30 s.
+    # ReplicatedSubscriptionSnapshotCache, OLD: a subscription whose mark-delete lags more than about 10 x 1 s
+    # behind loses every usable snapshot. Released at 30 s.
     for rule, expected in (("spread", 1), ("oldest-first", 0)):
         text = body(
             producers=SLOW,
@@ -114,12 +113,12 @@ def test_slow_consumer_gets_an_update_under_spread_and_none_under_oldest_first()
         )
         world = open_world(text, until="31s")
         world.run(30 * SECOND)
-        # the mark-delete goes to p/149 (14.95 s)
+        # the mark-delete moves to p/149 (14.95 s)
         do(world, "consumer.release", consumer="c1", messages=["p/0"])
         assert len(updates(world)) == expected, rule
 
 
-def test_cache_is_lost_at_unload_for_good():
+def test_the_cache_is_lost_permanently_at_unload():
     # ReplicatedSubscriptionSnapshotCache: memory only, and snapshot markers that were read are acked, so they
     # are not read again.
     world = open_world(
@@ -130,7 +129,7 @@ def test_cache_is_lost_at_unload_for_good():
     assert len(subscription(world, "a")["cache"]) == 4
     do(world, "topic.unload", cluster="a", topic="t")
     assert {row["reason"] for row in rows(world, "snapshot.evicted")} == {"unloaded"}
-    # the client is back; the topic holds data, so one snapshot is taken at the load (#26655)
+    # the client has reconnected; the topic holds data, so one snapshot is taken at the load (#26655)
     world.run(4900 * MS)
     do(world, "consumer.release", consumer="c1")
     world.run(20 * SECOND)
@@ -181,14 +180,11 @@ def test_each_subscription_writes_its_own_updates():
 
 
 @pytest.mark.parametrize("lookup, written", [("true", [1190]), ("false", [3000])])
-def test_lookup_on_arrival(lookup, written):
-    # #16651. One entry at a time leaves a (80 ms): p/0 at 950, the request at 1030, p/1 at 1110, and only at
-    # 1190 does the
-    # replicator meet the response (192:3, stored at 1110). p/2 (192:4, held) lies between it and the snapshot
-    # marker, so the
-    # marker's own ack does not move the mark-delete, which stands at 192:3 already: a lookup on arrival hits,
-    # the next only
-    # with the ack of p/2.
+def test_a_snapshot_is_looked_up_on_arrival(lookup, written):
+    # 16651. One entry at a time leaves a (80 ms): p/0 at 950, the request at 1030, p/1 at 1110, and only at
+    # 1190 does the replicator read the response (192:3, stored at 1110). p/2 (192:4, held) is between it and
+    # the snapshot marker, so the marker's own ack does not move the mark-delete, which is at 192:3 already: a
+    # lookup on arrival finds the snapshot, the next lookup happens only with the ack of p/2.
     text = body(
         producers="p: {topic: t, cluster: a, at: [950ms, 1050ms, 1150ms]}",
         consumers=["c1: {acknowledgmentGroupTime: 0s, hold: {messages: [p/2]}}"],
@@ -213,7 +209,7 @@ def test_lookup_on_arrival(lookup, written):
         {"do": "subscription.reset", "subscription": "s", "cluster": "a", "time": "2s"},
     ],
 )
-def test_a_person_moving_the_cursor_triggers_no_update_and_the_next_ack_does(command):
+def test_a_reset_by_an_operator_triggers_no_update_and_the_next_ack_does(command):
     # PersistentSubscription. One message (held) and a snapshot at 1 s; a second message at 5 s is the next
     # ack.
     text = body(
@@ -262,11 +258,9 @@ def test_a_backward_reset_is_not_propagated():
 
 @pytest.mark.parametrize("creation, mark_delete", [("earliest", "1234:10"), ("latest", "1234:13")])
 def test_missing_subscription_is_created(creation, mark_delete):
-    # #20767: replicated, at earliest and then moved to the position named; before, at latest without it. Ten
-    # messages and
-    # the request are 1234:0-10 in b, its response 1234:11, the messages 10 and 11 of 1050 and 1100 ms 1234:12
-    # and 13, then
-    # the Update of 1100 ms itself (1140 ms) 1234:14.
+    # 20767: replicated, at earliest and then moved to the position in the Update; before, at latest without
+    # it. Ten messages and the request are 1234:0-10 in b, its response 1234:11, the messages 10 and 11 of
+    # 1050 and 1100 ms 1234:12 and 13, then the Update of 1100 ms itself (1140 ms) 1234:14.
     text = body(
         producers=(
             "p: {topic: t, cluster: a, start: 50ms, every: 100ms, count: 10}\n  q: {topic: t, cluster: "
@@ -288,7 +282,7 @@ def test_missing_subscription_is_created(creation, mark_delete):
         assert (created["ledger"], created["entry"]) == (1234, 14) and rows(world, "update.applied") == []
 
 
-def test_deleting_at_the_remote_has_no_lasting_effect_and_deleting_here_none_there():
+def test_a_subscription_deleted_at_the_remote_is_created_again_and_a_local_deletion_is_not_replicated():
     world = open_world(body(producers="p: {topic: t, cluster: a, start: 50ms, every: 100ms}"), until="10s")
     world.run(1500 * MS)
     do(world, "subscription.delete", subscription="s", cluster="b")
@@ -302,7 +296,7 @@ def test_deleting_at_the_remote_has_no_lasting_effect_and_deleting_here_none_the
 
 
 def test_updates_that_do_not_move_the_remote():
-    # receiveSubscriptionUpdated: lower -> refused, equal -> nothing. A person cleared s in b at 1.5 s; the
+    # receiveSubscriptionUpdated: lower -> refused, equal -> nothing. An operator cleared s in b at 1.5 s; the
     # Update of 2 s is behind.
     world = open_world(body(), until="5s")
     world.run(1950 * MS)
@@ -318,10 +312,10 @@ def test_updates_that_do_not_move_the_remote():
     assert subscription(world, "b")["mark_delete"] == position
 
 
-def test_update_beyond_the_last_entry_and_not_addressed():
-    # receiveSubscriptionUpdated: a position beyond the last confirmed entry fails. Cannot happen between
-    # clusters that keep their logs, so the
-    # marker is made here and given to b's controller, as its replicator would.
+def test_an_update_beyond_the_last_entry_or_for_other_clusters_is_refused():
+    # receiveSubscriptionUpdated: a position beyond the last confirmed entry fails. This cannot happen between
+    # clusters that keep their logs, so the marker is created here and passed to b's controller, as its
+    # replicator would.
     world = run(body(options=""), until="3s")
     there = world.runtime.clusters["b"].topics["t"]
     before = subscription(world, "b")["mark_delete"]
@@ -337,7 +331,7 @@ def test_update_beyond_the_last_entry_and_not_addressed():
     assert subscription(world, "b")["mark_delete"] == before
 
 
-def test_echo_is_lower_or_equal_and_harmless():
+def test_the_update_sent_back_by_the_remote_is_lower_or_equal_and_harmless():
     # receiveSubscriptionUpdated, consequences: with a consumer in b too, acks there write Updates to a, which
     # refuses them or is not moved back.
     world = run(
@@ -357,7 +351,7 @@ def test_echo_is_lower_or_equal_and_harmless():
         assert all((row["ledger"], row["entry"]) < (row["to_ledger"], row["to_entry"]) for row in moved)
 
 
-def test_no_check_whether_the_remote_subscription_is_flagged():
+def test_the_remote_subscription_need_not_be_flagged_as_replicated():
     # receiveSubscriptionUpdated: no check on whether that subscription is flagged at B.
     world = open_world(body(), until="5s")
     do(
@@ -376,7 +370,7 @@ def test_no_check_whether_the_remote_subscription_is_flagged():
 
 
 def test_markers_count_as_backlog_until_a_dispatcher_reads_them():
-    # b's subscription has no consumer: what follows the position of the last Update stays, markers included.
+    # b's subscription has no consumer: entries after the position of the last Update stay, markers included.
     world = run(body(), until="5s")
     seen = subscription(world, "b")
     last = topic(world, "b")["length"] - 1
@@ -390,7 +384,7 @@ def test_markers_count_as_backlog_until_a_dispatcher_reads_them():
     assert subscription(world, "b")["backlog"] == 0
 
 
-def test_markers_read_ahead_make_holes():
+def test_markers_read_ahead_are_individually_deleted():
     # AbstractBaseDispatcher: markers are read up to a receiver queue ahead of the acks and acked at once.
     # Processing takes 10 s; after
     # 1.5 s nothing is acknowledged, and request, response and snapshot (192:10, 11, 12) are individually
@@ -424,7 +418,7 @@ def test_a_full_consumer_reads_no_markers():
     )
 
 
-def test_a_subscription_that_is_not_replicated_acks_snapshots_away():
+def test_a_subscription_that_is_not_replicated_acks_markers_without_caching():
     text = body().replace("subscriptions: {", "subscriptions: {s2: {topic: t, type: Shared}, ")
     world = run(
         text.replace(
@@ -441,15 +435,15 @@ def test_a_subscription_that_is_not_replicated_acks_snapshots_away():
     } == {"c1", "d1"}
 
 
-# --- unsafe: finished with the answers at hand
+# --- unsafe: finished with the answers received so far
 
 
 LATE = "default: {latency: 40ms}, b -> a: {latency: 2s}"
 
 
 def pip_33_example(options, *commands, until="8s"):
-    """M1-b (q/0, published in b at 900 ms) is in c at 940 ms and in a at 2.9 s; a asks at 1 s. a dies at
-    2.5 s; s moves to c.
+    """M1-b (q/0, published in b at 900 ms) is in c at 940 ms and in a at 2.9 s; a requests a snapshot at 1
+    s. a crashes at 2.5 s; s moves to c.
     """
     text = body(
         clusters="a, b, c",
@@ -485,7 +479,7 @@ def test_partial_snapshot_loses_m1_b_for_consumers_that_move_to_c():
     assert rows(world, "snapshot.completed", cluster="a")[0]["reason"] == "partial"
 
 
-def test_partial_snapshot_by_hand_does_the_same():
+def test_a_partial_snapshot_by_command_does_the_same():
     command = {"do": "snapshot.finish-partial", "cluster": "a", "topic": "t"}
     world = pip_33_example("", (1500 * MS, command))
     assert move_to_c(world, 2500 * MS) == (1, 1, [])
@@ -501,7 +495,7 @@ def test_two_rounds_lose_nothing(at_ms_):
     assert delivered == [0] or rows(world, "message.acknowledged", cluster="a", producer="q")
 
 
-def test_partial_snapshots_go_on_without_a_disconnected_remote():
+def test_partial_snapshots_continue_without_a_disconnected_remote():
     world = open_world(
         body(
             clusters="a, b, c",
@@ -520,8 +514,8 @@ def test_partial_snapshots_go_on_without_a_disconnected_remote():
     assert "replicator-disconnected" not in refused(world).values()
 
 
-def test_an_update_into_ledgers_that_are_gone_is_behind_a_cursor_that_a_crash_put_back():
-    """The recovered cursor stands at `<first ledger kept>:-1`, though what it had written lies further
+def test_an_update_into_deleted_ledgers_is_behind_a_cursor_recovered_after_a_crash():
+    """The recovered cursor is at `<first ledger kept>:-1`, though its last persisted position is further
     back.
     """
     recovered = SimpleNamespace(

@@ -1,5 +1,5 @@
-"""A failover's course and AutoClusterFailover's probing as state machines: every move in their tables, and what
-always holds.
+"""A failover's phases and AutoClusterFailover's probing as state machines: every move in their tables, and
+their invariants.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ SECOND = 1_000_000
 
 
 def course(mode, stops_producers=False):
-    """A mode comes from a scenario file: equal to the constant, not the same object."""
+    """A mode is read from a scenario file: equal to the constant, not the same object."""
     return Course("".join(mode), stops_producers, LIMIT_US)
 
 
 @pytest.mark.parametrize("mode", [CRASH, AUTO])
-def test_a_crash_moves_at_once(mode):
+def test_a_crash_failover_moves_at_once(mode):
     one = course(mode)
     assert one.begin(7) == [Kill(), Move()] and one.state == MOVED
 
@@ -53,21 +53,21 @@ def test_a_planned_failover_waits_for_every_consumer():
     assert one.closed("x") == [Move()] and one.state == MOVED
 
 
-def test_without_consumers_it_moves_at_once():
+def test_a_failover_without_consumers_moves_at_once():
     one = course(PLANNED)
     one.begin(7)
     assert one.closing([]) == [Move()] and one.state == MOVED
 
 
 @pytest.mark.parametrize("stops_producers", [False, True])
-def test_a_drained_failover_looks_until_nothing_would_be_delivered_twice(stops_producers):
+def test_a_drained_failover_polls_until_no_duplicates_are_forecast(stops_producers):
     one = course(DRAINED, stops_producers)
     assert one.begin(7) == [*([StopProducers()] if stops_producers else []), Look(7)]
     assert one.looked(3, 7) == [Look(7 + DRAIN_POLL_US)] and one.state == DRAINING
     assert one.looked(0, 7 + DRAIN_POLL_US) == [Close()] and one.state == CLOSING
 
 
-def test_a_drained_failover_looks_last_at_its_limit():
+def test_a_drained_failover_polls_for_the_last_time_at_its_limit():
     one, begin_us = course(DRAINED), 3_333_333
     one.begin(begin_us)
     looks = [begin_us]
@@ -85,7 +85,7 @@ WALKED = {
 }
 
 
-def test_the_table_has_all_moves_and_no_other():
+def test_the_table_has_all_moves_and_no_others():
     assert {(before, after) for before, moves in COURSE_MOVES.items() for after in moves} == set(WALKED)
 
 
@@ -116,7 +116,7 @@ def test_any_other_move_is_an_internal_error(before, after):
 # --- AutoClusterFailover
 
 
-def test_probing_leaves_after_the_delay_and_goes_back_after_the_other():
+def test_probing_fails_over_after_the_delay_and_switches_back_after_the_other():
     probing = Probing(2 * SECOND, 3 * SECOND, True)
     down, both = {PRIMARY: False, SECONDARY: True}, {PRIMARY: True, SECONDARY: True}
     answers = [both, down, down, down, both, both, both, both, both]
@@ -138,14 +138,14 @@ def test_each_delay_counts_from_the_first_probe_with_that_answer(in_use, answers
     assert [probing.probed(answers, at * SECOND) for at in range(1, 5)] == [None, None, None, moves_to]
 
 
-def test_one_answer_begins_the_delay_anew():
+def test_a_single_success_restarts_the_delay():
     probing = Probing(2 * SECOND, 3 * SECOND, True)
     answers = [False, False, True, False, False, False]
     found = [probing.probed({PRIMARY: up, SECONDARY: True}, at * SECOND) for at, up in enumerate(answers)]
     assert found == [None, None, None, None, None, SECONDARY]
 
 
-def test_it_stays_while_neither_answers():
+def test_it_stays_while_neither_service_answers():
     probing = Probing(0, 0, True)
     neither = {PRIMARY: False, SECONDARY: False}
     assert [probing.probed(neither, at) for at in range(4)] == [None] * 4 and probing.in_use == PRIMARY

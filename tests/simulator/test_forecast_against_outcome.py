@@ -1,5 +1,4 @@
-"""What the forecast says is what happens: note it at a random instant, let a die, move to b in mode
-crash, run on, compare.
+"""The forecast equals the actual figures: note it at a random instant, crash a, move to b in mode crash, continue, compare.
 
 Design, "Before anyone fails over": "the forecast for each remote B is a pure function of the present state:
 duplicates and losses as counted if A crashed at this instant, nothing more left A, and S moved to B at once".
@@ -19,7 +18,7 @@ END_MS = 14_000
 @st.composite
 def scenarios(draw):
     """Three regions with producers in each, a subscription of any type in a; traffic until 5 s; some
-    trouble before.
+    faults before.
     """
     type_ = draw(st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]))
     several = type_ != "Exclusive"
@@ -128,8 +127,8 @@ def scenarios(draw):
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(scenarios(), st.integers(200, 6000), st.sampled_from("bc"))
-def test_the_five_figures_are_what_comes(scenario, at_ms, to):
-    # the forecast leaves out what a person does later
+def test_the_five_forecast_figures_equal_the_actual_ones(scenario, at_ms, to):
+    # the forecast excludes later actions of an operator
     scenario["commands"] = [command for command in scenario["commands"] if int(command["at"][:-2]) <= at_ms]
     text = json.dumps(scenario, indent=1)
     note(text)
@@ -141,7 +140,7 @@ def test_the_five_figures_are_what_comes(scenario, at_ms, to):
     assert sorted(forecast) == ["duplicates", "lost", "redeliveries", "stranded", "stranded_unprocessed"]
     do(world, "cluster.crash", cluster="a")
     do(world, "subscription.fail-over", subscription="s", from_="a", to=to, mode="crash")
-    # healed, so that everything that can come does come
+    # healed, so that everything that can arrive does arrive
     for link in ("c -> b", "b -> c"):
         world.apply({"do": "link.heal", "link": link})
     world.run(END_MS * MS)

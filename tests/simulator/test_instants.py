@@ -1,5 +1,5 @@
-"""One instant may hold any amount of work: it is cut into slices, finished or undone, and nothing of that
-shows in the rows.
+"""One instant may hold any amount of work: it is cut into slices, finished or undone, and none of that is
+visible in the rows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ consumers: {c: {subscription: s, cluster: a, processing: 1ms}, d: {subscription:
 ALONE = "producers: {web: {topic: t, cluster: a}}, "
 UNTIL_US = 2_000_000
 ROWS_OF_AN_EVENT = 3_000
-"""More than any event writes: a portion of 50 published messages with what they wake up, or 1,000 entries
-handed out.
+"""More than any event writes: a portion of 50 published messages with the events that they trigger, or
+1,000 dispatched entries.
 """
 
 
@@ -45,7 +45,7 @@ BUSY = text(
 
 
 def run(scenario: str, events: int, rows_max: int | None = None) -> tuple:
-    """Where a run ends, cut into slices of so many events; no slice writes more than its events can."""
+    """Final state of a run cut into slices of so many events; no slice writes more than its events can."""
     world, before = World.from_scenario(load_scenario_text(scenario), rows_max=rows_max, begun=False), 0
     while True:
         more = world.advance(UNTIL_US, events)
@@ -64,21 +64,21 @@ def uncut() -> tuple:
 
 @settings(max_examples=15, deadline=None)
 @given(events=st.integers(1, 500))
-def test_how_an_instant_is_cut_changes_no_row(uncut, events):
+def test_slicing_an_instant_changes_no_row(uncut, events):
     assert run(BUSY, events) == uncut
 
 
 @settings(max_examples=15, deadline=None)
 @given(events=st.integers(1, 2000), rows_max=st.sampled_from([100, 2_000, 9_000, 20_000]))
-def test_the_row_limit_holds_within_an_instant_wherever_it_is_cut(events, rows_max):
+def test_the_row_limit_holds_within_an_instant_however_it_is_cut(events, rows_max):
     assert run(BUSY, events, rows_max) == run(BUSY, 10**6, rows_max)
     now_us, rows, _digest, limit = run(BUSY, events, rows_max)
     assert rows <= rows_max and (limit is None) == (now_us == UNTIL_US)
 
 
-def test_an_undone_instant_leaves_nothing_behind():
-    """The lab stands at the end of the last complete instant, and can be sought in, branched, commanded
-    and replayed.
+def test_an_undone_instant_leaves_no_rows_behind():
+    """The lab is at the end of the last complete instant, and can be sought in, branched, commanded and
+    replayed.
     """
     world = World.open(text(publish("500ms", 5_000)), rows_max=6_000)
     world.run()
@@ -100,7 +100,7 @@ def test_an_undone_instant_leaves_nothing_behind():
 
 
 @pytest.mark.parametrize("at_us", [300_000, 200_000])
-def test_a_command_that_would_overflow_is_refused_and_nothing_has_changed(at_us):
+def test_a_command_that_would_overflow_is_refused_and_changes_nothing(at_us):
     """At the front of the run, and in its past, where it would have begun a branch."""
     world, same = (World.open(text(), rows_max=5_000) for _ in range(2))
     for one in (world, same):
@@ -127,14 +127,14 @@ def test_a_command_that_would_overflow_is_refused_and_nothing_has_changed(at_us)
     assert world.digest() == same.digest()
 
 
-def test_an_instant_that_does_not_fit_at_the_very_start():
+def test_a_first_instant_that_does_not_fit_pauses_the_lab_at_the_start():
     world = World.open(text(publish("0s", 5_000)), rows_max=1_000)
     assert world.now_us == 0 and world.whole and world.limit_reached and len(world.trace) < 100
     world.run()
     assert world.now_us == 0 and world.view()
 
 
-def test_fifty_of_the_largest_commands_in_one_instant():
+def test_fifty_of_the_largest_commands_in_one_instant_respect_the_row_limit():
     scenario = text(*[publish("10ms", PUBLISHED_AT_ONCE_MAX)] * 50, clients=ALONE)
     assert run(scenario, 200, 30_000)[:2] == run(scenario, 10_000, 30_000)[:2]
     now_us, rows, _digest, limit = run(scenario, 200, 30_000)

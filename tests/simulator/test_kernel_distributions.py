@@ -1,4 +1,4 @@
-"""Distributions: pinned draws and tables, the right shape, errors in words."""
+"""Distributions: pinned draws and tables, the right shape, errors with a reason."""
 
 import hashlib
 from statistics import NormalDist, mean, median, quantiles
@@ -63,7 +63,7 @@ def test_draws_are_pinned(span, values):
         (("exponential", 1_000, 0), "a8b23adc5ae8e65f4127a225ac643d24662a6c817094753bc8a6d2a847c21938"),
     ],
 )
-def test_tables_are_pinned_whole(named, digest):
+def test_whole_tables_are_pinned(named, digest):
     assert hashlib.sha256(quantile_table(*named).astype("<i8").tobytes()).hexdigest() == digest
 
 
@@ -79,7 +79,7 @@ def test_committed_normal_quantiles_are_the_inverse_normal():
 
 
 @given(spans, st.lists(st.integers(0, 1 << 45), min_size=1, max_size=8))
-def test_a_draw_does_not_depend_on_the_order_of_asking(span, indices):
+def test_a_draw_does_not_depend_on_the_order_of_calls(span, indices):
     forth, back = Sampler(span, KEY), Sampler(span, KEY)
     values = [forth.at(index) for index in indices]
     assert values == [back.at(index) for index in reversed(indices)][::-1]
@@ -87,7 +87,7 @@ def test_a_draw_does_not_depend_on_the_order_of_asking(span, indices):
     assert all(type(value) is int and value >= 0 for value in values)
 
 
-def test_a_draw_asked_again_after_its_block_was_evicted_is_the_same():
+def test_a_draw_repeated_after_its_block_was_evicted_is_the_same():
     sampler = Sampler(UNIFORM, KEY)
     first = sampler.at(5)
     for block in range(2 * BLOCKS_KEPT):
@@ -130,17 +130,17 @@ def test_short_spans_keep_their_mean():
     "span",
     [Span("constant", 5), Span("uniform", low_us=5, high_us=5), Span("lognormal", 5, sigma_millionths=0)],
 )
-def test_what_never_varies_says_so(span):
+def test_a_constant_distribution_has_a_constant(span):
     sampler = Sampler(span, KEY)
     assert sampler.constant == 5
     assert {sampler.at(index) for index in range(10)} == {5}
 
 
-def test_what_varies_has_no_constant():
+def test_a_varying_distribution_has_no_constant():
     assert all(Sampler(span, KEY).constant is None for span in (UNIFORM, LOGNORMAL, EXPONENTIAL))
 
 
-def test_a_scenarios_distribution_serves():
+def test_a_scenarios_distribution_equals_the_span():
     distribution = Distribution("lognormal", 40_000, sigma_millionths=250_000)
     assert Sampler(distribution, KEY).at(1) == Sampler(LOGNORMAL, KEY).at(1)
     assert (
@@ -163,7 +163,7 @@ def test_a_scenarios_distribution_serves():
         (Span("exponential", LONGEST_US), "a shorter mean"),
     ],
 )
-def test_impossible_distributions_are_refused_in_words(span, words):
+def test_impossible_distributions_are_refused_with_a_reason(span, words):
     with pytest.raises(ValueError, match=words):
         Sampler(span, KEY)
 

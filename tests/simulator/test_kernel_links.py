@@ -24,7 +24,7 @@ def test_latency_alone_when_bandwidth_is_unlimited():
     assert (plain.free_at_us, plain.nominal_us) == (0, 40_000)
 
 
-def test_bytes_leave_one_after_the_other():
+def test_bytes_are_sent_one_after_the_other():
     narrow = link(bandwidth=1_000_000)  # a microsecond a byte
     assert narrow.transmit(0, 500, 0) == 40_500
     assert narrow.transmit(100, 500, 1) == 41_000  # waited until 500
@@ -36,13 +36,13 @@ def test_transmission_time_is_rounded_up():
     assert link(bandwidth=3_000_000).transmit(0, 1, 0) == 40_001
 
 
-def test_latency_belongs_to_the_draw_and_not_to_the_order():
+def test_latency_depends_on_the_draw_and_not_on_the_order():
     varying = link(Span("uniform", low_us=10, high_us=90_000))
     assert [varying.transmit(0, 1, index) for index in (2, 0, 1)] == [38_226, 342, 87_784]
     assert varying.latency_us(0) == 342
 
 
-def test_slow_overrides_the_latency_and_leaves_the_nominal_alone():
+def test_slow_overrides_the_latency_and_keeps_the_nominal_one():
     varying = link(Span("uniform", low_us=10, high_us=90_000))
     varying.slow_us = 2_000_000
     assert varying.transmit(5, 1, 0) == 2_000_005
@@ -52,7 +52,7 @@ def test_slow_overrides_the_latency_and_leaves_the_nominal_alone():
     assert varying.latency_us(0) == 342
 
 
-def test_a_cut_loses_what_waits_to_go_out_and_healing_gives_back_the_declared_latency():
+def test_a_cut_loses_queued_bytes_and_healing_restores_the_declared_latency():
     narrow = link(bandwidth=1_000_000)
     narrow.transmit(0, 500_000, 0)
     narrow.slow_us = 2_000_000
@@ -88,6 +88,6 @@ def test_a_narrow_link_never_carries_more_than_its_bandwidth(bandwidth, sends):
         assert arrival_us >= now_us
 
 
-def test_a_bandwidth_of_nothing_is_refused_in_words():
+def test_a_bandwidth_of_zero_is_refused_with_a_reason():
     with pytest.raises(ValueError, match="link a -> b: bandwidth is 0 bytes per second; give at least 1"):
         link(bandwidth=0)

@@ -1,4 +1,4 @@
-"""Draws: pinned values, one value for both ways of asking, the same in every process."""
+"""Draws: pinned values, the same value one by one or in a block, the same in every process."""
 
 import os
 import re
@@ -31,7 +31,7 @@ DRAWS = {
 }
 KEY = KEYS[1, "link/a/b"]
 
-# Prints everything that chance decides; run under several hash seeds.
+# Prints everything that randomness decides; run under several hash seeds.
 PROGRAM = """
 from simulator.kernel.distributions import Sampler, Span, interval_sampler
 from simulator.kernel.random import draw, stream_key, uuid_text
@@ -58,20 +58,20 @@ def test_first_draw_of_key_zero_is_the_published_splitmix64_value():
     assert draw(0, 0) == 0xE220A8397B1DCDAF
 
 
-def test_names_and_seeds_do_not_run_together():
+def test_names_and_seeds_are_kept_apart():
     assert stream_key(1, "1x") != stream_key(11, "x")
     assert stream_key(1, "a") != stream_key(2, "a")
 
 
 @given(st.integers(0, MASK), st.integers(0, 1 << 62), st.integers(0, 50))
-def test_a_block_holds_the_very_draws(key, first, count):
+def test_a_block_holds_the_same_draws(key, first, count):
     block = draw_block(key, first, count)
     assert block.dtype == np.uint64
     assert block.tolist() == [draw(key, first + offset) for offset in range(count)]
 
 
 @given(st.lists(st.integers(0, 5000)), st.integers(0, 1_000_000))
-def test_shares_of_many_are_those_of_each(indices, millionths):
+def test_shares_of_many_indices_agree_with_single_ones(indices, millionths):
     shares = Shares((KEY, millionths), (KEY + 1, 1000))
     among = shares.among(np.array(indices, dtype=np.int64)).tolist()
     assert among == [place for place, index in enumerate(indices) if index in shares]
@@ -112,6 +112,6 @@ def printed():
     return outputs
 
 
-def test_chance_is_the_same_in_every_process(printed):
+def test_draws_are_the_same_in_every_process(printed):
     assert printed[0].count("\n") == 10
     assert printed[0] == printed[1] == printed[2]

@@ -1,8 +1,7 @@
-"""A swarm over every built-in scenario: random commands beside its own break no claim that the scenario
-itself keeps, and replay to the same bytes.
+"""A swarm over every built-in scenario: random commands beside its own break no claim that the scenario itself keeps, and replay to the same bytes.
 
 A few runs of each scenario, the same ones each time, are part of every test run; `SWARM_EXAMPLES=200 pytest
--m swarm` runs that many of each, beginning with number `SWARM_FROM`. A failing run names its scenario and
+-m swarm` runs that many of each, beginning with number `SWARM_FROM`. A failing run prints its scenario and
 commands.
 """
 
@@ -21,9 +20,9 @@ EXAMPLES_ALWAYS = 2
 EXAMPLES = int(os.environ.get("SWARM_EXAMPLES", EXAMPLES_ALWAYS))
 FIRST = int(os.environ.get("SWARM_FROM", "0"))
 LONGEST_US = 20_000_000
-"""A run ends here at the latest: what a scenario shows is over by then, and the swarm stays cheap."""
+"""A run ends here at the latest: what a scenario shows is over by then, and the swarm stays fast."""
 LONGEST_OF_US = {"groups-thousand-streams": 1_500_000}
-"""The same for a scenario whose second costs more than the others' minute."""
+"""The same for a scenario whose second takes longer than the others' minute."""
 REPLAYED = 3
 """Every so many runs the command log is replayed."""
 
@@ -43,8 +42,8 @@ def schedule(name, number):
 
 
 def perturbed(name, end_us, commands):
-    """The scenario with commands given by hand; one that does not apply at its time is refused, which is
-    fine.
+    """The scenario with live commands; a command that does not apply at its time is refused, which is
+    allowed.
     """
     world = World.open(name)
     for at_us, command in commands:
@@ -56,7 +55,7 @@ def perturbed(name, end_us, commands):
 
 @cache
 def own_violations(name):
-    """Claims that the scenario breaks by itself: some show what an unsafe option does."""
+    """Claims that the scenario breaks by itself: some show the effect of an unsafe option."""
     return frozenset(
         one["claim"]
         for one in perturbed(name, World.open(name).scenario.until_us, ()).summary()["violations"]
@@ -79,9 +78,9 @@ def test_a_perturbed_scenario_breaks_no_claim(name):
             assert replayed.digest() == world.digest(), told
 
 
-def test_a_client_that_was_asked_to_send_before_its_plan_keeps_its_wait():
-    # A send by hand at 0 looks the cluster up; refused, it waits 100 ms. The plan's beginning at 100 ms must
-    # not ask once more.
+def test_a_client_with_a_send_command_before_its_plan_keeps_its_backoff():
+    # A send by command at 0 looks the cluster up; refused, it waits 100 ms. The plan's start at 100 ms must
+    # not look up once more.
     world = perturbed(
         "tenant-moves",
         2_000_000,
@@ -93,7 +92,7 @@ def test_a_client_that_was_asked_to_send_before_its_plan_keeps_its_wait():
     assert asked[:3] == [1, 103, 305] and world.summary()["violations"] == []
 
 
-def test_a_copied_request_over_a_slowed_link_may_take_as_long():
+def test_a_copied_request_over_a_slowed_link_arrives_later():
     # The request of 1 s reaches eu at 1.3 s, where the refusal is logged.
     world = perturbed(
         "created-apart", 10_000_000, [(0, {"do": "link.slow", "link": "us -> eu", "latency": "300ms"})]
@@ -104,8 +103,8 @@ def test_a_copied_request_over_a_slowed_link_may_take_as_long():
     ] and world.summary()["violations"] == []
 
 
-def test_a_topic_that_is_listed_as_a_shadow_but_is_none_closes_the_replicators_producer():
-    # What was on its way to parcels-partition-2 arrived after that topic was deleted: an internal error.
+def test_a_listed_shadow_that_is_a_plain_topic_closes_the_replicators_producer():
+    # A message in flight to parcels-partition-2 arrived after that topic was deleted: an internal error.
     listed = {
         "do": "shadow.set",
         "cluster": "eu",
@@ -130,7 +129,7 @@ def test_a_topic_that_is_listed_as_a_shadow_but_is_none_closes_the_replicators_p
     )
     stopped = [(row["topic"], row["reason"]) for row in world.trace.rows(types=["shadow.replicator-stopped"])]
     assert ("parcels-partition-2", "shadow-deleted") in stopped and world.summary()["violations"] == []
-    # Its producers count where a person deletes the topic without force.
+    # Its producers count when an operator deletes the topic without force.
     (refused,) = [
         row["detail"]
         for row in world.trace.rows(types=["command.refused"])
@@ -148,7 +147,7 @@ def test_a_replicator_towards_a_terminated_partition_is_not_overdue():
     assert world.summary()["violations"] == []
 
 
-def test_an_audience_begins_anew_where_its_topic_was_deleted_in_the_first_stretch():
+def test_an_audience_starts_anew_after_its_topic_was_deleted_within_the_first_batch():
     world = perturbed(
         "starved-subscription",
         2_000_000,

@@ -1,4 +1,4 @@
-"""Checks that keep up with a growing trace say the same as checks that read it from the start, in every
+"""Checks that keep up with a growing trace report the same as checks that read it from the start, in every
 branch.
 """
 
@@ -18,7 +18,7 @@ def read_from_the_start(world: World) -> list:
 
 
 def broken_runs(monkeypatch) -> World:
-    """A world in which a cursor that an Update has moved goes one entry back again: claim 2 breaks."""
+    """A world in which a cursor that an Update has moved goes one entry back: claim 2 breaks."""
     original = Subscription.acknowledge_up_to
 
     def one_back(self, index, reason, cause):
@@ -45,7 +45,7 @@ def broken_runs(monkeypatch) -> World:
     return World.open("two-regions")
 
 
-def test_seeks_and_branches_read_nothing_differently(monkeypatch):
+def test_seeks_and_branches_do_not_change_what_checks_report(monkeypatch):
     monkeypatch.setattr(trace_module, "BLOCK_ROWS", 256)
     monkeypatch.setattr("simulator.live_checks.BLOCK_ROWS", 256)
     monkeypatch.setattr("simulator.checks.checks.BLOCK_ROWS", 256)
@@ -60,7 +60,7 @@ def test_seeks_and_branches_read_nothing_differently(monkeypatch):
     assert world.fork().violations == read_from_the_start(world)
 
 
-def test_a_branch_begins_at_the_nearest_capture(monkeypatch):
+def test_a_branch_starts_at_the_nearest_capture(monkeypatch):
     monkeypatch.setattr("simulator.live_checks.BLOCK_ROWS", 256)
     world = World.open("two-regions")
     world.run()

@@ -1,6 +1,4 @@
-"""The figures that the engine keeps while it delivers are the ones that counting finds in the rows
-afterwards.
-"""
+"""The figures that the engine keeps during delivery equal those counted from the rows afterwards."""
 
 from __future__ import annotations
 
@@ -47,10 +45,10 @@ def figures(failovers: list[dict]) -> list[dict]:
 
 
 @pytest.mark.parametrize("seed", [6, 67, 71, 79, 158, 273, 326, 360, 475])
-def test_live_figures_of_random_runs_wherever_they_are_looked_at(seed):
-    """Windows closed by the next failover (6), ledgers deleted at the target (67), the target lost for
-    good (71, 79), its cursor opened by an Update (475) or reset (158), messages skipped at the source
-    (273), filtered at the target (326), the source lost for good before (360).
+def test_live_figures_of_random_runs_equal_the_counted_ones_at_any_instant(seed):
+    """Windows closed by the next failover (6), ledgers deleted at the target (67), the target lost
+    permanently (71, 79), its cursor created by an Update (475) or reset (158), messages skipped at the
+    source (273), filtered at the target (326), the source lost permanently before (360).
     """
     world = World.open(random_scenario(seed))
     world.run()
@@ -74,8 +72,8 @@ def counted_groups(summary: dict) -> dict:
 
 
 @pytest.mark.parametrize("at_us", [6_300_000, 10_000_000, 12_500_000])
-def test_a_groups_figures_are_the_counted_ones_wherever_the_run_is_looked_at(at_us):
-    """Two readers at once, in the middle of it and after; a run that was sought back has the same."""
+def test_live_figures_of_a_group_equal_the_counted_ones_at_any_instant(at_us):
+    """Two readers at once, in the middle of it and after; a run that was sought back has the same figures."""
     world = World.open("groups-two-readers")
     world.run()
     world.seek(at_us=at_us)

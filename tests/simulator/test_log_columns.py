@@ -1,4 +1,4 @@
-"""Shared columns: worlds of one branch write through, others take a prefix."""
+"""Shared columns: worlds of one branch write to the same column, others copy a prefix."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ def test_a_replay_writes_the_same_values_again():
     assert list(column.values) == [5, -6, 1 << 62]
 
 
-def test_a_different_value_is_our_bug_in_words():
+def test_writing_a_different_value_is_an_internal_error():
     with pytest.raises(
         AssertionError, match="writes 7 at index 1 where this branch has 6; the run is not deterministic"
     ):
         filled(5, 6).append_at(1, 7)
 
 
-def test_a_gap_is_our_bug_in_words():
+def test_leaving_a_gap_is_an_internal_error():
     with pytest.raises(AssertionError, match="index 4 would leave a gap; write index 2 first"):
         filled(5, 6).append_at(4, 7)
 

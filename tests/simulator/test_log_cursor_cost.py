@@ -18,9 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = 1_000_000
 LIMIT_BYTES = 256 * 1024
 
-# Peak memory of a process of its own grows by this much per cursor; bitmaps live outside Python's allocator.
-# On Linux
-# `ru_maxrss` begins at the parent's peak, so the kernel's own mark is read there.
+# The peak memory of a separate process grows by this much per cursor; bitmaps are allocated outside Python's
+# allocator. On Linux `ru_maxrss` begins at the parent's peak, so the kernel's own mark is read there.
 PROGRAM = """
 import re, resource, sys
 from pathlib import Path
@@ -61,7 +60,7 @@ def holed():
     return cursor_with_every_other(ENTRIES), log
 
 
-def test_memory_with_the_persisted_side_included():
+def test_memory_of_a_cursor_includes_its_persisted_side():
     assert bytes_per_cursor(1_000, "nothing else") <= LIMIT_BYTES
 
 
@@ -70,7 +69,7 @@ def test_a_thousand_checkpoints_add_little():
     assert bytes_per_cursor(100_000, "checkpoints") <= 1_000 * 512 + LIMIT_BYTES
 
 
-def test_a_pickle_holds_what_the_last_flush_left_out_and_not_everything_twice():
+def test_a_pickle_holds_the_unflushed_difference_and_not_two_full_copies():
     cursor = cursor_with_every_other(ENTRIES, persist_every=1_000)
     pickled = pickle.dumps(cursor, 5)
     assert len(pickled) <= LIMIT_BYTES // 2 + 8_192
@@ -81,7 +80,7 @@ def test_a_pickle_holds_what_the_last_flush_left_out_and_not_everything_twice():
     assert revived.ranges_total == 499_001  # flushed after ack 1, 1,001, 2,001 and so on
 
 
-def test_acknowledged_entries_meet_ordinary_bitmaps(holed):
+def test_acknowledged_entries_combine_with_ordinary_bitmaps(holed):
     acknowledged = holed[0].acknowledged()
     assert list(acknowledged & BitMap([1, 2, 3])) == [1, 3]
     acknowledged.clear()
@@ -94,7 +93,7 @@ def test_the_bitmap_itself_is_an_eighth_of_a_byte_an_entry(holed):
     assert held <= LIMIT_BYTES // 2
 
 
-def test_it_prints_correctly_whole_and_cut(holed):
+def test_a_cursor_prints_correctly_whole_and_truncated(holed):
     cursor, log = holed
     whole = cursor.text(log)
     parts = whole[1:-1].replace("],(", "]|(").split("|")
@@ -106,7 +105,7 @@ def test_it_prints_correctly_whole_and_cut(holed):
     assert cursor.backlog(ENTRIES) == ENTRIES // 2
 
 
-def test_what_is_held_open_closes_in_one_ack():
+def test_one_ack_closes_the_hole_below_many_acked_entries():
     cursor = Cursor()
     for index in range(1, ENTRIES):
         cursor.acknowledge(index)
@@ -114,7 +113,7 @@ def test_what_is_held_open_closes_in_one_ack():
     assert (cursor.mark_delete, cursor.deleted_count) == (ENTRIES - 1, 0)
 
 
-def test_the_measurement_measures_each_case():
+def test_each_case_of_the_cost_measurement_is_measured():
     ticks = iter(range(0, 10**9, 1_000))
     assert cost_of_acknowledging(lambda: next(ticks), entries=200, acks=10) == dict.fromkeys(
         (

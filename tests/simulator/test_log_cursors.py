@@ -31,7 +31,7 @@ def test_acks_in_order_move_the_mark_delete():
     assert (cursor.mark_delete, cursor.ranges(), cursor.backlog(10)) == (2, [], 7)
 
 
-def test_the_first_range_that_adjoins_is_absorbed():
+def test_the_first_adjoining_range_is_absorbed():
     cursor = cursor_with(1, 2, 4)
     assert (cursor.mark_delete, cursor.backlog(10)) == (-1, 7)
     cursor.acknowledge(0)
@@ -45,7 +45,7 @@ def test_a_repeated_ack_changes_nothing():
     assert not cursor.dirty
 
 
-def test_a_cumulative_ack_absorbs_and_never_goes_back():
+def test_a_cumulative_ack_absorbs_ranges_and_never_moves_back():
     cursor = cursor_with(2, 4, 5, 6, 9)
     assert cursor.mark_delete_to(3)
     assert (cursor.mark_delete, cursor.ranges(), cursor.backlog(10)) == (6, [(9, 9)], 2)
@@ -53,7 +53,7 @@ def test_a_cumulative_ack_absorbs_and_never_goes_back():
     assert cursor.mark_delete == 6
 
 
-def test_a_cumulative_ack_onto_an_acknowledged_entry_runs_to_its_ranges_end():
+def test_a_cumulative_ack_onto_an_acked_entry_extends_to_the_end_of_its_range():
     cursor = cursor_with(4, 5, 6)
     assert cursor.mark_delete_to(5)
     assert (cursor.mark_delete, cursor.ranges_total) == (6, 0)
@@ -73,7 +73,7 @@ def test_next_unacknowledged_skips_ranges():
     ]
 
 
-def test_reset_goes_back_or_forth_and_clears():
+def test_a_reset_moves_back_or_forward_and_clears_ranges():
     cursor = cursor_with(0, 1, 5)
     cursor.acknowledge_batch(3, 0, 2)
     cursor.persist(1)
@@ -102,7 +102,7 @@ def test_an_entry_is_acknowledged_with_the_last_of_its_messages():
     assert not cursor.acknowledge_batch(0, 2, 3)
 
 
-def test_a_cumulative_ack_inside_a_batch_stops_before_the_entry_and_never_goes_back():
+def test_a_cumulative_ack_inside_a_batch_stops_before_the_entry_and_never_moves_back():
     cursor = Cursor()
     assert not cursor.acknowledge_batch_to(2, 1, 4)
     assert (cursor.mark_delete, cursor.batch_remaining(2, 4)) == (1, 0b1100)
@@ -112,7 +112,7 @@ def test_a_cumulative_ack_inside_a_batch_stops_before_the_entry_and_never_goes_b
     assert cursor.mark_delete == 2
 
 
-def test_acknowledging_the_whole_entry_forgets_its_bits():
+def test_acknowledging_the_whole_entry_drops_its_bit_set():
     cursor = Cursor()
     for index in (1, 4, 5, 6):
         cursor.acknowledge_batch(index, 0, 2)
@@ -141,7 +141,7 @@ def test_ranges_never_cross_ledgers():
     assert (cursor.ranges(), cursor.ranges_total) == ([(11, 102)], 1)
 
 
-def test_a_text_is_cut_after_a_whole_range():
+def test_a_text_is_truncated_after_a_whole_range():
     log = log_of((1, 100))
     cursor = cursor_with(*range(1, 99, 2))
     whole = cursor.text(log)
@@ -153,7 +153,7 @@ def test_a_text_is_cut_after_a_whole_range():
     assert cursor.text(log, 13) == "[…]"
 
 
-def test_a_number_of_ranges_is_enough_for_who_looks():
+def test_only_the_requested_number_of_ranges_is_listed():
     cursor = cursor_with(*range(1, 99, 2))
     assert cursor.ranges(3) == [(1, 1), (3, 3), (5, 5)]
     assert cursor.ranges(0) == []
@@ -182,7 +182,7 @@ def test_a_crash_forgets_acks_since_the_last_flush():
     assert cursor.backlog(13) == 10
 
 
-def test_a_new_cursor_is_persisted_where_it_began():
+def test_a_new_cursor_is_persisted_at_its_creation_position():
     cursor = Cursor(41, 9)
     cursor.acknowledge(42)
     cursor.recover()
@@ -196,7 +196,7 @@ def test_after_a_clean_close_nothing_is_forgotten():
     assert (cursor.mark_delete, cursor.ranges()) == (0, [(2, 2), (4, 4)])
 
 
-def test_over_the_limit_whole_ledgers_are_forgotten():
+def test_over_the_limit_whole_ledgers_are_not_persisted():
     """As bitmaps a ledger is included while those before it hold at most the limit: 3 entries, then 3
     more, then none.
     """
@@ -211,16 +211,16 @@ def test_over_the_limit_whole_ledgers_are_forgotten():
     assert cursor.text(log) == "[(1:0..1:1],(1:2..1:3],(1:4..1:5]]"
 
 
-def test_without_ledgers_the_first_ranges_are_kept():
+def test_without_ledgers_the_first_ranges_are_persisted():
     cursor = cursor_with(1, 2, 4, 6, 7, 9)
     assert cursor.persist(1, 2) == 3
-    assert cursor.ranges_total == 4  # the present side keeps all
+    assert cursor.ranges_total == 4  # the live side keeps all
     cursor.recover()
     assert (cursor.ranges(), cursor.backlog(10)) == ([(1, 2), (4, 4)], 7)
     assert cursor.persist(1, 2) == 0
 
 
-def test_batch_sets_over_the_limit_are_forgotten(monkeypatch):
+def test_batch_bit_sets_over_the_limit_are_not_persisted(monkeypatch):
     monkeypatch.setattr(cursors, "MAX_BATCH_INDEXES_TO_PERSIST", 2)
     cursor = Cursor()
     for index in (7, 3, 5):
@@ -231,7 +231,7 @@ def test_batch_sets_over_the_limit_are_forgotten(monkeypatch):
 
 
 @pytest.mark.parametrize("hole", [0, 65_535, 65_536, 131_071])
-def test_runs_are_found_over_the_bitmaps_own_borders(hole):
+def test_runs_are_found_across_the_bitmaps_internal_borders(hole):
     """Bitmaps are kept in pieces of 65,536."""
     cursor = Cursor()
     for index in range(200_000):

@@ -1,5 +1,5 @@
-"""Cursors against a naive model made of a set, under any sequence of acts; captures and pickles stay what
-they were.
+"""Cursors against a naive model made of a set, under any sequence of operations; captures and pickles do
+not change afterwards.
 """
 
 import pickle
@@ -49,11 +49,11 @@ def entries_of(runs):
 
 
 class Model:
-    """Says the same with a set of (index, batch index) that are acknowledged, and no cleverness."""
+    """Computes the same with a set of acknowledged (index, batch index), in the simplest way."""
 
     def __init__(self):
         self.done = set()
-        self.below = -1  # everything up to here counts as acknowledged whatever the set says
+        self.below = -1  # everything up to here counts as acknowledged whatever the set contains
         self.saved = (set(), -1)
         self.dirty = False
 
@@ -192,7 +192,7 @@ def test_a_cursor_agrees_with_a_set(script):
 
 
 @given(st.lists(acts, max_size=40), st.data())
-def test_captures_stay_what_they_were_and_replays_agree(script, data):
+def test_captures_do_not_change_and_replays_agree(script, data):
     cursor = Cursor()
     captures, states = [cursor.capture()], [state(cursor)]
     for act in script:
@@ -233,9 +233,7 @@ wide_acts = st.one_of(
 @settings(max_examples=25, deadline=None)
 @given(st.lists(wide_acts, max_size=8))
 def test_large_bitmaps_are_safe_to_share(script):
-    """Copies share containers until written; every kind of container and every way of writing is passed
-    through.
-    """
+    """Copies share containers until written; every kind of container and every way of writing is covered."""
     cursor, captures, expected, saved = Cursor(), [], set(), (set(), -1)
     floor = -1
     for name, *arguments in script:

@@ -29,7 +29,7 @@ def log_of(*ledgers, trim=None):
     return log
 
 
-def test_entries_count_on_over_ledgers():
+def test_entry_indices_continue_over_ledgers():
     log = log_of((5, 3), (9, 2))
     assert [log.text(index) for index in range(-1, 5)] == ["5:-1", "5:0", "5:1", "5:2", "9:0", "9:1"]
     assert [log.record(index) for index in range(5)] == [0, 1, 2, 3, 4]
@@ -62,7 +62,7 @@ def test_a_load_opens_a_new_ledger_and_never_appends_to_an_old_one():
     assert log.text(2) == "6:0"
 
 
-def test_ids_must_grow():
+def test_ledger_ids_must_grow():
     with pytest.raises(AssertionError, match="ledger 5 was opened after ledger 5; ids must grow"):
         log_of((5, 1), (5, 1))
     log = log_of((5, 1), (6, 0), trim=1)
@@ -73,7 +73,7 @@ def test_ids_must_grow():
         log.open_ledger(4, 0)
 
 
-def test_last_confirmed_skips_empty_ledgers_back():
+def test_last_confirmed_skips_back_over_empty_ledgers():
     assert log_of((5, 0)).last_confirmed == (5, -1)
     assert log_of((5, 0), (6, 0)).last_confirmed == (6, -1)
     assert log_of((5, 3)).last_confirmed == (5, 2)
@@ -92,7 +92,7 @@ def test_last_confirmed_skips_empty_ledgers_back():
         (1, 1, 239, False),
         (1, 1, 240, True),
         (3, 1, 5, False),  # full, but too young
-        (3, 1, 10, False),  # must be older than the least age, not as old
+        (3, 1, 10, False),  # must be older than the minimum age, not equally old
         (3, 1, 11, True),
         (2, 1, 11, False),
         (1, 1_000, 11, True),
@@ -106,7 +106,7 @@ def test_a_ledger_is_full_by_entries_size_or_age_once_it_is_old_enough(entries, 
     assert log.full(age_minutes * MINUTE_US, **LIMITS) is due
 
 
-def test_without_a_least_age_a_full_ledger_rolls_at_once():
+def test_without_a_minimum_age_a_full_ledger_rolls_over_at_once():
     assert log_of((5, 3)).full(0, **LIMITS | {"min_age_us": 0})
 
 
@@ -125,7 +125,7 @@ def test_trimming_takes_whole_closed_ledgers_only():
     assert (log.first_kept, log.length, [ledger.id for ledger in log.ledgers]) == (6, 9, [7])
 
 
-def test_a_trimmed_entry_keeps_its_name():
+def test_a_trimmed_entry_keeps_its_position():
     log = log_of((5, 3), (6, 3), (7, 1), trim=6)
     assert [log.text(index) for index in (-1, 2, 5, 6)] == ["5:-1", "5:2", "6:2", "7:0"]
     assert log.index_of(5, 1) == 1
@@ -145,7 +145,7 @@ def test_index_of_finds_the_entry_or_the_last_one_before():
     assert log.position_before(9) == (9, -1)
 
 
-def test_positions_do_not_depend_on_what_was_asked_before():
+def test_positions_do_not_depend_on_previous_queries():
     log = log_of((5, 3), (9, 2), (12, 0))
     fresh = [log_of((5, 3), (9, 2), (12, 0)).position(index) for index in range(-1, 7)]
     log.position(4)
@@ -213,7 +213,7 @@ def test_a_restored_log_replays_to_the_same_state(script, data):
 
 
 @given(st.lists(acts, max_size=25), st.lists(acts, max_size=25), st.data())
-def test_a_branch_leaves_its_parent_alone(script, other, data):
+def test_a_branch_does_not_change_its_parent(script, other, data):
     log = TopicLog()
     captures = [log.capture()]
     for step, act in enumerate(script):
@@ -229,7 +229,7 @@ def test_a_branch_leaves_its_parent_alone(script, other, data):
     assert state(log) == before
 
 
-def test_a_checkpoint_costs_the_ledgers_and_not_the_entries():
+def test_a_checkpoint_copies_the_ledgers_and_not_the_entries():
     log = log_of((5, 2_000), (6, 2_000))
     _, _, _, closed, open_copy = log.capture()
     assert closed == (log.ledgers[0],) and open_copy is not log.ledgers[1]
@@ -237,7 +237,7 @@ def test_a_checkpoint_costs_the_ledgers_and_not_the_entries():
     assert open_copy.entries == 2_000
 
 
-def test_a_pickled_log_goes_on_by_itself():
+def test_a_pickled_log_is_independent():
     log = log_of((5, 3), (6, 2))
     revived = pickle.loads(pickle.dumps(log))
     assert state(revived) == state(log)

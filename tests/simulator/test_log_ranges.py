@@ -1,4 +1,4 @@
-"""Runs in a bitmap against the plain way of finding them; limits on what is kept."""
+"""Runs in a bitmap against a plain search; limits on how many are kept."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +38,7 @@ def plain_runs(entries):
 
 
 @given(pieces, st.integers(0, 5))
-def test_runs_are_what_a_walk_finds(spans, limit):
+def test_runs_agree_with_a_plain_search(spans, limit):
     entries = bitmap(spans)
     expected = plain_runs(entries)
     assert runs(entries) == expected
@@ -51,13 +51,13 @@ def test_runs_are_what_a_walk_finds(spans, limit):
 
 
 @given(pieces, st.integers(0, 70_000))
-def test_next_in_is_the_first_from_there_on(spans, index):
+def test_next_in_is_the_first_entry_from_an_index_on(spans, index):
     entries = bitmap(spans)
     assert next_in(entries, index) == min((entry for entry in entries if entry >= index), default=None)
 
 
 @given(pieces, st.integers(0, 5))
-def test_the_first_runs_are_kept(spans, count):
+def test_over_the_limit_the_first_runs_are_kept(spans, count):
     entries = bitmap(spans)
     expected = plain_runs(entries)[:count]
     drop_runs_after(entries, count)
@@ -65,7 +65,7 @@ def test_the_first_runs_are_kept(spans, count):
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=10), st.sets(st.integers(0, 80)), st.integers(0, 12))
-def test_ledgers_are_kept_until_those_before_hold_more_than_the_limit(sizes, wanted, limit):
+def test_ledgers_are_kept_until_those_before_exceed_the_limit(sizes, wanted, limit):
     log = TopicLog()
     for ledger_id, entries in enumerate(sizes):
         log.open_ledger(3 * ledger_id, 0)

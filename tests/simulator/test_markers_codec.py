@@ -1,4 +1,4 @@
-"""Markers are Pulsar's bytes: pinned from the field numbers by hand, and the same after a round trip."""
+"""Markers have Pulsar's bytes: pinned by hand from the field numbers, and unchanged by a round trip."""
 
 import json
 
@@ -52,7 +52,7 @@ def test_update_bytes_are_pinned_and_clusters_alphabetical():
     )
 
 
-def test_entry_before_the_first_travels_as_the_bits_of_a_java_long():
+def test_the_entry_before_the_first_is_encoded_as_a_java_long():
     payload = codec.encode_response("S", "b", 3, -1)
     assert payload.endswith(b"\x08\x03" + b"\x10" + b"\xff" * 9 + b"\x01")  # 2**64 - 1 as a varint
     assert codec.decode(11, payload)["cluster"]["message_id"] == {"ledger_id": 3, "entry_id": -1}
@@ -64,7 +64,7 @@ def test_metadata_bytes_are_pinned():
     assert codec.metadata_bytes("snapshot_response", 1000, ["a"]) == wanted
 
 
-def test_replicated_metadata_names_its_origin():
+def test_replicated_metadata_has_its_origin_cluster():
     metadata = protobuf.MessageMetadata.FromString(
         codec.metadata_bytes(10, 5, None, replicated_from="us-west")
     )
@@ -142,12 +142,12 @@ def test_every_marker_type_of_the_trace_has_a_message_and_pulsars_number():
 
 
 @pytest.mark.parametrize("wrong", [0, 14, "txn_commit"])
-def test_unknown_type_is_refused_in_words(wrong):
+def test_unknown_type_is_refused_with_a_reason(wrong):
     with pytest.raises(codec.MarkerError, match=r"snapshot_request \(10\)"):
         codec.decode(wrong, b"")
 
 
-def test_broken_bytes_are_refused_in_words():
+def test_invalid_bytes_are_refused_with_a_reason():
     whole = codec.encode_request("444D3632", "a")
     with pytest.raises(codec.MarkerError, match="not a whole ReplicatedSubscriptionsSnapshotRequest"):
         codec.decode(10, whole[:5])

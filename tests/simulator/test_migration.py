@@ -1,8 +1,7 @@
-"""Tenants' migrations: the LookupService and its clients, the five steps, what fails and goes on, the way
-back, blue-green.
+"""Tenants' migrations: the LookupService and its clients, the five steps, failures and retries, rolling back, blue-green.
 
-Sources: the migration article (figures 11 and 12) and PIP-188. The scenario of most tests is the
-built-in one that goes well; its numbers are derived beside its `expect`.
+Sources: the migration article (figures 11 and 12) and PIP-188. The scenario of most tests is the built-in one
+without faults; its numbers are derived beside its `expect`.
 """
 
 import pytest
@@ -20,7 +19,7 @@ BACK = "at: 6s, do: migration.roll-back, tenant: acme"
 
 
 def world_of(*commands, base=BASE, until=None):
-    """A world at instant 0, its commands on the calendar."""
+    """A world at instant 0 with its commands scheduled."""
     text = base if until is None else base.replace("until: 12s", f"until: {until}")
     text += "commands:\n" + "".join(f"  - {{{command}}}\n" for command in commands) if commands else ""
     return World.from_scenario(load_scenario_text(text))
@@ -47,7 +46,7 @@ def refused(world):
 
 
 def everything_arrived(world):
-    """Every receipted message was handed to the application, and none is counted lost."""
+    """Every message with a receipt was delivered to the application, and none is counted lost."""
     told = {(row["producer"], row["sequence_id"]) for row in rows(world, "message.receipted")}
     handed = {(row["producer"], row["sequence_id"]) for row in rows(world, "message.delivered")}
     assert told <= handed, sorted(told - handed)[:5]
@@ -61,7 +60,7 @@ def everything_arrived(world):
 def test_a_client_without_a_cluster_asks_for_partitions_then_for_its_broker_and_connects():
     world = world_of()
     world.run(200 * MS)
-    # lookupLatency is 2 ms: asked at 0, at the service 1 ms later, back after 2; then the lookup itself.
+    # lookupLatency is 2 ms: sent at 0, at the service 1 ms later, back after 2; then the lookup itself.
     assert [(row["at_us"] // MS, row["client"], row["reason"]) for row in rows(world, "lookup.answered")] == [
         (1, "billing-1", "partition-metadata"),
         (3, "billing-1", "lookup"),
@@ -92,7 +91,7 @@ def test_a_client_with_a_schema_asks_for_it_between_partitions_and_lookup():
     everything_arrived(world)
 
 
-def test_roles_hold_for_clients_that_look_up():
+def test_permissions_apply_to_clients_that_look_up():
     for writer, reader, expected in (
         ("writer", "reader", (True, True)),
         ("reader", "writer", (False, False)),
@@ -117,7 +116,7 @@ def test_data_does_not_go_through_the_lookup_service():
     assert rows(world, "lookup.failed") == []
 
 
-def test_without_the_lookup_service_whoever_lost_its_broker_tries_again_at_growing_intervals():
+def test_without_the_lookup_service_disconnected_clients_retry_with_backoff():
     world = run(
         "at: 2s, do: lookup.stop",
         "at: 2s, do: topic.unload, cluster: blue, topic: orders",
@@ -125,14 +124,15 @@ def test_without_the_lookup_service_whoever_lost_its_broker_tries_again_at_growi
         until="8s",
     )
     asked = at_ms(rows(world, "lookup.failed", client="web"))
-    # 100 ms after the unload, then after 200, 400 and 800 ms, each two milliseconds' request further on
+    # 100 ms after the unload, then after 200, 400 and 800 ms, each plus the two milliseconds of the previous
+    # request
     assert asked == [2101, 2303, 2705, 3507]
     assert [row["count"] for row in rows(world, "lookup.failed", client="web")] == [2, 3, 4, 5]
     assert at_ms(rows(world, "producer.connected", client="web"))[1:] == [5110]
     everything_arrived(world)
 
 
-def test_a_crashed_cluster_does_not_take_clients_with_it_that_look_up():
+def test_clients_that_look_up_survive_a_crash_of_their_cluster():
     world = run(
         "at: 2s, do: cluster.crash, cluster: blue", "at: 3s, do: cluster.restart, cluster: blue", until="8s"
     )
@@ -152,7 +152,7 @@ def test_a_fail_over_command_does_not_move_clients_that_look_up():
 # --- the five steps
 
 
-def test_every_resource_is_made_in_order_and_deleted_backwards():
+def test_every_resource_is_created_in_order_and_deleted_in_reverse():
     world = run(START, SWITCH, CLEAN_UP)
     made = [(row["reason"], row["detail"]) for row in rows(world, "resource.created")]
     assert made == [
@@ -167,7 +167,7 @@ def test_every_resource_is_made_in_order_and_deleted_backwards():
     everything_arrived(world)
 
 
-def test_for_a_while_clients_stand_in_both_clusters():
+def test_during_the_switch_clients_are_connected_to_both_clusters():
     # Three partitions are unloaded 100 ms apart; the consumer has sessions in both clusters until the last.
     world = world_of(START, SWITCH, CLEAN_UP, base=PARTS)
     world.run(5150 * MS)
@@ -178,7 +178,7 @@ def test_for_a_while_clients_stand_in_both_clusters():
     everything_arrived(world)
 
 
-def test_a_client_that_was_told_the_old_cluster_just_before_is_sent_off_again():
+def test_a_client_whose_lookup_answered_the_old_cluster_is_redirected_again():
     # billing-2 asks at 4.999 s; the service answers "blue" a millisecond later, it connects there at 5.001 s,
     # after the unload.
     base = BASE.replace(
@@ -194,7 +194,7 @@ def test_a_client_that_was_told_the_old_cluster_just_before_is_sent_off_again():
     everything_arrived(world)
 
 
-def test_a_step_begins_only_when_its_turn_has_come_and_its_precondition_holds():
+def test_a_step_begins_only_in_its_turn_and_when_its_precondition_holds():
     world = world_of()
     world.run(1 * 1_000_000)
     do(world, "migration.start", tenant="acme", to="green", through="metadata")
@@ -227,7 +227,7 @@ def test_a_step_begins_only_when_its_turn_has_come_and_its_precondition_holds():
     everything_arrived(world)
 
 
-def test_clean_up_waits_until_nobody_needs_the_source():
+def test_clean_up_waits_until_no_client_needs_the_source():
     hold = BASE.replace(
         "consumers:\n", "consumers:\n  fixed: {subscription: billing, cluster: blue, processing: 1ms}\n"
     )
@@ -240,7 +240,7 @@ def test_clean_up_waits_until_nobody_needs_the_source():
     )
 
 
-def test_the_old_backlog_comes_only_from_the_earliest_entry():
+def test_the_old_backlog_is_copied_only_with_start_at_earliest():
     slow = BASE.replace("processing: 1ms", "processing: 15ms")
     world = run(START, SWITCH, base=slow, until="20s")
     assert step(world, "topic-data")["state"] == "done"
@@ -265,7 +265,7 @@ def test_the_old_backlog_comes_only_from_the_earliest_entry():
     )
 
 
-# --- what fails, and goes on
+# --- failures and retries
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_the_old_backlog_comes_only_from_the_earliest_entry():
         ("cluster.crash, cluster: blue", "cluster.restart, cluster: blue"),
     ],
 )
-def test_a_fault_in_a_step_is_told_and_mended_and_another_attempt_finishes_it(cut_ms, name, fault, mended):
+def test_a_fault_in_a_step_is_reported_and_another_attempt_finishes_it(cut_ms, name, fault, mended):
     later = (SWITCH.replace("5s", "9s"), CLEAN_UP.replace("9s", "15s"))
     world = run(
         START,
@@ -297,7 +297,7 @@ def test_a_fault_in_a_step_is_told_and_mended_and_another_attempt_finishes_it(cu
     everything_arrived(world)
 
 
-def test_a_target_that_crashes_in_the_switch_fails_it_and_clients_come_when_it_is_back():
+def test_a_target_that_crashes_in_the_switch_fails_it_and_clients_connect_after_the_restart():
     world = run(
         START,
         SWITCH,
@@ -310,7 +310,7 @@ def test_a_target_that_crashes_in_the_switch_fails_it_and_clients_come_when_it_i
     everything_arrived(world)
 
 
-def test_a_source_that_crashes_in_clean_up_fails_it_and_it_goes_on():
+def test_a_source_that_crashes_in_clean_up_fails_it_and_a_retry_finishes():
     world = run(
         START,
         SWITCH,
@@ -323,7 +323,7 @@ def test_a_source_that_crashes_in_clean_up_fails_it_and_it_goes_on():
     assert "orders" not in world.topics["blue"]
 
 
-def test_paused_in_any_step_it_rests_and_goes_on_without_another_attempt():
+def test_a_migration_paused_in_any_step_resumes_without_another_attempt():
     world = run(
         START,
         "at: 1150ms, do: migration.pause, tenant: acme",
@@ -334,7 +334,7 @@ def test_paused_in_any_step_it_rests_and_goes_on_without_another_attempt():
     assert step(world, "metadata") | {"attempts": 1, "state": "done"} == step(world, "metadata")
 
 
-def test_switched_too_early_what_was_left_is_taken_up_afterwards():
+def test_after_an_early_switch_the_skipped_steps_are_finished_later():
     world = run(START, "at: 1450ms, do: migration.switch, tenant: acme, force: true", CLEAN_UP)
     assert [one["state"] for one in migration(world)["steps"]] == ["done"] * 5 and migration(world)[
         "state"
@@ -357,9 +357,9 @@ def test_switched_too_early_what_was_left_is_taken_up_afterwards():
     [BASE.replace("processing: 1ms", "processing: 0ms"), PARTS.replace("processing: 1ms", "processing: 0ms")],
     ids=["plain", "partitions"],
 )
-def test_where_its_premise_fits_the_forecast_is_what_comes(at_ms_, base):
-    # The premise: the source dies at this very instant, nothing more leaves it, and nobody has a message in
-    # hand.
+def test_the_forecast_equals_the_actual_figures_where_its_premise_holds(at_ms_, base):
+    # The premise: the source crashes at this instant, nothing more leaves it, and no message is delivered and
+    # not acked.
     world = world_of(START, base=base, until="30s")
     world.run(at_ms_ * MS)
     cost = world.view()["migrations"][0]["cost"]
@@ -372,11 +372,11 @@ def test_where_its_premise_fits_the_forecast_is_what_comes(at_ms_, base):
     assert outcome["forecast"] == {name: cost["sum"][name] for name in outcome["forecast"]}
 
 
-# --- the way back
+# --- rolling back
 
 
 @pytest.mark.parametrize("at_ms_", [1050, 1550, 1750, 3000])
-def test_rolled_back_before_the_switch_nobody_notices(at_ms_):
+def test_clients_do_not_notice_a_roll_back_before_the_switch(at_ms_):
     world = run(START, f"at: {at_ms_}ms, do: migration.roll-back, tenant: acme")
     assert migration(world) | {
         "state": "rolled-back",
@@ -388,7 +388,7 @@ def test_rolled_back_before_the_switch_nobody_notices(at_ms_):
     everything_arrived(world)
 
 
-def test_rolled_back_after_the_switch_what_was_published_and_acknowledged_there_is_kept():
+def test_a_roll_back_after_the_switch_keeps_messages_and_acks_of_the_target():
     world = run(START, SWITCH, BACK, until="14s")
     assert migration(world)["rolled_back"] and world.summary()["lookup"] == {"acme": "blue"}
     assert world.topics == {"blue": ["orders"], "green": []}
@@ -404,7 +404,7 @@ def test_rolled_back_after_the_switch_what_was_published_and_acknowledged_there_
     everything_arrived(world)
 
 
-def test_a_way_back_over_a_cut_link_waits_with_cleaning_until_everything_is_back():
+def test_a_roll_back_over_a_cut_link_delays_clean_up_until_everything_is_copied_back():
     world = world_of(
         START,
         SWITCH,
@@ -422,7 +422,7 @@ def test_a_way_back_over_a_cut_link_waits_with_cleaning_until_everything_is_back
     everything_arrived(world)
 
 
-def test_no_way_back_once_clean_up_has_begun_or_the_old_cluster_is_down():
+def test_no_roll_back_once_clean_up_has_begun_or_the_old_cluster_is_down():
     world = run(
         START,
         SWITCH,
@@ -437,7 +437,7 @@ def test_no_way_back_once_clean_up_has_begun_or_the_old_cluster_is_down():
     )
 
 
-def test_a_tenant_goes_there_and_back_again():
+def test_a_tenant_can_migrate_there_and_back():
     base = BASE.replace("for: 20s", "for: 1s")
     again = [
         command.replace("green", "blue")
@@ -459,7 +459,7 @@ def test_a_tenant_goes_there_and_back_again():
 @pytest.mark.parametrize(
     "strategy, cause", [("none", "not_replicated"), ("snapshots", "after_newest_snapshot")]
 )
-def test_other_strategies_have_their_own_price(strategy, cause):
+def test_each_strategy_has_its_own_cause_of_duplicates(strategy, cause):
     base = BASE.replace(", hold: {messages: [web/50], for: 20s}", "")
     world = run(f"{START}, strategy: {strategy}", SWITCH, CLEAN_UP, base=base)
     assert migration(world)["strategy"] == strategy and migration(world)["state"] == "finished"
@@ -486,7 +486,7 @@ def test_other_strategies_have_their_own_price(strategy, cause):
         ),
     ],
 )
-def test_one_digest_over_seeks_and_forks(commands, base):
+def test_digest_is_the_same_over_seeks_and_forks(commands, base):
     world = run(*commands, base=base)
     digest = world.digest()
     for at_us in (9_050_000, 1_200_000, 5_150_000, 1_730_000, 9_500_000):
@@ -506,7 +506,7 @@ SHADE = BASE.replace(
 )
 
 
-def test_a_tenant_with_shadow_topics_moves_only_without_them():
+def test_a_tenant_with_shadow_topics_cannot_migrate():
     alone = [
         "at: 500ms, do: migration.start, tenant: acme, to: green",
         "at: 900ms, do: shadow.delete, cluster: blue, topic: shade, force: true",
@@ -522,7 +522,7 @@ def test_a_tenant_with_shadow_topics_moves_only_without_them():
     everything_arrived(world)
 
 
-def test_the_blue_green_check_passes_over_shadow_topics():
+def test_the_blue_green_check_skips_shadow_topics():
     world = run(
         "at: 1900ms, do: cluster.migrate, cluster: blue, to: green",
         base=SHADE + "settings: {clusterMigrationCheckDurationSeconds: 1}\n",
@@ -538,17 +538,19 @@ def test_the_blue_green_check_passes_over_shadow_topics():
     ] == []
 
 
-# --- back from a switch that was forced past steps
+# --- rolling back a switch that was forced before its steps were done
 
 HASTY = [START + ", through: metadata", "at: 2s, do: migration.switch, tenant: acme, force: true"]
 
 
 @pytest.mark.parametrize("strategy", ["acknowledgement-sync", "snapshots", "none"])
-def test_a_way_back_brings_home_what_was_published_since_a_switch_that_was_forced_before_the_data_was_copied(
+def test_rolling_back_a_switch_forced_before_the_data_was_copied_copies_the_targets_messages_back(
     strategy,
 ):
-    """Nothing was copied when it went over at 2 s; the slow reader leaves most of what came since in
-    green, and all of it comes to blue before green is cleaned.
+    """Nothing was copied at the switch at 2 s.
+
+    The slow reader leaves most of the messages published since then in green, and all of them are copied to
+    blue before green is cleaned up.
     """
     slow = BASE.replace("processing: 1ms", "processing: 15ms")
     world = run(HASTY[0] + f", strategy: {strategy}", HASTY[1], BACK, base=slow, until="30s")
@@ -561,7 +563,7 @@ def test_a_way_back_brings_home_what_was_published_since_a_switch_that_was_force
 
 
 @pytest.mark.parametrize("then", ["restart", "lose"])
-def test_a_way_back_from_a_forced_switch_while_the_target_is_down(then):
+def test_rolling_back_a_forced_switch_while_the_target_is_down(then):
     down = ["at: 5900ms, do: cluster.crash, cluster: green", f"at: 8s, do: cluster.{then}, cluster: green"]
     world = run(*HASTY, *down, BACK, until="30s")
     assert (

@@ -1,5 +1,5 @@
-"""Faults in the middle of a move of three partitions: the move ends, forward or back, nothing is lost, no
-claim breaks.
+"""Faults in the middle of a migration of three partitions: the migration ends, forward or back, nothing is
+lost, no claim breaks.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ AWAY = "do: topic.crash, cluster: blue, topic: orders-partition-1, downtime: 700
 
 
 @pytest.mark.parametrize("at_ms", [5010, 5050, 5250])
-def test_a_partition_that_is_away_when_its_turn_to_be_unloaded_comes_keeps_nobody_from_cleaning_up(at_ms):
-    """Its clients have lost it already; clean-up had waited for its unload for ever."""
+def test_a_partition_already_unloaded_when_its_unload_is_due_does_not_block_clean_up(at_ms):
+    """Its clients are disconnected already; clean-up used to wait for its unload without end."""
     world = run(START, SWITCH, f"at: {at_ms}ms, {AWAY}", CLEAN_UP, base=PARTS)
     assert (migration(world)["state"], refused(world)) == ("finished", [])
     everything_arrived(world)

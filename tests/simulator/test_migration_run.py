@@ -76,11 +76,11 @@ def test_every_entry_of_both_tables_is_taken_and_no_other_move(moves):
     assert steps <= possible | in_one_move
 
 
-def test_an_ended_migration_takes_no_input(moves):
+def test_a_finished_migration_takes_no_input(moves):
     assert not [given for before, given, after, _effects in moves if before.state in ENDED and after]
 
 
-def test_it_ends_once_and_works_on_no_step_after_its_rest(moves):
+def test_a_run_ends_once_and_does_not_work_on_a_paused_step(moves):
     for before, given, after, effects in moves:
         if after is None:
             continue
@@ -149,7 +149,7 @@ def test_once_clean_up_has_begun_there_is_no_roll_back():
     assert run.step.name == CLEAN_UP and not run.may("roll-back")
 
 
-def test_a_step_that_goes_on_after_a_pause_makes_no_new_attempt():
+def test_a_step_resumed_after_a_pause_makes_no_new_attempt():
     step, attempts = Step("topic-data"), []
     for at_us, given in enumerate(("begin", "pause", "begin", "fail", "begin", "done"), start=10):
         step.error = "a reason" if given == "fail" else step.error
@@ -159,7 +159,7 @@ def test_a_step_that_goes_on_after_a_pause_makes_no_new_attempt():
     assert (step.started_us, step.finished_us, step.error) == (10, 15, None)
 
 
-def test_a_pause_rests_only_a_step_that_is_worked_on():
+def test_a_pause_affects_only_a_running_step():
     run, _worked = run_through("metadata")
     assert run.take("pause", 3) == [] and run.take("resume", 4) == []
     run.take("begin", 5)
@@ -167,7 +167,7 @@ def test_a_pause_rests_only_a_step_that_is_worked_on():
     assert run.take("resume", 7) == [Work("topic-data")]
 
 
-def test_a_forced_switch_pauses_the_step_before_and_a_roll_back_takes_up_what_was_passed_over():
+def test_a_forced_switch_pauses_the_step_before_and_a_roll_back_finishes_the_skipped_steps():
     run, _worked = run_through("metadata")
     run.take("begin", 3)
     assert run.take("hurry", 4) == [Rest("topic-data"), Work("switch")]
@@ -175,12 +175,12 @@ def test_a_forced_switch_pauses_the_step_before_and_a_roll_back_takes_up_what_wa
     assert run.take("roll-back", 5) == [Rest("switch"), Work("consumption-progress")]
 
 
-def test_a_roll_back_before_the_switch_takes_up_nothing():
+def test_a_roll_back_before_the_switch_finishes_no_skipped_steps():
     run, _worked = run_through("metadata")
     assert run.take("roll-back", 3) == [Rest("topic-data")]
 
 
-def test_it_begins_by_itself_up_to_and_including_the_last_step_named():
+def test_steps_begin_automatically_up_to_the_last_step_given():
     run, automatic = Run("acme", "blue", "green", "acknowledgement-sync", "topic-data"), []
     for _step in STEPS:
         automatic.append(run.automatic)

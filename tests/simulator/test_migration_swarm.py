@@ -1,9 +1,7 @@
-"""Migrations in a swarm of small random runs: any commands and faults at any instant, then everything
-healed and whoever still can brought to an end. No claim breaks, nothing is lost, and what a run is does
-not depend on how it was cut.
+"""Migrations in a swarm of small random runs: any commands and faults at any instant, then everything healed and every migration that can still end brought to its end.
 
-A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
-that many new ones.
+No claim breaks, nothing is lost, and a run does not depend on how it was cut. A few runs, the same ones each
+time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new ones.
 """
 
 import json
@@ -123,7 +121,7 @@ def scenarios(draw):
 
 @st.composite
 def commands(draw, logs):
-    """A migration begins early; everything else comes at random.
+    """A migration begins early; everything else happens at random.
 
     One of the logs may lose its broker for a while.
     """
@@ -183,7 +181,7 @@ def commands(draw, logs):
 
 
 def healing():
-    """Everything up again; whatever stands is resumed."""
+    """Everything healed and restarted; every paused migration is resumed."""
     at = milliseconds(HEALED_MS)
     mended = [
         {"do": "link.heal", "link": "blue <-> green"},
@@ -207,7 +205,7 @@ def run(scenario):
 
 @swarm
 @given(scenarios())
-def test_no_claim_breaks_and_every_receipted_message_is_handed_out(scenario):
+def test_no_claim_breaks_and_every_message_with_a_receipt_is_delivered(scenario):
     world = run(scenario)
     summary = world.summary()
     assert summary["violations"] == []
@@ -220,11 +218,15 @@ def test_no_claim_breaks_and_every_receipted_message_is_handed_out(scenario):
     }
     assert published == receipted <= handed, sorted(published - handed)[:5]
     run_of = summary["migrations"][0]
-    if run_of["steps"][1]["state"] != "waiting":  # a switch was forced, and nobody ever let the data follow
+    if (
+        run_of["steps"][1]["state"] != "waiting"
+    ):  # a switch was forced, and the data was never copied afterwards
         assert [one["lost"] for one in summary["failovers"]] == [0] * len(summary["failovers"])
     assert summary["lookup"] == {
         "acme": "green"
-        if run_of["switched_at_us"] and not run_of["rolled_back"] and not _on_its_way_back(run_of, summary)
+        if run_of["switched_at_us"]
+        and not run_of["rolled_back"]
+        and not _in_an_unfinished_roll_back(run_of, summary)
         else "blue",
         "other": "blue",
     }
@@ -233,10 +235,8 @@ def test_no_claim_breaks_and_every_receipted_message_is_handed_out(scenario):
     )
 
 
-def _on_its_way_back(migration, summary):
-    """A roll-back that has not come to its end, or a blue-green migration whose map changes only at
-    clean-up.
-    """
+def _in_an_unfinished_roll_back(migration, summary):
+    """A roll-back that has not ended, or a blue-green migration whose map changes only at clean-up."""
     undone = migration["steps"][3]["state"] in ("undoing", "undone")
     return undone or (migration["strategy"] == "blue-green" and migration["steps"][4]["attempts"] == 0)
 

@@ -1,4 +1,6 @@
-"""What the page is told of a tenant's move: who finds no broker, and what the target knows."""
+"""What the page shows of a tenant's migration: which clients find no broker, and which acks the target has
+received.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ def synced_to_green(world):
     ]
 
 
-def test_the_view_says_who_finds_no_broker_and_how_often_it_failed():
-    # Let go at 4.8 s; asked at 4.901 and 5.103 s, the answers back a millisecond later; the next at 5.505 s.
+def test_the_view_lists_clients_without_a_broker_and_their_failed_lookups():
+    # Released at 4.8 s; lookups at 4.901 and 5.103 s, the answers back a millisecond later; the next at 5.505
+    # s.
     world = world_of(
         "at: 4700ms, do: lookup.stop",
         "at: 4800ms, do: topic.unload, cluster: blue, topic: orders",

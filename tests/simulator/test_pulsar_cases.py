@@ -1,11 +1,10 @@
-"""Cases from Pulsar's code, tests and bug reports as short scenarios: what must stand in the summary was
-derived by hand from the broker's code.
+"""Cases from Pulsar's code, tests and bug reports as short scenarios; the expected summary was derived by hand from the broker's code.
 
-`pulsar_cases/*.yaml` hold them, with the derivation as `why` where it is not plain. A case says what differs
-from the usual: clusters a and b 10 ms apart, topic t, one message of producer p in a at 500 ms, a Shared
-subscription s from Earliest whose state is replicated, and its consumer c in a, which works in no time and
-tells the broker of an ack at once. `null` says that the subscription is not there.
-Ledger ids: a topic's first is 192 in a, 1234 in b, 7655 in c; a cursor takes the next id at its first write.
+`pulsar_cases/*.yaml` hold them, with the derivation as `why` where it is not plain. A case gives only its
+differences from the default: clusters a and b 10 ms apart, topic t, one message of producer p in a at 500 ms,
+a Shared subscription s from Earliest whose state is replicated, and its consumer c in a, which processes in
+no time and sends an ack at once. `null` means that the subscription does not exist. Ledger ids: a topic's
+first is 192 in a, 1234 in b, 7655 in c; a cursor takes the next id at its first write.
 """
 
 import json

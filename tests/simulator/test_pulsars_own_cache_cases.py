@@ -1,8 +1,7 @@
-"""Pulsar's own tests of the snapshot cache (ReplicatedSubscriptionSnapshotCacheTest, new and old), on the
-lab's cache.
+"""Pulsar's own tests of the snapshot cache (ReplicatedSubscriptionSnapshotCacheTest, new and old), on the lab's cache.
 
 Positions `L:E` of Pulsar's cases become indices. Its tests measure distances as differences of entry ids, the
-lab's as entries between, one less each; which entry goes is the same.
+lab's as entries between, one less each; which entry is removed is the same.
 """
 
 import random
@@ -24,7 +23,7 @@ def kept(cache):
 
 
 def found(cache, mark_delete):
-    """The position of the snapshot that a moved mark-delete finds; None when it finds none."""
+    """The position of the snapshot found for a moved mark-delete; None when none is found."""
     snapshot, _passed = cache.take_up_to(mark_delete)
     return snapshot.index if snapshot else None
 
@@ -46,7 +45,7 @@ def test_lookups(rule):
 
 
 def test_pruning_keeps_the_first_and_the_last():
-    """testSnapshotCachePruning: of four evenly spaced in a cache of three the second goes."""
+    """testSnapshotCachePruning: of four evenly spaced snapshots in a cache of three the second is removed."""
     cache = cache_of(3, [1, 2, 3, 4])
     assert found(cache, 2) == 1 and found(cache, 5) == 4
 
@@ -58,8 +57,8 @@ def test_pruning_of_older_releases_drops_the_first():
 
 
 def test_pruning_step_by_step():
-    """testSnapshotCachePruningScenarios: which one goes with each new snapshot; one before the tail leaves
-    only itself.
+    """testSnapshotCachePruningScenarios: which one is removed with each new snapshot; one before the tail
+    leaves only itself.
     """
     cache = cache_of(5, [1, 2, 10, 15, 25])
     for added, gone in ((100, 2), (110, 10), (112, 110), (113, 112), (200, 15)):
@@ -70,9 +69,10 @@ def test_pruning_step_by_step():
     assert kept(cache) == [50]
 
 
-def test_a_merged_distance_is_the_sum_not_the_distance_of_the_positions():
-    """`removeSingleEntryWithMinimumTotalDistanceToPreviousAndNext` adds the two distances of the entry that
-    it drops, so 0 to 20 counts 9 + 9 entries, not 19: then 20 and 30 tie at 27, and the lower one goes.
+def test_a_merged_distance_is_the_sum_and_not_the_distance_of_the_positions():
+    """`removeSingleEntryWithMinimumTotalDistanceToPreviousAndNext` adds the two distances of the entry
+    that it drops, so 0 to 20 counts 9 + 9 entries, not 19: then 20 and 30 tie at 27, and the lower one
+    is removed.
     """
     cache = cache_of(3, [0, 10, 20, 30])
     assert kept(cache) == [0, 20, 30]
@@ -80,9 +80,11 @@ def test_a_merged_distance_is_the_sum_not_the_distance_of_the_positions():
     assert kept(cache) == [0, 30, 49]
 
 
-def test_a_merged_distance_of_none_stays_none():
-    """The entries between are 0, 0, 1, 0, 0. 1 goes with 0 + 0, and 2 keeps that sum. 2 and 4 tie at 0 + 1, and
-    the lower one goes; 4 keeps that sum. Of 4 with 1 + 0 and 5 with 0 + 0, 5 goes.
+def test_a_merged_distance_of_zero_stays_zero():
+    """The entries between are 0, 0, 1, 0, 0.
+
+    1 is removed with 0 + 0, and 2 keeps that sum. 2 and 4 tie at 0 + 1, and the lower one is removed; 4 keeps
+    that sum. Of 4 with 1 + 0 and 5 with 0 + 0, 5 is removed.
     """
     cache = cache_of(3, [0, 1, 2, 4])
     assert kept(cache) == [0, 2, 4]
@@ -127,7 +129,7 @@ def test_distances_stay_even():
     assert mark_delete - found(cache, mark_delete) <= 2 * average
 
 
-def test_a_lookup_at_or_beyond_the_first_always_finds_one():
+def test_a_lookup_at_or_beyond_the_first_snapshot_always_finds_one():
     """testSnapshotCacheStressTest, with a cache of 50 and 20,000 snapshots."""
     chance = random.Random(7)
     cache, at, added = SnapshotCache(SPREAD, 50), 0, 0

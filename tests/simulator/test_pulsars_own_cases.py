@@ -1,11 +1,10 @@
-"""Pulsar's own tests of replicated subscriptions, case by case, as runs of the lab: each must come out as
-Pulsar asserts it.
+"""Pulsar's own tests of replicated subscriptions, case by case, as runs of the lab: each must end as Pulsar asserts it.
 
-Read in the newest versions at hand (mid-2026): ReplicatorSubscriptionTest, ReplicatedSubscriptionConfigTest,
-ReplicatedSubscriptionsSnapshotBuilderTest, ReplicatedSubscriptionSnapshotCacheTest
-(`test_pulsars_own_cache_cases`). Names of their methods stand in each docstring. Out of scope here:
-compaction, non-durable readers (a subscription from Earliest takes their place). Pulsar waits with sleeps of
-two periods of a second; so do these runs.
+Read in the newest versions available (mid-2026): ReplicatorSubscriptionTest,
+ReplicatedSubscriptionConfigTest, ReplicatedSubscriptionsSnapshotBuilderTest,
+ReplicatedSubscriptionSnapshotCacheTest (`test_pulsars_own_cache_cases`). Names of their methods are in each
+docstring. Out of scope here: compaction, non-durable readers (a subscription from Earliest takes their
+place). Pulsar waits with sleeps of two periods of a second; so do these runs.
 """
 
 import json
@@ -82,7 +81,7 @@ def completed(world, cluster):
 
 
 def flagged(world, cluster, topic_name="t"):
-    """What `topics stats` says."""
+    """The flag in `topics stats`."""
     return json.loads(world.admin("stats", cluster, topic_name)["text"])["subscriptions"]["s"]["isReplicated"]
 
 
@@ -103,15 +102,15 @@ def test_across_two_regions_nothing_is_missed():
         until="6s",
     )
     created_in_both(world)
-    world.run(350 * MS)  # two are processed, the third is in hand
+    world.run(350 * MS)  # two are processed, the third is delivered, not acked
     do(world, "consumer.stop", consumer="c1")
     world.run()
     assert received(world, "c1") == [0, 1, 2] and first_times(received(world)) == [0, 1, 2, 3, 4, 5]
 
 
-def test_trailing_markers_are_no_messages():
-    """testReplicatedSubscriptionAcrossTwoRegionsGetLastMessage: who reads r2 from the beginning finds six
-    messages, markers or not.
+def test_trailing_markers_are_not_delivered_as_messages():
+    """testReplicatedSubscriptionAcrossTwoRegionsGetLastMessage: a reader of r2 from the beginning finds
+    six messages, with or without markers.
     """
     two = regions(consumers=[("c1", "cluster: r1, start: 100ms, processing: 100ms, stop: 350ms")])
     two = two.replace(
@@ -162,9 +161,9 @@ def test_switch_to_the_standby_cluster():
     assert sorted(first_times(received(world))) == list(range(20))
 
 
-def test_snapshots_stop_without_traffic_and_come_back_with_it():
+def test_snapshots_stop_without_traffic_and_resume_with_it():
     """testReplicationSnapshotStopWhenNoTraffic: none before the first message; after the last of ten, one
-    more and then none; messages published in r2 bring them back, in both regions.
+    more and then none; messages published in r2 make them resume, in both regions.
     """
     world = open_world(regions(producers={"r1": range(3100, 3110), "r2": range(9100, 9110)}), until="14s")
     do(
@@ -191,10 +190,10 @@ def test_snapshots_stop_without_traffic_and_come_back_with_it():
 
 
 @pytest.mark.parametrize("partitions", [0, 2])
-def test_the_status_is_set_by_hand_in_each_cluster_for_itself(partitions):
-    """testReplicatedSubscriptionRestApi1 and 2: off in r1 says nothing of r2; off stays off over an
-    unload; twenty messages are then read whole in both; on in both, and r2 gets fewer than all twenty of
-    the next.
+def test_the_replicated_flag_is_set_in_each_cluster_separately(partitions):
+    """testReplicatedSubscriptionRestApi1 and 2: off in r1 does not change r2; off stays off over an
+    unload; twenty messages are then read completely in both; on in both, and r2 gets fewer than all
+    twenty of the next.
     """
     names = [f"t-partition-{number}" for number in range(partitions)] or ["t"]
     instants = [*range(1000, 1020), *range(4000, 4010), *range(9000, 9010)]
@@ -242,7 +241,7 @@ def test_the_status_is_set_by_hand_in_each_cluster_for_itself(partitions):
     )
 
 
-def test_the_status_of_one_partition():
+def test_the_replicated_flag_of_one_partition():
     """testGetReplicatedSubscriptionStatus: off for all three partitions, then on for one of them."""
     world = open_world(regions(topic_more=", partitions: 3"), until="2s")
     do(world, "subscription.create", subscription="s", cluster="r1", replicated=True)
@@ -265,7 +264,7 @@ def test_the_status_of_one_partition():
     assert not elsewhere.ok and elsewhere.hint
 
 
-def test_switching_on_where_the_feature_is_off_is_refused():
+def test_switching_replication_on_where_the_feature_is_off_is_refused():
     """testReplicatedSubscriptionRestApi3: set-replicated-subscription-status throws in a cluster whose
     brokers have the feature off.
     """
@@ -287,9 +286,9 @@ def test_switching_on_where_the_feature_is_off_is_refused():
     )
 
 
-def test_a_deleted_subscription_comes_back_once_the_way_back_works_again():
+def test_a_deleted_subscription_is_created_again_once_the_reverse_replicator_is_connected():
     """testReplicatedSubscriptionWhenReplicatorProducerIsClosed: deleted in r2 while the replicator r2 ->
-    r1 is not connected; after more messages are read in r1 it is connected, and the subscription is there
+    r1 is not connected; after more messages are read in r1 it is connected, and the subscription exists
     again.
     """
     text = regions(producers={"r1": [100, *range(4000, 4006)]}, consumers=[("c1", "cluster: r1")])
@@ -312,7 +311,7 @@ def test_a_deleted_subscription_comes_back_once_the_way_back_works_again():
     assert received(world, "c1") == list(range(7))
 
 
-def test_markers_are_written_while_there_is_a_remote_cluster_and_only_then():
+def test_markers_are_written_only_while_there_is_a_remote_cluster():
     """testWriteMarkerTaskOfReplicateSubscriptions: without a remote no marker, neither by time nor by
     acks; with one, snapshots raise the backlog, and acks of five of the six messages, beyond the first
     snapshot, write an Update; without one again, none.
@@ -365,7 +364,7 @@ def test_markers_are_written_while_there_is_a_remote_cluster_and_only_then():
     )
 
 
-def test_a_remote_that_has_the_feature_off_is_asked_once_per_timeout():
+def test_a_remote_with_the_feature_off_is_asked_once_per_timeout():
     """testReplicatedSubscriptionOneWay: timer of 100 ms, timeout of 2 s: one pending and one request after
     300 ms, two requests 2 s later.
     """
@@ -412,7 +411,7 @@ def test_the_flag_survives_an_unload():
 
 
 @pytest.mark.parametrize("unload", [False, True])
-def test_a_consumer_with_the_flag_turns_it_on_later(unload):
+def test_a_later_consumer_with_the_flag_turns_it_on(unload):
     """upgradeToReplicatedSubscription and …AfterRestart."""
     world = open_world(regions(consumers=[("c2", "cluster: r1, start: 1s")]), until="3s")
     do(world, "subscription.create", subscription="s", cluster="r1", replicated=False)
@@ -434,7 +433,7 @@ def test_with_the_feature_off_the_flag_is_ignored_and_the_consumer_connects():
     assert not flagged(world, "r1") and len(received(world, "c1")) == 6
 
 
-def test_a_controller_begins_with_a_snapshot_of_what_is_there():
+def test_a_controller_starts_with_a_snapshot_of_existing_data():
     """testSnapshotCanStartBeforeControllerConstructorReturns: data from before, then a replicated
     subscription: one pending at the first tick.
     """

@@ -1,9 +1,8 @@
-"""Pulsar's own tests of replication and topic creation, case by case, as runs of the lab: each must come
-out as Pulsar asserts it.
+"""Pulsar's own tests of replication and topic creation, case by case, as runs of the lab: each must end as Pulsar asserts it.
 
-Read in the newest versions at hand (mid-2026): OneWayReplicatorTest,
+Read in the newest versions available (mid-2026): OneWayReplicatorTest,
 DisabledCreateTopicToRemoteClusterForReplicationTest, OneWayReplicatorSchemaValidationEnforcedTest;
-SetReplicationClustersValidationTest is in `test_creation_set_clusters`. Names of their methods stand in each
+SetReplicationClustersValidationTest is in `test_creation_set_clusters`. Names of their methods are in each
 docstring. Out of scope here: non-persistent topics, clusters that share a configuration store, publish rates
 as topic policies.
 """
@@ -32,8 +31,8 @@ def test_delete_topic_when_replicating(partitions):
 
 
 def test_delete_remote_topic_by_global_policy():
-    """testDeleteRemoteTopicByGlobalPolicy: a global list of [r1] reaches r2, which deletes the topic;
-    removed, all comes back.
+    """testDeleteRemoteTopicByGlobalPolicy: a global list of [r1] reaches r2, which deletes the topic; when
+    the list is removed, the topic exists again.
     """
     world = opened(exists="{r1: 1}", overrides="", clients=ON_COMMAND)
     world.run(SECOND)
@@ -68,8 +67,8 @@ def test_policies_overwrite():
 
 
 def test_create_remote_consumer_first():
-    """testCreateRemoteConsumerFirst: the replicator's producer brings no schema; a consumer with one
-    subscribes all the same.
+    """testCreateRemoteConsumerFirst: the replicator's producer has no schema; a consumer with one
+    subscribes nevertheless.
     """
     clients = ON_COMMAND + (
         "\nsubscriptions: {s1: {topic: t}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 1s, "
@@ -118,8 +117,8 @@ def test_expand_topic_partitions_on_namespace_level_replication():
 
 @pytest.mark.parametrize("level", ["topic", "namespace"])
 def test_reload_with_topic_level_geo_replication(level):
-    """testReloadWithTopicLevelGeoReplication: what was published while nothing replicated is sent after an
-    unload (#22890).
+    """testReloadWithTopicLevelGeoReplication: messages published while nothing was replicated are sent
+    after an unload (#22890).
     """
     world = opened(clients=ON_COMMAND, replicated=level == "namespace")
     if level == "topic":
@@ -152,8 +151,8 @@ def test_config_replication_start_at(start_at, arrives):
 
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_different_topic_creation_rule(both_ways):
-    """testDifferentTopicCreationRule: r2 lets clients create 2 partitions; the replicator makes a plain
-    topic, as at home.
+    """testDifferentTopicCreationRule: r2 lets clients create 2 partitions; the replicator creates a plain
+    topic, as in r1.
     """
     world = opened(
         exists="{r1: 0}",
@@ -199,8 +198,8 @@ def test_replication_count_metrics():
 
 
 def test_close_topic_after_start_replication_failed():
-    """testCloseTopicAfterStartReplicationFailed: a closed topic's retry does nothing; only the load's own
-    replicator asks.
+    """testCloseTopicAfterStartReplicationFailed: a closed topic's retry does nothing; only the new load's
+    own replicator requests the start check.
     """
     world = opened(exists="{r1: 0, r2: 2}")
     world.run(3 * SECOND)
@@ -271,8 +270,8 @@ def test_replicator_create_topic(partitions):
 @pytest.mark.parametrize("here, there", [(4, 0), (4, 8)])
 def test_replicator_with_a_different_topic_across_clusters(here, there):
     """testReplicatorCreateTopicWhenTopicExistsWithDifferentTypeAcrossClusters,
-    testReplicatorWhenPartitionCountsDiffer: nobody is connected, nothing is created, each cluster keeps
-    its own messages.
+    testReplicatorWhenPartitionCountsDiffer: no replicator is connected, nothing is created, each
+    cluster keeps its own messages.
     """
     clients = (
         "producers:\n  p1: {topic: t, cluster: r1, at: [500ms]}\n  p2: {topic: t, cluster: r2, at: [500ms]}\n"

@@ -1,8 +1,7 @@
-"""Pulsar's tests of blue-green migration, `ClusterMigrationTest`, as runs of the lab that must come out as
-Pulsar asserts it.
+"""Pulsar's tests of blue-green migration, `ClusterMigrationTest`, as runs of the lab that must end as Pulsar asserts it.
 
-There a check is asked for by hand; here it comes every minute, so that what happens between two checks is
-told apart from what a check does.
+There a check is triggered by the test. Here it runs every minute, so that effects between two checks are
+distinguished from those of a check.
 """
 
 import pytest
@@ -13,7 +12,7 @@ CHECK_S = 60
 
 
 def migrated(clients, commands, namespaces="", topics="", settings="", until="130s"):
-    """blue and green; t in blue alone, with p's five messages from 100 ms on and s's first consumer gone
+    """blue and green; t in blue alone, with p's five messages from 100 ms on and s's first consumer closed
     before them.
     """
     world = open_world(
@@ -30,7 +29,7 @@ def migrated(clients, commands, namespaces="", topics="", settings="", until="13
 
 
 def sent_on(world, client):
-    """When a broker sent the client on to green, in ms."""
+    """When a broker redirected the client to green, in ms."""
     return [
         row["at_us"] // MS
         for row in rows(world, "client.redirected", client=client)
@@ -80,7 +79,7 @@ def test_cluster_migration(type_):
     assert [row["topic"] for row in rows(world, "topic.terminated", cluster="blue")] == ["t"], (
         "and no topic is made there any more"
     )
-    # The backlog is read in blue, then the consumer leaves it at once: no check asserts that, the next is at
+    # The backlog is read in blue, then the consumer leaves it at once: no check causes that, the next is at
     # 120 s.
     assert (
         delivered(world, "c")[:5] == [("blue", f"p/{number}") for number in range(5)]
@@ -89,8 +88,8 @@ def test_cluster_migration(type_):
     assert delivered(world, "c")[5:] == [
         ("green", name) for name in ("p/5", "late/0", "late/1", "again/0", "again/1")
     ]
-    # Producers and new subscriptions of a migrated topic, and whoever asks for a topic that blue does not
-    # have, are sent on immediately.
+    # Producers and new subscriptions of a migrated topic, and clients of a topic that blue does not have, are
+    # redirected immediately.
     assert {name: sent_on(world, name) for name in ("p", "late", "d", "fresh", "e")} == {
         "p": [60_000],
         "late": [70_000],
@@ -100,7 +99,7 @@ def test_cluster_migration(type_):
     }
     assert [row["cluster"] for row in rows(world, "topic.created", topic="n")] == ["green"]
     assert delivered(world, "e") == [("green", "fresh/0"), ("green", "fresh/1")]
-    # The broker in blue is started again: who comes to it then is sent on like those before.
+    # The broker in blue is restarted: clients that connect to it then are redirected like those before.
     assert sent_on(world, "f") == [99_000] and sent_on(world, "again") == [100_000]
     assert delivered(world, "f") == [("green", "again/0"), ("green", "again/1")]
     assert [row["subscription"] for row in rows(world, "subscription.deleted", cluster="blue")] == ["s"], (
@@ -135,8 +134,8 @@ consumers: {c: {subscription: s, cluster: blue, acknowledgmentGroupTime: 0s}, d:
 
 
 def test_cluster_migration_with_replication_backlog():
-    """red, which blue replicates to, is away: the producer is disconnected and goes nowhere until red has
-    everything.
+    """red, which blue replicates to, is down: the producer is disconnected and not redirected until red
+    has everything.
     """
     clients = """producers: {p: {topic: r, cluster: blue, at: [100ms, 2s, 61s], sendTimeout: 0s}}
 subscriptions: {s: {topic: r, type: Shared, initialPosition: Earliest}}
@@ -162,7 +161,7 @@ consumers: {c: {subscription: s, cluster: blue, acknowledgmentGroupTime: 0s}}
 
 
 def test_cluster_migration_with_resource_created():
-    """Subscriptions are made in green before any producer goes there, so green loses nothing."""
+    """Subscriptions are created in green before any producer connects there, so green loses nothing."""
     clients = """producers: {p: {topic: t, cluster: blue, at: [61s, 62s, 63s]}}
 subscriptions: {s1: {topic: t, initialPosition: Earliest}, s2: {topic: t, initialPosition: Earliest}}
 consumers: {c: {subscription: s1, cluster: blue, start: 65s}}

@@ -1,9 +1,8 @@
-"""Pulsar's own tests of shadow topics, case by case, as runs of the lab: each must come out as Pulsar
-asserts it.
+"""Pulsar's own tests of shadow topics, case by case, as runs of the lab: each must end as Pulsar asserts it.
 
-Read in the newest versions at hand (mid-2026): ShadowManagedLedgerImplTest, ShadowReplicatorTest,
-ShadowTopicTest, ShadowTopicRealBkTest, TopicPoliciesTest, and issue #18731. Names of their methods stand in
-each docstring. Pulsar's mocked bookies say at once how far an open ledger goes, which
+Read in the newest versions available (mid-2026): ShadowManagedLedgerImplTest, ShadowReplicatorTest,
+ShadowTopicTest, ShadowTopicRealBkTest, TopicPoliciesTest, and issue #18731. Names of their methods are in
+each docstring. Pulsar's mocked bookies confirm at once how far an open ledger goes, which
 `bookkeeperExplicitLacIntervalInMills: 1` does here.
 """
 
@@ -39,7 +38,7 @@ def shadowed(
 
 
 def publish(world, count=1, ms=20):
-    """Publish one by one, each with time to travel."""
+    """Publish one by one, each with enough time to arrive."""
     for _ in range(count):
         do(world, "producer.send", producer="p")
         world.run(world.now_us + ms * MS)
@@ -70,7 +69,7 @@ def received(world):
 
 
 def ledger_test():
-    """Five entries in ledgers of two, then the shadow is opened; nobody feeds it but the test."""
+    """Five entries in ledgers of two, then the shadow is opened; only the test feeds it."""
     world = shadowed(
         SMALL + ", bookkeeperExplicitLacIntervalInMills: 1",
         shadow=", shadowReplication: false",
@@ -81,20 +80,20 @@ def ledger_test():
     return world
 
 
-def test_after_opening_the_state_is_the_sources():
+def test_after_opening_the_ledgers_are_the_sources():
     world = ledger_test()
     assert len(ledgers(world, "shadow")) == 3 and ledgers(world, "shadow") == ledgers(world, "source")
     assert confirmed(world)[0] == confirmed(world)[1]
 
 
-def test_a_rollover_of_the_source_is_seen_by_itself():
+def test_a_rollover_of_the_source_is_detected_by_the_shadow():
     world = ledger_test()
     publish(world)  # the sixth: the third ledger is full
     assert len(ledgers(world, "source")) == len(ledgers(world, "shadow")) == 4
     assert confirmed(world)[0] == confirmed(world)[1]
 
 
-def test_an_add_to_an_older_ledger_completes_and_the_last_confirmed_entry_goes_back():
+def test_an_add_to_an_older_ledger_completes_and_moves_the_last_confirmed_entry_back():
     world = ledger_test()
     third = positions(rows(world, "message.stored"))[2]
     publish(world)
@@ -105,14 +104,14 @@ def test_an_add_to_an_older_ledger_completes_and_the_last_confirmed_entry_goes_b
 
 def test_an_add_to_the_present_ledger_completes():
     world = ledger_test()
-    publish(world, 2)  # the seventh is in the fourth ledger; nobody told the shadow
+    publish(world, 2)  # the seventh is in the fourth ledger; the shadow was not notified
     source, shadow = confirmed(world)
     assert source != shadow
     do(world, "producer.send", producer="by-hand", position=source)
     assert confirmed(world) == (source, source)
 
 
-def test_an_add_to_a_ledger_that_is_not_there_yet_waits_for_it():
+def test_an_add_to_a_ledger_not_known_yet_waits_for_it():
     world = ledger_test()
     publish(world, 2)
     ledger, entry = rows(world, "message.stored")[-1]["ledger"], rows(world, "message.stored")[-1]["entry"]
@@ -124,7 +123,7 @@ def test_an_add_to_a_ledger_that_is_not_there_yet_waits_for_it():
     assert confirmed(world)[0] == confirmed(world)[1]
 
 
-def test_terminate_is_the_sources_business():
+def test_a_shadow_cannot_be_terminated():
     """asyncTerminate: not on a shadow topic."""
     world = ledger_test()
     refused = world.apply({"do": "topic.terminate", "cluster": "eu", "topic": "shadow"})
@@ -191,7 +190,7 @@ def test_a_plain_shadow_keeps_its_source_over_an_unload():
 
 
 @pytest.mark.parametrize("partitions", [2, 3])
-def test_a_partitioned_shadow_has_its_sources_partitions(partitions):
+def test_a_partitioned_shadow_has_the_partitions_of_its_source(partitions):
     """testPartitionedShadowTopicSetup, testPartitionedShadowTopicProduceAndConsume"""
     world = shadowed(source=f", partitions: {partitions}")
     do(world, "topic.unload", cluster="eu", topic="shadow")
@@ -206,7 +205,7 @@ def test_a_partitioned_shadow_has_its_sources_partitions(partitions):
     } == stored, "partition i feeds partition i"
 
 
-def test_not_writable():
+def test_a_shadow_is_not_writable():
     """testShadowTopicNotWritable: the producer connects, the send is refused."""
     world = shadowed(producers="p: {topic: source, cluster: eu}\n  q: {topic: shadow, cluster: eu}")
     refused = world.apply({"do": "producer.send", "producer": "q"})
@@ -220,7 +219,7 @@ def test_not_writable():
     assert told(world)["refused_sends"] == 3 and told(world)["stored_bytes"] == 0
 
 
-def test_a_position_of_its_own_is_for_shadows_only():
+def test_only_a_shadow_accepts_a_message_with_its_position():
     world = shadowed()
     refused = world.apply({"do": "producer.send", "producer": "p", "position": "10:0"})
     assert (refused.code, refused.error) == (
@@ -229,14 +228,14 @@ def test_a_position_of_its_own_is_for_shadows_only():
     )
 
 
-def test_consuming_gives_the_same_message_id():
+def test_a_message_has_the_same_id_in_the_shadow():
     """testShadowTopicConsuming"""
     world = shadowed()
     publish(world)
     assert received(world) == [(0, positions(rows(world, "message.stored"))[0])]
 
 
-def test_consuming_goes_on():
+def test_consuming_continues_with_later_messages():
     """testShadowTopicConsumingWithStringSchema: one message, then ten, in order."""
     world = shadowed()
     publish(world, 11)
@@ -260,7 +259,7 @@ def test_consuming_without_replicator_after_the_source_was_unloaded():
 
 
 def test_read_from_storage():
-    """testReadFromStorage: the reader comes after the message; it is read from the bookies."""
+    """testReadFromStorage: the reader connects after the message; it is read from the bookies."""
     world = shadowed()
     world.run(100 * MS)
     do(world, "client.close", client="c")
@@ -273,7 +272,7 @@ def test_read_from_storage():
 # --- the topic policy (TopicPoliciesTest.testShadowTopics, SystemTopicTxnBufferSnapshot… use the same calls)
 
 
-def test_the_list_is_set_read_and_removed():
+def test_the_list_of_shadows_is_set_read_and_removed():
     world = shadowed(shadow=", shadowReplication: false")
     ask = {"do": "shadow.list", "cluster": "eu", "topic": "source"}
     for command, wait in (
@@ -298,7 +297,7 @@ def test_the_list_is_set_read_and_removed():
 def test_issue_18731_rollover_and_retention_delete_what_the_shadow_has_not_read():
     """Ledgers of two, no subscription on the source, retention 0: each full ledger is deleted at once.
 
-    What fills one never reaches the shadow's reader.
+    The entry that fills a ledger never reaches the shadow's reader.
     """
     world = shadowed("managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0")
     publish(world, 10, ms=100)

@@ -1,4 +1,4 @@
-"""A replicator's connection as a state machine: every input in every state, and what always holds."""
+"""A replicator's connection as a state machine: every input in every state, and its invariants."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ TABLE = {
         "close": (DISCONNECTED, [Break]),
         "remove": (REMOVED, [Break]),
     },
-    REMOVED: {"close": ILLEGAL},  # it is out of its topic's replicators
+    REMOVED: {"close": ILLEGAL},  # it is no longer among its topic's replicators
 }
 CHECKED = ("passed", "lacks the topic", "refused")
 """Inputs that come only from a Check, which only a starting replicator requests."""
@@ -91,7 +91,7 @@ def test_every_input_in_every_state(state, name):
     assert (one.state, [type(effect) for effect in effects]) == expected
 
 
-def test_the_table_has_all_moves_and_no_other():
+def test_the_table_has_all_moves_and_no_others():
     moves = {
         (before, found[0])
         for before, inputs in TABLE.items()
@@ -101,7 +101,7 @@ def test_the_table_has_all_moves_and_no_other():
     assert moves == {(before, after) for before, moves in CONNECTION_MOVES.items() for after in moves}
 
 
-def test_what_a_refusal_says_and_when_it_is_tried_again():
+def test_a_refusal_has_its_reason_and_its_retry_time():
     one = Connecting(1, STARTING)
     retry, refuse = one.checked(REFUSES, 1_000)
     assert refuse == Refuse("a-reason", "in words", retry.at_us - 1_000) and retry.why == "in words"
@@ -115,7 +115,7 @@ def within_jitter(retry, now_us, retries):
 
 
 @pytest.mark.parametrize("now_us", [(1 << 22) - 1, (1 << 40) - 1])
-def test_a_wait_counts_from_now(now_us):
+def test_a_wait_is_measured_from_now(now_us):
     (retry,) = Connecting(1).start("no connection", now_us)
     assert within_jitter(retry, now_us, 0)
 
@@ -141,12 +141,12 @@ def test_the_answer_of_an_earlier_connection_is_ignored():
     assert one.connected(int("1001"), None, 0) == [Check()]
 
 
-def test_the_topic_is_ordered_in_the_local_shape():
+def test_the_topic_is_requested_in_the_local_shape():
     assert Connecting(1, STARTING).checked(CREATES, 0) == [Order(4)]
 
 
 @given(st.lists(st.sampled_from(sorted(INPUTS)), max_size=60))
-def test_it_begins_only_after_a_passed_check_and_breaks_each_connection_once(names):
+def test_a_replicator_works_only_after_a_passed_check_and_breaks_each_connection_once(names):
     one, working, checking, retries = Connecting(1), False, False, 0
     for now_us, name in enumerate(names):
         if (name in CHECKED and not checking) or one.state == REMOVED:
@@ -168,7 +168,7 @@ def test_it_begins_only_after_a_passed_check_and_breaks_each_connection_once(nam
         assert working == (one.state == STARTED) and one.retries == retries
 
 
-def test_one_run_takes_every_move_but_the_removal(monkeypatch):
+def test_a_single_run_takes_every_move_except_the_removal(monkeypatch):
     seen, become = [], Connecting.become
 
     def noted(self, state):

@@ -1,4 +1,4 @@
-"""The commands: one registry, one normal form, refusals in words."""
+"""The commands: one registry, one normal form, refusals with a reason."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def sample(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_normal_form_is_json_stable_and_comes_back(name):
+def test_normal_form_is_json_stable_and_normalises_to_itself(name):
     normal = normalise_command(sample(name), NAMES)
     assert json.loads(json.dumps(normal)) == normal
     assert normalise_command(normal, NAMES) == normal
@@ -87,7 +87,7 @@ def test_normal_form_is_json_stable_and_comes_back(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_required_argument_is_asked_for(name):
+def test_every_required_argument_is_demanded(name):
     for key in COMMANDS[name].arguments:
         if key.required:
             command = {argument: value for argument, value in sample(name).items() if argument != key.name}
@@ -101,7 +101,7 @@ def test_every_required_argument_is_asked_for(name):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_argument_has_a_kind_and_a_sentence(name):
+def test_every_argument_has_a_kind_and_a_description(name):
     assert COMMANDS[name].says
     assert all(key.kind in KINDS and key.says for key in COMMANDS[name].arguments)
 
@@ -139,7 +139,7 @@ def test_a_consequence_uses_the_arguments_of_its_command(command):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_form_begins_with_valid_values(name):
+def test_a_form_starts_with_valid_values(name):
     begin = {key.name: key.begin for key in COMMANDS[name].arguments if key.begin is not None}
     normalise_command({**sample(name), **begin}, NAMES)
 
@@ -241,7 +241,7 @@ def test_units_are_read():
         ),
     ],
 )
-def test_refusals_have_code_words_and_a_hint(command, code, words):
+def test_refusals_have_a_code_a_reason_and_a_hint(command, code, words):
     with pytest.raises(CommandError) as caught:
         normalise_command(command, NAMES)
     assert caught.value.code == code
@@ -249,11 +249,11 @@ def test_refusals_have_code_words_and_a_hint(command, code, words):
     assert caught.value.hint
 
 
-def test_the_given_command_is_left_alone():
+def test_the_given_command_is_not_modified():
     command = {"do": "link.slow", "link": "a -> b", "latency": "300ms"}
     normalise_command(command, NAMES)
     assert command == {"do": "link.slow", "link": "a -> b", "latency": "300ms"}
 
 
-def test_marker_words_are_the_traces_own():
+def test_marker_types_of_commands_are_those_of_the_trace():
     assert tuple(MARKER_TYPES) == MARKER_WORDS

@@ -1,4 +1,4 @@
-"""The expect block: equal values, ranges, and paths that lead nowhere."""
+"""The expect block: equal values, ranges, and paths that do not exist."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUMMARY = {
         ("commands[0].ok", True),
     ],
 )
-def test_what_is_met(path, wanted):
+def test_met_expectations_are_not_reported(path, wanted):
     assert broken_expectations({path: wanted}, SUMMARY) == []
 
 
@@ -44,6 +44,6 @@ def test_what_is_met(path, wanted):
         ("failovers[0].duplicates[0]", 7, "no [0]"),
     ],
 )
-def test_what_is_broken_is_told(path, wanted, words):
+def test_a_broken_expectation_is_reported_with_its_path(path, wanted, words):
     broken = broken_expectations({path: wanted}, SUMMARY)
     assert len(broken) == 1 and words in broken[0] and path in broken[0]

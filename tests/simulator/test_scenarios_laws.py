@@ -1,5 +1,5 @@
-"""Laws of the loader and the commands: whatever comes in, one of two things comes out; what loads, loads
-again the same.
+"""Invariants of the loader and the commands: any input loads or is refused with a reason; a loaded
+scenario loads again unchanged.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ values = st.recursive(
 )
 
 
-def loads_or_says_why(text):
+def loads_or_gives_a_reason(text):
     try:
         scenario = load_scenario_text(text, "fuzz.yaml")
     except ScenarioError as error:
@@ -76,8 +76,8 @@ def loads_or_says_why(text):
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200))
-def test_any_text_loads_or_says_why(text):
-    loads_or_says_why(text)
+def test_any_text_loads_or_is_refused_with_a_reason(text):
+    loads_or_gives_a_reason(text)
 
 
 @settings(max_examples=80, deadline=None)
@@ -86,13 +86,13 @@ def test_any_text_loads_or_says_why(text):
     st.integers(0, 60),
     st.text(alphabet="{}[]:,- \n\"'abs019%&*!|>#", max_size=6),
 )
-def test_a_damaged_file_loads_or_says_why(start, length, inserted):
-    loads_or_says_why(EXAMPLE[:start] + inserted + EXAMPLE[start + length :])
+def test_a_damaged_file_loads_or_is_refused_with_a_reason(start, length, inserted):
+    loads_or_gives_a_reason(EXAMPLE[:start] + inserted + EXAMPLE[start + length :])
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.sampled_from(sorted(COMMANDS)), st.data())
-def test_any_command_is_normalised_or_refused_in_words(name, data):
+def test_any_command_is_normalised_or_refused_with_a_reason(name, data):
     known = [key.name for key in COMMANDS[name].arguments] + ["x"]
     command = {"do": name, **data.draw(st.dictionaries(st.sampled_from(known), values, max_size=5))}
     try:
@@ -150,7 +150,7 @@ processing = (
     types=st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]),
     partitions=st.integers(0, 5),
 )
-def test_a_scenario_comes_back_from_its_canonical_text(
+def test_a_scenario_is_restored_from_its_canonical_text(
     title, processing, share, every, first_ledger, latency, types, partitions
 ):
     text = f"""\

@@ -1,5 +1,5 @@
-"""A scenario's text that is too large, too deep or wrong everywhere: few problems, few bytes, refused
-before it is read whole.
+"""A scenario's text that is too large, too deep or wrong throughout: few problems, few bytes, refused
+before it is read completely.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simulator.scenarios.tree import (
 )
 
 MOST_BYTES = 30_000
-"""What 100 problems with ordinary words have, at most: 20,007 of them had 6.9 MB."""
+"""The maximum size of 100 problems with ordinary texts: 20,007 of them had 6.9 MB."""
 
 
 def error_of(text: str, **options) -> ScenarioError:
@@ -29,7 +29,7 @@ def error_of(text: str, **options) -> ScenarioError:
     return caught.value
 
 
-def test_a_hundred_problems_are_told_and_the_others_counted():
+def test_a_hundred_problems_are_reported_and_the_others_counted():
     error = error_of("format: 1\n" + "".join(f"k{number}: 1\n" for number in range(1_900)))
     assert error.count == 1_900 + 6, "the unknown keys, and six that are missing"
     assert len(error.problems) == MOST_PROBLEMS + 1
@@ -40,7 +40,7 @@ def test_a_hundred_problems_are_told_and_the_others_counted():
     assert len(str(error)) < MOST_BYTES + MOST_PROBLEMS * 600, "an unknown key lists what is known"
 
 
-def test_a_problem_that_is_only_counted_is_not_put_into_words(monkeypatch):
+def test_a_problem_that_is_only_counted_gets_no_text(monkeypatch):
     looked_up = []
     plain = problems.difflib.get_close_matches
     monkeypatch.setattr(
@@ -91,7 +91,7 @@ def test_a_problem_that_is_only_counted_is_not_put_into_words(monkeypatch):
         "aliases of a text",
     ],
 )
-def test_what_is_too_much_is_one_problem_without_reading_on(text, words, monkeypatch):
+def test_an_oversized_text_is_one_problem_without_reading_further(text, words, monkeypatch):
     composed = []
     monkeypatch.setattr(
         tree, "_convert", lambda node, *rest, plain=tree._convert: composed.append(1) or plain(node, *rest)
@@ -110,7 +110,7 @@ def test_too_many_values_stop_the_reading(monkeypatch):
 
 
 @pytest.mark.parametrize("name", [section.name for section in shape.sections()] + ["links"])
-def test_a_section_beyond_its_size_is_the_only_problem(name):
+def test_an_oversized_section_is_the_only_problem(name):
     """Links are made for every pair of clusters: sixteen thousand clusters would be 256 million."""
     most = {section.name: section.most for section in shape.sections()}.get(name, shape.MOST_LINK_PATTERNS)
     error = error_of(
@@ -133,7 +133,7 @@ def test_a_section_beyond_its_size_is_the_only_problem(name):
         "schemas: {{a: {{definition: {0}}}}}",
     ],
 )
-def test_a_value_that_is_quoted_is_cut_off(text):
+def test_a_quoted_value_is_truncated(text):
     error = error_of("format: 1\n" + text.format("x" * 200_000))
     assert (
         max(
@@ -161,7 +161,7 @@ def test_a_value_that_is_quoted_is_cut_off(text):
         "1" + "_0" * 3_000,
     ],
 )
-def test_a_number_that_is_none_is_a_problem(value):
+def test_an_invalid_number_is_a_problem(value):
     error = error_of(f"format: 1\nseed: {value}\nuntil: 1s\n")
     assert any(problem.path == "seed" or problem.line == 2 for problem in error.problems)
 
@@ -187,12 +187,12 @@ def test_an_override_with_an_endless_path_is_a_problem(path):
         "{type: [[[]]]}",
     ],
 )
-def test_a_schema_that_is_none_is_a_problem(definition):
+def test_an_invalid_schema_is_a_problem(definition):
     error = error_of(f"format: 1\nschemas: {{a: {{definition: {definition}}}}}\n")
     assert error.problems and len(str(error)) < MOST_BYTES
 
 
-def test_brackets_in_prose_are_no_nesting():
+def test_brackets_in_prose_do_not_count_as_nesting():
     about = "[see] {this} " * 5_000
     error = error_of(f"format: 1\nabout: |\n  {about}\n")
     assert not any("nested" in problem.what for problem in error.problems)
@@ -200,13 +200,13 @@ def test_brackets_in_prose_are_no_nesting():
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_what_is_written_out_can_be_read_again(name):
+def test_canonical_text_at_the_limits_can_be_read_again(name):
     scenario = load_scenario(name)
     assert load_scenario_text(scenario.canonical_text).canonical_text == scenario.canonical_text
 
 
 @given(st.lists(st.integers(0, 5)), st.lists(st.integers(0, 200)))
-def test_problems_count_what_they_do_not_keep(single, extended):
+def test_the_number_of_problems_includes_those_not_kept(single, extended):
     found = Problems()
     one = Problem("s", 1, 1, "", "what", suggestion("a", ["b"]))
     for times in single:

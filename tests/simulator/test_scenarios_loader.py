@@ -1,4 +1,6 @@
-"""The loader: what loads, what every mistake is told, and that the canonical text is the whole scenario."""
+"""The loader: what loads, what is reported for every mistake, and that the canonical text is the whole
+scenario.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,7 @@ def test_defaults_are_written_out():
     )
 
 
-def test_where_a_scenario_comes_from(tmp_path):
+def test_scenarios_are_loaded_from_paths_and_library_names(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(SMALL, encoding="utf-8")
     assert load_scenario(path) == load_scenario(str(path)) == load_scenario(SMALL)
@@ -96,7 +98,7 @@ def test_where_a_scenario_comes_from(tmp_path):
         load_scenario(path)
 
 
-def test_seed_and_until_and_overrides_change_what_is_loaded():
+def test_seed_until_and_overrides_change_the_loaded_scenario():
     overrides = parse_overrides(
         ["producers.p.every=1s", "clusters.b.settings.brokerDeduplicationEnabled=true", "producers.p.count=3"]
     )
@@ -191,7 +193,7 @@ EXPECTED = [
 ]
 
 
-def test_every_problem_is_told_at_once_with_its_place():
+def test_every_problem_is_reported_at_once_with_its_place():
     problems = problems_of(BROKEN)
     seen = [(problem.line, problem.path) for problem in problems]
     assert seen == [(line, path) for line, path, _ in EXPECTED]
@@ -199,7 +201,7 @@ def test_every_problem_is_told_at_once_with_its_place():
         assert words in problem.what and problem.right and problem.column
 
 
-def test_a_problem_prints_place_path_what_and_right():
+def test_a_problem_prints_place_path_what_is_wrong_and_what_would_be_right():
     problem = next(problem for problem in problems_of(BROKEN) if problem.path == "topics.t.clusters[1]")
     assert str(problem) == 't.yaml:14:21: topics.t.clusters[1]: there is no cluster "bb"; did you mean b?'
 
@@ -343,7 +345,7 @@ def test_replication_pairs_and_first_ledger():
     assert load_scenario_text(scenario.canonical_text) == scenario
 
 
-def test_names_of_digits_and_odd_texts_come_back():
+def test_numeric_names_and_special_texts_are_restored():
     text = (
         SMALL.replace("{a: {}, b: {}}", "{001: {}, b: {}, 1e3: {}}")
         .replace("[a, b]", "[001, b, 1e3]")
@@ -359,7 +361,7 @@ def test_names_of_digits_and_odd_texts_come_back():
 
 
 @pytest.mark.parametrize("section", shape.sections(), ids=lambda section: section.name)
-def test_shape_and_model_cover_each_other(section):
+def test_declared_keys_and_model_fields_agree(section):
     declared = {key.field for key in section.keys}
     assert declared == {field.name for field in fields(section.model)} - {"name"}
     assert all(key.kind in KINDS and key.says for key in section.keys)
@@ -394,7 +396,7 @@ def test_the_canonical_text_has_a_place_for_every_section(protocol):
     }
 
 
-def test_sections_of_another_protocol_are_empty_and_other_names_are_none():
+def test_sections_of_another_protocol_are_empty_and_unknown_names_raise():
     scenario = load_scenario_text(SMALL)
     assert scenario.topics and scenario.sessions == {}
     with pytest.raises(AttributeError, match="a scenario has no colours"):

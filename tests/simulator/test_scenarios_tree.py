@@ -21,7 +21,7 @@ def tree(text):
     return root
 
 
-def test_values_know_their_places():
+def test_values_have_their_places():
     root = tree("a:\n  b: [1, two]\n")
     inner = root.value["a"].value["b"]
     assert (inner.key_line, inner.key_column) == (2, 3)
@@ -48,7 +48,7 @@ def test_scalars_are_yaml_1_2(text, value):
     assert tree(f"a: {text}").plain() == {"a": value}
 
 
-def test_a_name_of_digits_keeps_its_text():
+def test_a_numeric_name_keeps_its_text():
     assert tree("a: 001").value["a"].text == "001"
 
 
@@ -64,7 +64,7 @@ def test_a_name_of_digits_keeps_its_text():
         ("a: " + "9" * 40, "this long"),
     ],
 )
-def test_what_is_not_plain_is_a_problem_with_a_place(text, words):
+def test_anything_but_plain_yaml_is_a_problem_with_a_place(text, words):
     _, problems = read_tree(text, "t.yaml")
     assert len(problems) == 1
     assert words in problems[0].what
@@ -84,14 +84,14 @@ def test_what_is_not_plain_is_a_problem_with_a_place(text, words):
         ("x" * (LARGEST_TEXT_CHARACTERS + 1), "characters"),
     ],
 )
-def test_without_a_tree_there_is_one_problem(text, words):
+def test_unreadable_text_is_a_single_problem(text, words):
     with pytest.raises(ScenarioError) as caught:
         read_tree(text, "t.yaml")
     assert len(caught.value.problems) == 1
     assert words in caught.value.problems[0].what
 
 
-def test_what_could_not_be_read_is_named_as_it_was_written():
+def test_a_value_that_could_not_be_read_is_quoted_as_written():
     with pytest.raises(ScenarioError) as caught:
         load_scenario_text("until: !!odd 12s\nseed: .inf\n")
     told = [str(problem) for problem in caught.value.problems]
@@ -99,7 +99,7 @@ def test_what_could_not_be_read_is_named_as_it_was_written():
     assert any('seed: ".inf" is not a whole number' in line for line in told)
 
 
-def test_an_anchor_is_one_problem_and_what_it_stands_for_is_there():
+def test_an_anchor_is_one_problem_and_its_value_is_kept():
     root, problems = read_tree("a: &x {c: 1}\nb: [*x, *x]\nd: {<<: *x, e: 2}\n", "t.yaml")
     assert [(problem.line, problem.what) for problem in problems] == [
         (1, "anchor &x"),
@@ -116,13 +116,13 @@ def test_an_anchor_is_one_problem_and_what_it_stands_for_is_there():
         "a: &x [*x, *x, *x, *x]\n",
     ],
 )
-def test_an_alias_cannot_unfold(text):
+def test_an_alias_cannot_be_expanded_without_limit(text):
     with pytest.raises(ScenarioError) as caught:
         read_tree(text, "t.yaml")
     assert ["unfold" in problem.what for problem in caught.value.problems] == [True]
 
 
-def test_overrides_make_way_and_replace():
+def test_overrides_create_paths_and_replace_values():
     root = tree("a: {b: 1}\nc: [1, 2]\nd:\ng: 1\n")
     pairs = [
         ("a.b", "x"),
@@ -152,7 +152,7 @@ def test_overrides_make_way_and_replace():
         ("a.b", "&x 1", "anchor"),
     ],
 )
-def test_overrides_that_lead_nowhere(path, text, words):
+def test_overrides_with_impossible_paths_are_problems(path, text, words):
     root = tree("a: {b: 1}\nc: [1, 2]\n")
     problems = apply_overrides(root, [(path, text)])
     assert len(problems) == 1
@@ -160,7 +160,7 @@ def test_overrides_that_lead_nowhere(path, text, words):
     assert f"--set {path}={text}" in str(problems[0])
 
 
-def test_deep_plain_values_are_cut_off():
+def test_deeply_nested_plain_values_are_truncated():
     value = 1
     for _ in range(DEEPEST_NESTING * 200):
         value = [value]

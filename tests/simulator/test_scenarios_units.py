@@ -1,4 +1,6 @@
-"""Units: what is written is what is meant, exactly, both ways; everything else is refused in words."""
+"""Units: values are parsed and formatted exactly, in both directions; everything else is refused with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ from simulator.scenarios.problems import Wrong
         ("0.000001s", 1),
     ],
 )
-def test_durations(text, duration_us):
+def test_durations_are_parsed(text, duration_us):
     assert units.parse_duration(text) == duration_us
 
 
@@ -39,14 +41,14 @@ def test_durations(text, duration_us):
         ("1GB", 10**9),
     ],
 )
-def test_sizes(text, size_bytes):
+def test_sizes_are_parsed(text, size_bytes):
     assert units.parse_size(text) == size_bytes
 
 
 @pytest.mark.parametrize(
     ("text", "interval_us"), [("100/s", 10_000), ("5/s", 200_000), ("0.5/s", 2_000_000), ("3/s", 333_333)]
 )
-def test_rates_are_intervals(text, interval_us):
+def test_rates_are_parsed_as_intervals(text, interval_us):
     assert units.parse_rate(text) == interval_us
 
 
@@ -76,7 +78,7 @@ def test_rates_are_intervals(text, interval_us):
         (units.parse_decimal, 11, "out of range"),
     ],
 )
-def test_what_is_refused_says_what_would_be_right(parse, text, words):
+def test_a_refused_value_has_a_hint_of_what_would_be_right(parse, text, words):
     with pytest.raises(Wrong) as caught:
         parse(text)
     assert words in caught.value.what
@@ -84,26 +86,26 @@ def test_what_is_refused_says_what_would_be_right(parse, text, words):
 
 
 @given(st.integers(0, units.LONGEST_US))
-def test_durations_come_back(duration_us):
+def test_formatted_durations_parse_to_the_same_value(duration_us):
     assert units.parse_duration(units.format_duration(duration_us)) == duration_us
 
 
 @given(st.integers(0, units.LARGEST_BYTES))
-def test_sizes_come_back(size_bytes):
+def test_formatted_sizes_parse_to_the_same_value(size_bytes):
     assert units.parse_size(units.format_size(size_bytes)) == size_bytes
 
 
 @given(st.integers(0, units.MILLIONTHS))
-def test_shares_come_back(share_millionths):
+def test_formatted_shares_parse_to_the_same_value(share_millionths):
     assert units.parse_share(units.format_share(share_millionths)) == share_millionths
 
 
 @given(st.integers(0, 10 * units.MILLIONTHS))
-def test_decimals_come_back(millionths):
+def test_formatted_decimals_parse_to_the_same_value(millionths):
     assert units.parse_decimal(units.format_decimal(millionths)) == millionths
 
 
-def test_a_rate_is_written_only_when_it_is_exact():
+def test_a_rate_is_formatted_only_when_it_is_exact():
     assert units.format_rate(10_000) == "100/s"
     with pytest.raises(ValueError, match="no whole number"):
         units.format_rate(333_333)

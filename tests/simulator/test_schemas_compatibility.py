@@ -1,5 +1,5 @@
-"""Pulsar's compatibility strategies over Avro's rules: which schema may follow which, and who can read
-what.
+"""Pulsar's compatibility strategies over Avro's rules: which schema may follow which, and which readers
+can read what.
 """
 
 import json
@@ -41,7 +41,7 @@ TEXT, FLAG = (
     "new, old, backward, forward",
     [
         (WITH_DEFAULT, ID, True, True),
-        # the new one cannot read what lacks the field; the old one passes over it
+        # the new one cannot read what lacks the field; the old one skips it
         (WITHOUT_DEFAULT, ID, False, True),
         (ID, WITHOUT_DEFAULT, True, False),
         (ID, WITH_DEFAULT, True, True),
@@ -66,7 +66,7 @@ TEXT, FLAG = (
         (TEXT, TEXT, True, True),
     ],
 )
-def test_directions(new, old, backward, forward):
+def test_compatibility_in_each_direction(new, old, backward, forward):
     expected = {
         "BACKWARD": backward,
         "FORWARD": forward,
@@ -81,7 +81,7 @@ def test_directions(new, old, backward, forward):
 
 
 @pytest.mark.parametrize("strategy", ["FULL", "BACKWARD", "FORWARD", "FULL_TRANSITIVE"])
-def test_another_type_never_follows(strategy):
+def test_a_schema_of_another_type_is_never_compatible(strategy):
     assert (
         why_incompatible(strategy, TEXT, [ID])
         == "Incompatible schema: exists schema type AVRO, new schema type STRING"
@@ -96,7 +96,7 @@ def test_the_first_schema_is_always_compatible():
     assert all(why_incompatible(strategy, ID, []) is None for strategy in ("FULL", "ALWAYS_INCOMPATIBLE"))
 
 
-def test_transitive_asks_all_versions_and_the_plain_strategy_only_the_newest():
+def test_transitive_strategies_compare_all_versions_and_plain_ones_only_the_newest():
     versions = [ID, record(field("id"), field("a"))]
     assert why_incompatible("BACKWARD", record(field("a")), versions) is None, "the newest wrote a"
     assert why_incompatible("BACKWARD_TRANSITIVE", record(field("a")), versions) is not None, (
@@ -121,7 +121,7 @@ def test_a_consumer_must_read_the_newest_or_all():
     )
 
 
-def test_reasons_are_avros_words_in_a_fixed_order():
+def test_reasons_are_avros_texts_in_a_fixed_order():
     why = unreadable(record(field("x"), field("y")), ID)
     assert (
         why == unreadable(record(field("x"), field("y")), ID) and "reader field missing default value" in why

@@ -1,11 +1,11 @@
-"""What a caller may ask of `World.seek`: an instant or a row, one of them."""
+"""The arguments of `World.seek`: an instant or a row, exactly one of them."""
 
 import pytest
 
 from simulator import World
 
 
-def test_seek_takes_an_instant_or_a_row_and_no_other():
+def test_seek_takes_either_an_instant_or_a_row():
     world = World.open("two-regions")
     world.run(1_000_000)
     for given in ({}, {"at_us": 1, "seq": 1}):

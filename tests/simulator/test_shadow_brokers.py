@@ -1,4 +1,4 @@
-"""Rules of shadow topics over time: brokers go and come, what is told and what is not, retention, where
+"""Rules of shadow topics over time: crashes and unloads, what is fed and what is not, retention, where
 reads are served.
 """
 
@@ -15,14 +15,14 @@ from tests.simulator.test_pulsars_own_shadow_cases import (
     told,
 )
 
-# --- brokers go and come
+# --- crashes and unloads
 
 
-def test_a_shadows_broker_crashes_and_what_was_on_its_way_is_told_again():
+def test_entries_in_flight_when_a_shadows_broker_crashes_are_sent_again():
     world = shadowed()
     publish(world, 3)
     do(world, "producer.send", producer="p")
-    do(world, "topic.crash", cluster="eu", topic="shadow", downtime="50ms")  # the fourth is on its way
+    do(world, "topic.crash", cluster="eu", topic="shadow", downtime="50ms")  # the fourth is in flight
     world.run(world.now_us + 10 * MS)
     publish(world, 2)
     world.run(2 * SECOND)
@@ -32,7 +32,7 @@ def test_a_shadows_broker_crashes_and_what_was_on_its_way_is_told_again():
     ] == 0
 
 
-def test_after_a_reload_the_open_ledger_is_out_of_sight_until_the_next_position():
+def test_after_a_reload_the_open_ledger_is_invisible_until_the_next_position():
     world = shadowed()
     publish(world, 3)
     do(world, "topic.unload", cluster="eu", topic="shadow")
@@ -48,10 +48,10 @@ def test_after_a_reload_the_open_ledger_is_out_of_sight_until_the_next_position(
 @pytest.mark.parametrize(
     "interval, piggyback, seen", [(0, "false", 0), (0, "true", 4), (1000, "false", 3), (1000, "true", 4)]
 )
-def test_what_the_bookies_say_of_an_open_ledger(interval, piggyback, seen):
+def test_last_confirmed_entry_of_an_open_ledger_in_the_bookies(interval, piggyback, seen):
     """Five entries at 0.3 s to 1.5 s, opened at 1.9 s.
 
-    Told at 1 s: three. Carried by the fifth entry: four.
+    Confirmed explicitly at 1 s: three. Carried by the fifth entry: four.
     """
     world = shadowed(
         f"{KEEP}, bookkeeperExplicitLacIntervalInMills: {interval}",
@@ -64,7 +64,7 @@ def test_what_the_bookies_say_of_an_open_ledger(interval, piggyback, seen):
     assert told(world)["behind_entries"] == 5 - seen
 
 
-def test_a_source_that_crashed_told_the_bookies_until_then_and_one_that_closed_told_all():
+def test_a_crashed_source_confirmed_entries_up_to_then_and_a_closed_source_all():
     for how, seen in (("topic.crash", 3), ("topic.unload", 5)):
         world = shadowed(
             f"{KEEP}, bookkeeperExplicitLacIntervalInMills: 1000",
@@ -78,7 +78,7 @@ def test_a_source_that_crashed_told_the_bookies_until_then_and_one_that_closed_t
         assert source.shadows.entries_confirmed() == seen
 
 
-def test_a_source_unloaded_tells_nothing_of_what_lay_between():
+def test_after_an_unload_the_source_does_not_feed_entries_stored_before():
     world = shadowed()
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="10s")
     publish(world, 5)
@@ -92,7 +92,7 @@ def test_a_source_unloaded_tells_nothing_of_what_lay_between():
     ) == [], "the list of ledgers shows them"
 
 
-def test_a_first_start_that_fails_is_the_last_until_the_next_policy_check():
+def test_a_failed_first_start_is_not_retried_until_the_next_policy_check():
     world = shadowed(f"{KEEP}, replicationPolicyCheckDurationSeconds: 20")
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="3s")
     do(world, "topic.unload", cluster="eu", topic="source")  # a new replicator, which finds no shadow
@@ -109,7 +109,7 @@ def test_a_first_start_that_fails_is_the_last_until_the_next_policy_check():
     assert [number for number, _position in received(world)] == [0, 1, 2], "the check built it anew"
 
 
-def test_with_retries_a_first_start_that_fails_is_tried_again():
+def test_with_retries_a_failed_first_start_is_retried():
     world = shadowed(options="shadowReplicatorRetry: retries")
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="3s")
     do(world, "topic.unload", cluster="eu", topic="source")
@@ -119,7 +119,7 @@ def test_with_retries_a_first_start_that_fails_is_tried_again():
     }
 
 
-def test_a_cluster_crash_takes_both_and_both_come_back():
+def test_a_cluster_crash_stops_source_and_shadow_and_both_recover():
     world = shadowed()
     publish(world, 4)
     do(world, "cluster.crash", cluster="eu")
@@ -132,10 +132,10 @@ def test_a_cluster_crash_takes_both_and_both_come_back():
     ] == confirmed(world)[1]
 
 
-# --- what is told, and what is not
+# --- which entries are fed
 
 
-def test_markers_and_what_came_from_elsewhere_are_told():
+def test_markers_and_replicated_messages_are_fed_too():
     world = open_world(
         "clusters: {eu: {}, us: {}}\nlinks: {default: {latency: 10ms}}\ntopics: {t: {clusters: [eu, "
         "us]}, dark: {clusters: [eu], shadowOf: t}}\n"
@@ -165,7 +165,7 @@ def test_markers_and_what_came_from_elsewhere_are_told():
     assert rows(world, "marker.filtered", topic="dark") and summary["violations"] == []
 
 
-def test_what_time_to_live_has_expired_is_left_out():
+def test_entries_expired_by_time_to_live_are_not_fed():
     world = shadowed(f"{KEEP}, ttlDurationDefaultInSeconds: 1")
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="3s")
     publish(world, 3)
@@ -178,7 +178,7 @@ def test_what_time_to_live_has_expired_is_left_out():
     )
 
 
-def test_a_backlog_may_be_jumped_over_as_the_proposal_says():
+def test_a_long_backlog_may_be_skipped_as_the_proposal_says():
     world = shadowed(options="shadowReplicatorAutoResetBacklogEntries: 3")
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="2s")
     publish(world, 8)
@@ -203,7 +203,7 @@ def test_a_full_queue_stalls_until_receipts_come():
 # --- retention, truncation, termination
 
 
-def test_truncation_of_the_source_pushes_the_shadow():
+def test_truncating_the_source_pushes_the_shadows_cursor():
     world = shadowed(SMALL)
     do(world, "consumer.pause", consumer="c")
     publish(world, 5)
@@ -219,7 +219,7 @@ def test_truncation_of_the_source_pushes_the_shadow():
     )
 
 
-def test_what_a_consumer_has_in_hand_counts_as_lost_only_while_it_is_not_acknowledged():
+def test_unacked_messages_count_as_lost_only_while_they_are_not_acknowledged():
     world = shadowed("managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0")
     do(world, "consumer.hold", consumer="c", share="100%")
     publish(world, 2)
@@ -232,7 +232,7 @@ def test_what_a_consumer_has_in_hand_counts_as_lost_only_while_it_is_not_acknowl
     assert told(world)["lost_to_retention"] == 1 and world.summary()["violations"] == []
 
 
-def test_a_shadows_cursor_holds_nothing_back_and_the_sources_does():
+def test_a_shadows_cursor_retains_no_ledgers_and_the_sources_does():
     for reader, kept in (("shadow", 1), ("source", 5)):
         world = shadowed(
             "managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0",
@@ -252,7 +252,7 @@ def test_a_shadows_cursor_holds_nothing_back_and_the_sources_does():
         assert world.summary()["clusters"]["eu"]["topics"]["source"]["entries"] == kept
 
 
-def test_a_terminated_source_is_seen_to_its_end():
+def test_a_terminated_source_is_read_to_its_end():
     world = shadowed(shadow=", shadowReplication: false")
     publish(world, 3)
     do(world, "topic.terminate", cluster="eu", topic="source")
@@ -264,9 +264,9 @@ def test_a_terminated_source_is_seen_to_its_end():
     assert world.apply({"do": "topic.terminate", "cluster": "eu", "topic": "source"}).code == "terminated"
 
 
-def test_the_hazard_a_shadow_deletes_what_it_shares():
-    """Read in the source, confirmed by nobody: with the option the shadow's own trimming deletes ledgers
-    under the source's readers.
+def test_hazard_a_shadow_deletes_ledgers_that_it_shares():
+    """Read in the source code, not confirmed in practice: with the option the shadow's own trimming
+    deletes ledgers that the source's readers still need.
     """
     world = open_world(
         "clusters: {eu: {}}\nsettings: {managedLedgerMaxEntriesPerLedger: 2, "
@@ -302,7 +302,7 @@ def test_an_entry_leaves_the_cache_after_a_second():
     assert told(world)["reads"]["cache"] == 2
 
 
-def test_without_caching_of_reads_everybody_asks_the_bookies():
+def test_without_read_caching_every_read_goes_to_the_bookies():
     world = shadowed(options="cacheReadsFromBookies: false")
     publish(world, 2)
     do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")

@@ -1,4 +1,4 @@
-"""A shadow replicator's connection as a state machine: every input in every state, and what always holds."""
+"""A shadow replicator's connection as a state machine: every input in every state, and its invariants."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_each_input_in_each_state(state, given_input):
     assert connecting.number == 7 + types.count(Drop), "what an earlier connection carried is ignored"
 
 
-def test_once_connected_it_retries_a_failed_start_as_shipped():
+def test_once_connected_a_failed_start_is_retried_by_default():
     connecting = ShadowConnecting(stream=1)
     connecting.start()
     connecting.connected(0, True, NOW_US)
@@ -79,7 +79,7 @@ def test_once_connected_it_retries_a_failed_start_as_shipped():
     assert connecting.backoff_over(1, True) == [Connect()]
 
 
-def test_failed_starts_wait_longer_and_a_connection_begins_anew():
+def test_failed_starts_wait_longer_and_a_connection_resets_the_wait():
     connecting = ShadowConnecting(stream=1)
     waits_us = []
     for _start in range(12):

@@ -1,7 +1,6 @@
-"""Shadow topics where they were found wrong by reading Pulsar's own code and tests: cursors over loads,
-crashes and resets; reading; retention.
+"""Shadow topics: errors found by reading Pulsar's own code and tests, about cursors over loads, crashes and resets; reading; retention.
 
-Each expectation was written down before the run, from the source that its comment names.
+Each expectation was written down before the run, from the source in its comment.
 """
 
 import pytest
@@ -33,7 +32,7 @@ def at(world: World, milliseconds: float) -> dict:
 
 
 def hold(world: World, *numbers: int) -> None:
-    """Keep ledgers at the source, and these messages with the consumer."""
+    """Keep ledgers at the source, and leave these messages unacknowledged at the consumer."""
     at(world, 1)
     do(world, "subscription.create", subscription="b", cluster="a", initialPosition="Earliest")
     do(world, "consumer.hold", consumer="c", messages=[f"p/{number}" for number in numbers])
@@ -46,11 +45,10 @@ def seen_in(world: World) -> list[str]:
 # --- cursors over a load
 
 
-def test_a_cursor_is_not_ahead_of_what_a_reloaded_shadow_sees():
+def test_a_cursor_is_not_ahead_of_the_entries_visible_to_a_reloaded_shadow():
     # ManagedCursorImpl.recoveredCursor: a position ahead of the ledger's last one is put back to that. A
-    # shadow that is loaded
-    # anew sees nothing of the open ledger, so all that was acknowledged of it comes again with the next
-    # position.
+    # reloaded shadow sees nothing of the open ledger, so everything acknowledged in it is redelivered with
+    # the next position.
     world = shadowed(HEAD + FED + EAGER)
     assert at(world, 500)["mark_delete"] == "10:22"
     do(world, "topic.unload", cluster="a", topic="x")
@@ -65,7 +63,7 @@ def test_a_cursor_is_not_ahead_of_what_a_reloaded_shadow_sees():
     assert world.summary()["violations"] == []
 
 
-def test_a_cursor_stays_where_explicit_lac_tells_the_reloaded_shadow_enough():
+def test_a_cursor_stays_where_explicit_lac_confirms_enough_to_the_reloaded_shadow():
     world = shadowed("settings: {bookkeeperExplicitLacIntervalInMills: 100}\n" + HEAD + FED + EAGER)
     at(world, 500)
     do(world, "topic.unload", cluster="a", topic="x")
@@ -74,9 +72,9 @@ def test_a_cursor_stays_where_explicit_lac_tells_the_reloaded_shadow_enough():
     assert at(world, 2_000)["repeated"] == 0
 
 
-def test_single_acknowledgements_stay_when_a_cursor_is_put_back():
-    # Of a recovered cursor only the mark-delete is put back: p/3 and p/4 were acknowledged above a hole and
-    # do not come again.
+def test_individual_acks_stay_when_a_cursor_is_put_back():
+    # Only the mark-delete of a recovered cursor is put back: p/3 and p/4 were acknowledged above a hole and
+    # are not redelivered.
     world = shadowed(HEAD + FED + EAGER)
     hold(world, 2)
     assert at(world, 95)["individually_deleted"] == "[(10:2..10:4]]"
@@ -89,13 +87,13 @@ def test_single_acknowledgements_stay_when_a_cursor_is_put_back():
     assert [seen_in(world).count(f"10:{entry}") for entry in range(6)] == [2, 2, 2, 1, 1, 1]
 
 
-# --- what the source deletes while the shadow is away
+# --- what the source deletes while the shadow is not loaded
 
 
-def test_a_crash_forgets_what_was_not_persisted_also_where_ledgers_went():
+def test_a_crash_forgets_unpersisted_acks_also_where_ledgers_were_deleted():
     # Cursor writes are limited to one a second: p/0 was persisted, the acks of 10 to 15 were not. Ledgers 10
-    # to 14 are deleted
-    # while the shadow is away; of the last ledger's entries the recovered cursor knows nothing.
+    # to 14 are deleted while the shadow is not loaded; the recovered cursor has no acks of the last ledger's
+    # entries.
     world = shadowed(SMALL + HEAD + FED + EAGER)
     hold(world, 1, 7, 9, 16, 21)
     at(world, 500)
@@ -111,7 +109,7 @@ def test_a_crash_forgets_what_was_not_persisted_also_where_ledgers_went():
     assert world.summary()["violations"] == []
 
 
-def test_a_clean_unload_keeps_single_acknowledgements_of_what_is_left():
+def test_a_clean_unload_keeps_individual_acks_of_the_remaining_ledgers():
     world = shadowed(SMALL + HEAD + FED + EAGER)
     hold(world, 1, 7, 9, 16, 21)
     at(world, 500)
@@ -122,7 +120,7 @@ def test_a_clean_unload_keeps_single_acknowledgements_of_what_is_left():
     assert world.summary()["shadows"]["x"]["lost_by_subscription"] == {"s": 4}
 
 
-def test_a_pushed_cursor_stands_before_the_first_ledger_that_is_left():
+def test_a_pushed_cursor_is_before_the_first_remaining_ledger():
     # ManagedLedgerImpl.advanceCursorsIfNecessary: the mark-delete becomes `<first ledger kept>:-1`.
     world = shadowed(
         SMALL
@@ -137,7 +135,7 @@ def test_a_pushed_cursor_stands_before_the_first_ledger_that_is_left():
     assert world.summary()["shadows"]["x"]["lost_by_subscription"] == {"s": 20}
 
 
-def test_a_pushed_cursor_is_recovered_by_the_words_it_was_persisted_with():
+def test_a_pushed_cursor_is_recovered_at_its_persisted_position():
     # Pushed at every deletion, persisted once a second: the crash finds an older `<first ledger kept>:-1`
     # (found by the swarm of random runs).
     fed = "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms}}\n"
@@ -170,7 +168,7 @@ def test_a_pushed_cursor_is_recovered_by_the_words_it_was_persisted_with():
 # --- a reset of a shadow's cursor
 
 
-def test_a_reset_goes_no_further_than_the_shadow_sees():
+def test_a_reset_does_not_move_past_the_entries_visible_to_the_shadow():
     # ManagedCursorImpl.asyncResetCursor: a position that is not valid yet becomes the one after the last
     # confirmed entry.
     world = shadowed(HEAD.replace("shadowOf: t", "shadowOf: t, shadowReplication: false") + FED + EAGER)
@@ -189,7 +187,7 @@ def test_a_reset_goes_no_further_than_the_shadow_sees():
 
 def test_markers_are_read_like_messages():
     # A replicated subscription of the source writes markers; a shadow's broker reads each from the bookies
-    # before it passes over it.
+    # before it skips it.
     world = shadowed("""
 clusters: {a: {firstLedger: 10}, b: {firstLedger: 500}}
 links: {a <-> b: {latency: 20ms}}
@@ -216,9 +214,9 @@ KEPT_AND_OFFLOADED = (
 
 
 @pytest.mark.parametrize("kind", ["Shared", "Exclusive"])
-def test_a_read_that_failed_is_tried_again(kind):
-    # Pulsar's dispatchers wait 15 s after a failed read, then 30 s, then 60 s: nobody has to unload anything
-    # once it can be read.
+def test_a_failed_read_is_retried(kind):
+    # Pulsar's dispatchers wait 15 s after a failed read, then 30 s, then 60 s: no unload is needed once the
+    # entry can be read.
     late = "consumers: {c: {subscription: s, cluster: a, start: 1s}}\n"
     world = shadowed(KEPT_AND_OFFLOADED + HEAD.replace("Shared", kind) + FED + late, until="300s")
     at(world, 500)
@@ -231,9 +229,9 @@ def test_a_read_that_failed_is_tried_again(kind):
     assert len(rows(world, "entry.unreadable")) == 1
 
 
-def test_what_a_broker_read_leaves_with_it():
-    # The cache is the broker's memory, the source's too: after an unload what it had read from the bookies is
-    # read there again.
+def test_an_unload_loses_the_cached_entries():
+    # The cache is the broker's memory, the source's too: after an unload the entries that it had read from
+    # the bookies are read there again.
     world = shadowed(
         (
             "settings: {managedLedgerCacheEvictionTimeThresholdMillis: 60000, defaultRetentionTimeInMinutes: "
@@ -258,9 +256,9 @@ def test_what_a_broker_read_leaves_with_it():
 # --- commands
 
 
-def test_a_truncation_clears_what_a_replicator_had_to_tell():
-    # Truncating clears the backlog of every cursor, the replicators' too: what is in the open ledger is told
-    # no more.
+def test_a_truncation_clears_the_replicators_backlog():
+    # Truncating clears the backlog of every cursor, the replicators' too: entries in the open ledger are not
+    # fed any more.
     world = shadowed(HEAD + FED + EAGER)
     at(world, 100)
     do(world, "topic.crash", cluster="a", topic="x", downtime="1s")
@@ -273,14 +271,14 @@ def test_a_truncation_clears_what_a_replicator_had_to_tell():
 
 
 @pytest.mark.parametrize("command", ["topic.truncate", "topic.offload", "topic.terminate"])
-def test_a_topic_at_no_broker_does_nothing(command):
+def test_commands_on_a_topic_that_is_not_loaded_are_refused(command):
     world = shadowed(KEPT_AND_OFFLOADED + HEAD + FED)
     at(world, 100)
     do(world, "topic.crash", cluster="a", topic="t", downtime="1s")
     assert world.apply({"do": command, "cluster": "a", "topic": "t"}).code == "not-loaded"
 
 
-def test_a_partition_has_no_list_of_its_own():
+def test_a_partition_has_no_list_of_shadows():
     # PersistentTopics.preValidation: policies belong to the whole topic.
     world = shadowed(
         "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n"
@@ -290,7 +288,7 @@ def test_a_partition_has_no_list_of_its_own():
         assert (refused.code, refused.error) == ("412", "Not allowed to set/get topic policy for a partition")
 
 
-def test_a_fed_shadow_says_how_many_replicators_it_has():
+def test_deleting_a_fed_shadow_is_refused_with_the_number_of_replicators():
     # PersistentTopic.delete; the producer is the one that tries to publish to the shadow.
     world = shadowed(HEAD + FED)
     assert (
@@ -299,9 +297,9 @@ def test_a_fed_shadow_says_how_many_replicators_it_has():
     )
 
 
-def test_a_partition_that_the_shadow_lacks_is_not_fed():
-    # Copied once: the source's new partitions have no counterpart until somebody adds them, and then until a
-    # policy check.
+def test_a_partition_missing_in_the_shadow_is_not_fed():
+    # Copied once: the source's new partitions have no counterpart until an operator adds them, and then until
+    # a policy check.
     world = shadowed(
         "clusters: {a: {}}\ntopics: {t: {clusters: [a], partitions: 2}, x: {clusters: [a], shadowOf: t}}\n"
         "producers: {p: {topic: t, cluster: a, start: 50ms, every: 10ms, count: 400}}\n",
@@ -330,7 +328,7 @@ TINY = (
 
 
 def test_a_terminated_topic_keeps_its_last_ledger():
-    # With ledgers of one entry the last one is empty when the topic is terminated; trimming leaves it, and
+    # With ledgers of one entry the last one is empty when the topic is terminated; trimming keeps it, and
     # rolls nothing over.
     world = shadowed(TINY + HEAD + FED + EAGER)
     at(world, 500)
@@ -343,7 +341,7 @@ def test_a_terminated_topic_keeps_its_last_ledger():
     )
 
 
-def test_a_topic_that_is_made_again_after_its_termination_takes_messages():
+def test_a_topic_created_again_after_its_termination_takes_messages():
     world = shadowed(
         "clusters: {a: {}}\ntopics: {t: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n"
     )
@@ -357,7 +355,7 @@ def test_a_topic_that_is_made_again_after_its_termination_takes_messages():
     assert world.summary()["clusters"]["a"]["topics"]["t"]["messages"] == 1
 
 
-def test_a_shadow_that_asks_the_bookies_survives_its_source():
+def test_a_shadow_that_reads_from_the_bookies_survives_its_source():
     world = shadowed(
         (
             "settings: {bookkeeperExplicitLacIntervalInMills: 100}\noptions: {shadowLastConfirmedRefresh: "
@@ -377,7 +375,7 @@ def test_a_shadow_that_asks_the_bookies_survives_its_source():
     assert world.summary()["violations"] == []
 
 
-def test_a_recovered_cursor_has_the_name_that_it_was_persisted_under():
+def test_a_recovered_cursor_has_the_position_that_was_persisted():
     # Pushed to `<first kept>:-1`, persisted, pushed again unpersisted (one write a second), then recovered
     # after a crash.
     world = shadowed(
@@ -398,7 +396,7 @@ def test_a_recovered_cursor_has_the_name_that_it_was_persisted_under():
     ] == []
 
 
-def test_payloads_for_a_topic_that_is_no_shadow_are_counted():
+def test_payloads_sent_to_a_topic_that_is_no_shadow_are_counted():
     world = shadowed(
         "options: {shadowCachesReplicatedEntries: true}\nclusters: {a: {}}\ntopics: {t: {clusters: [a]}, "
         "n: {clusters: [a]}}\nproducers: {q: {topic: t, cluster: a}}\n"

@@ -1,5 +1,5 @@
 """Rules of shadow topics beyond Pulsar's own tests: creating and deleting, the list and its codes, roles,
-schemas, what a scenario may say.
+schemas, what a scenario may contain.
 """
 
 import json
@@ -26,7 +26,7 @@ def test_creating_and_feeding_are_two_steps():
     world = shadowed(shadow=CREATED_LATER)
     publish(world, 3)
     do(world, "shadow.create", cluster="eu", topic="shadow", source="source")
-    world.run(2 * SECOND)  # the reader looks for the topic with backoff
+    world.run(2 * SECOND)  # the reader retries with backoff until the topic exists
     assert (
         rows(world, "shadow.created")[0]["reason"] == "source"
         and told(world)["replicator"] is None
@@ -37,7 +37,7 @@ def test_creating_and_feeding_are_two_steps():
     assert [number for number, _position in received(world)] == [0, 1, 2, 3]
 
 
-def test_partitions_are_copied_when_it_is_created():
+def test_partitions_are_copied_when_the_shadow_is_created():
     world = shadowed(shadow=CREATED_LATER, source=", partitions: 2")
     do(world, "topic.grow", topic="source", partitions=3)
     do(world, "shadow.create", cluster="eu", topic="persistent://public/default/shadow", source="source")
@@ -72,7 +72,7 @@ def test_partitions_follow_the_source_as_proposed():
         ("later", "other", "not-declared"),
     ],
 )
-def test_what_creation_refuses(shadow, source, code):
+def test_refusals_of_creation(shadow, source, code):
     world = shadowed(
         source="}\n  other: {clusters: [eu]}\n  later: {clusters: [eu], shadowOf: source, exists: {}"
     )
@@ -80,7 +80,7 @@ def test_what_creation_refuses(shadow, source, code):
     assert (refused.ok, refused.code) == (False, code) and refused.error and refused.hint
 
 
-def test_a_source_is_not_deleted_while_it_feeds_shadows():
+def test_a_source_cannot_be_deleted_while_it_feeds_shadows():
     world = shadowed()
     refused = world.apply({"do": "topic.delete", "cluster": "eu", "topic": "source"})
     assert (refused.code, refused.error) == (
@@ -95,7 +95,7 @@ def test_a_source_is_not_deleted_while_it_feeds_shadows():
     assert world.view()["clusters"]["eu"]["topics"]["shadow"]["shadow"]["loaded"], "its source is there again"
 
 
-def test_a_shadow_is_not_deleted_while_somebody_uses_it():
+def test_a_shadow_cannot_be_deleted_while_it_is_used():
     world = shadowed()
     publish(world, 4)
     delete = {"do": "shadow.delete", "cluster": "eu", "topic": "shadow"}
@@ -113,7 +113,7 @@ def test_a_shadow_is_not_deleted_while_somebody_uses_it():
     assert len(rows(world, "shadow.created")) == 2
 
 
-def test_nobody_creates_a_shadow_by_connecting():
+def test_a_shadow_is_not_created_by_connecting():
     world = shadowed(shadow=CREATED_LATER)
     world.run(SECOND)
     assert world.summary()["shadows"] == {} and rows(world, "topic.creation-refused")
@@ -122,7 +122,7 @@ def test_nobody_creates_a_shadow_by_connecting():
 # --- the list of shadow topics
 
 
-def test_policies_off_and_a_change_under_way():
+def test_disabled_policies_and_concurrent_changes_are_refused():
     world = shadowed()
     do(world, "setting.change", setting="topicLevelPoliciesEnabled", value=False)
     assert {
@@ -156,7 +156,7 @@ def test_codes_of_the_list(command, code):
     assert (refused.ok, refused.code) == (False, code) and refused.error and refused.hint
 
 
-def test_a_topic_on_the_list_that_is_no_shadow_refuses_every_position():
+def test_a_listed_plain_topic_refuses_every_position():
     world = shadowed(source="}\n  plain: {clusters: [eu]")
     assert apply(world, SET, shadows=["shadow", "plain"]).ok
     publish(world, 2)
@@ -171,9 +171,9 @@ def test_a_topic_on_the_list_that_is_no_shadow_refuses_every_position():
 @pytest.mark.parametrize(
     "option, more, seen", [("keeps-running", "", [0, 1]), ("ends", "", [0]), ("keeps-running", "unload", [0])]
 )
-def test_removing_the_last_shadow(option, more, seen):
-    """Read in the source: with an empty list the check returns early, so the replicator goes on until the
-    source is unloaded.
+def test_removing_the_last_shadow_keeps_its_replicator_until_the_unload(option, more, seen):
+    """Read in the source code: with an empty list the check returns early, so the replicator continues
+    until the source is unloaded.
     """
     world = shadowed(options=f"shadowRemoveLast: {option}")
     publish(world)
@@ -185,7 +185,7 @@ def test_removing_the_last_shadow(option, more, seen):
     assert [number for number, _position in received(world)] == seen
 
 
-def test_removing_one_of_two_ends_its_replicator():
+def test_removing_one_of_two_shadows_ends_its_replicator():
     world = shadowed(source="}\n  second: {clusters: [eu], shadowOf: source")
     assert sorted(row["topic"] for row in rows(world, "shadow.replicator-created")) == ["second", "shadow"]
     assert apply(world, SET).ok
@@ -224,7 +224,7 @@ def test_permissions_on_source_and_shadow_are_independent():
 @pytest.mark.parametrize(
     "role, code", [("reader", "403"), ("writer", "403"), ("owner", None), ("root", None), (None, None)]
 )
-def test_the_list_takes_its_own_permission(role, code):
+def test_the_list_requires_its_own_permission(role, code):
     world = open_world(ROLES, family="shadow-topics", until="2s")
     more = {} if role is None else {"role": role}
     result = world.apply({"do": "shadow.set", "cluster": "eu", "topic": "t", "shadows": ["dark"], **more})
@@ -278,7 +278,7 @@ def test_a_shadow_answers_with_its_sources_schemas():
     )
 
 
-# --- going to and fro
+# --- seeking and branching
 
 
 def test_seeking_and_branching_keep_the_run():
@@ -298,7 +298,7 @@ def test_seeking_and_branching_keep_the_run():
     assert world.digest() == digest
 
 
-# --- what a scenario may not say
+# --- what a scenario may not contain
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_seeking_and_branching_keep_the_run():
         ),
     ],
 )
-def test_scenarios_that_cannot_be(topics, words):
+def test_invalid_scenarios_are_refused(topics, words):
     with pytest.raises(Exception, match=words):
         open_world(f"clusters: {{eu: {{}}, us: {{}}}}\ntopics: {{{topics}}}\n", family="shadow-topics")
 
@@ -334,7 +334,7 @@ def printed(world, tool, topic="source"):
     return json.loads(world.admin(tool, "eu", topic)["text"])
 
 
-def test_internal_stats_list_the_replicators_cursor_and_what_waits():
+def test_internal_stats_list_the_replicators_cursor_and_queued_adds():
     world = shadowed(SMALL, options="shadowMetadataLatency: 1s")
     publish(world, 3)
     cursor = printed(world, "stats-internal")["cursors"][
@@ -357,7 +357,7 @@ def test_internal_stats_list_the_replicators_cursor_and_what_waits():
 
 
 @pytest.mark.parametrize("option, there", [("absent", False), ("proposal", True)])
-def test_topic_stats_have_the_proposals_map_only_on_demand(option, there):
+def test_topic_stats_have_the_proposals_map_only_on_request(option, there):
     world = shadowed(options=f"shadowReplicationInStats: {option}")
     publish(world, 3)
     stats = printed(world, "stats")

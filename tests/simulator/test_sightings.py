@@ -1,5 +1,5 @@
-"""What checks ask about messages seen where: the answer is that of plain sets of rows, however dense the
-ids are and however often they come.
+"""The helper of checks that finds the first row of each message: it agrees with plain sets of rows,
+however dense the ids are and however often they occur.
 """
 
 import numpy as np

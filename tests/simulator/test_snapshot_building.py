@@ -1,4 +1,4 @@
-"""The pending snapshots of a controller as a state machine: every move in its table, and what always holds."""
+"""The pending snapshots of a controller as a state machine: every move in its table, and its invariants."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ WAYS = {
 }
 
 
-def test_the_table_has_all_moves_and_no_other():
+def test_the_table_has_all_moves_and_no_others():
     assert {(before, after) for before, moves in BUILDER_MOVES.items() for after in moves} == set(WAYS)
     assert all(BUILDER_MOVES[state] == {} for state in ENDED)
 
@@ -95,12 +95,12 @@ def test_any_other_move_is_an_internal_error(before, after):
         (READY._replace(data_timestamp_ms=0, all_connected=False), NO_NEW_DATA),
     ],
 )
-def test_a_tick_that_requests_nothing_says_why(facts, reason):
+def test_a_tick_without_a_request_has_a_reason(facts, reason):
     building = Building(TIMEOUT_MS, 0)
     assert building.tick(facts, 1, 0) == [Refuse(reason)] and building.pending == {}
 
 
-def test_until_one_is_completed_a_second_is_not_requested():
+def test_no_second_snapshot_is_requested_until_one_is_completed():
     building, _builder = pending("b")
     assert building.tick(READY, 2, 1_000_000) == [Refuse(PENDING)]
     building.answer(1, "b", (1, 1), False)
@@ -122,13 +122,13 @@ def test_the_second_round_begins_with_the_last_answer_of_the_first():
     assert building.answer(1, "c", (1, 2), False) == [Answered(1, 2)]
 
 
-def test_it_times_out_in_the_first_whole_millisecond_after_the_timeout():
+def test_a_snapshot_times_out_in_the_first_whole_millisecond_after_the_timeout():
     building = begun_at(2_500_999)
     assert building.tick(READY, 2, 32_500_999) == [Refuse(PENDING)]
     assert building.tick(READY, 2, 32_501_000) == [TimeOut(1), Request(2, 1)]
 
 
-def test_a_completed_one_counts_from_the_millisecond_of_its_request():
+def test_a_completed_snapshot_counts_from_the_millisecond_of_its_request():
     building = begun_at(2_500_999)
     building.answer(1, "b", (1, 1), False)
     assert building.last_completed_ms == 2_500
@@ -136,7 +136,7 @@ def test_a_completed_one_counts_from_the_millisecond_of_its_request():
     assert building.refusal(READY._replace(data_timestamp_ms=2_500)) is None
 
 
-def test_a_partial_one_is_written_after_its_time_and_not_before():
+def test_a_partial_snapshot_is_written_after_its_time_and_not_before():
     building = begun_at(1_000_000, partial_after_us=2_000_000)
     building.answer(1, "c", (7, 7), False)
     assert building.tick(READY, 2, 2_999_999) == [Refuse(PENDING)]
@@ -144,12 +144,12 @@ def test_a_partial_one_is_written_after_its_time_and_not_before():
     assert building.tick(READY, 2, 3_000_000)[0] == Complete(1, 1_000_000, (("c", 7, 7),), PARTIAL)
 
 
-def test_an_old_one_without_an_answer_is_not_written():
+def test_an_old_snapshot_without_an_answer_is_not_written():
     building = begun_at(3_000_000, partial_after_us=2_000_000)
     assert building.tick(READY, 2, 9_000_000) == [Refuse(PENDING)]
 
 
-def test_without_the_option_an_old_one_stays_pending():
+def test_without_the_option_an_old_snapshot_stays_pending():
     building, _builder = pending("b", "c")
     building.answer(1, "b", (1, 1), False)
     assert building.tick(READY, 2, 9_000_000) == [Refuse(PENDING)]
@@ -174,7 +174,7 @@ INPUTS = st.one_of(
 
 
 @given(st.lists(INPUTS, max_size=40), st.integers(1, 3), st.sampled_from([0, 2_000_000]))
-def test_whatever_comes_each_snapshot_ends_once_and_only_with_answers(inputs, remote_count, partial_after_us):
+def test_each_snapshot_ends_once_and_completes_only_with_answers(inputs, remote_count, partial_after_us):
     remotes = tuple("bcd"[:remote_count])
     building, now_us, number, ended, answers = Building(TIMEOUT_MS, partial_after_us), 0, 1, {}, {}
     for entry, (kind, *rest) in enumerate(inputs):

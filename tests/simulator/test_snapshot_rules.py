@@ -1,5 +1,5 @@
-"""Why no snapshot is asked for now, and how far a remote lags: against the controller's own rules and a
-plain look at the rows.
+"""Why no snapshot is requested now, and how far a remote lags: against the controller's own rules and a
+plain search in the rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def rules_of(world: World, topic: str, cluster: str) -> dict:
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_what_stops_the_tick_is_what_the_next_tick_does(name):
+def test_the_predicted_rule_equals_the_outcome_of_the_next_tick(name):
     """Just before each tick of the run, the rules predict its row, by instant and by reason."""
     world = World.open(name)
     world.run()
@@ -29,7 +29,7 @@ def test_what_stops_the_tick_is_what_the_next_tick_does(name):
             other["at_us"] == row["at_us"] and other["seq"] < row["seq"]
             for other in world.trace.rows(max(0, row["seq"] - 40), row["seq"])
         ):
-            continue  # something else at this very instant may have changed the answer
+            continue  # another event at this very instant may have changed the answer
         found = rules_of(world, row["topic"], row["cluster"])
         assert found["next_tick_us"] == row["at_us"], row
         assert found["stopped_by"] == row.get("reason"), row
@@ -50,7 +50,7 @@ def test_a_region_that_is_down_is_named():
     assert "us-west is down" in found["rules"][-1]["words"] and "taken off" in found["until"]
 
 
-def test_the_snapshot_that_is_in_the_way_is_named_with_its_end():
+def test_the_pending_snapshot_that_blocks_is_named_with_its_end():
     found = rules_of(at("one-way-replication", 3_500_000), "orders", "us-west")
     assert found["stopped_by"] == "pending"
     assert (
@@ -59,7 +59,7 @@ def test_the_snapshot_that_is_in_the_way_is_named_with_its_end():
     )
 
 
-def test_nothing_new_says_since_when():
+def test_no_new_data_has_its_start_instant():
     found = rules_of(at("two-regions", 12_000_000), "orders", "us-west")
     assert (
         found["stopped_by"] == "no-new-data"
@@ -67,7 +67,7 @@ def test_nothing_new_says_since_when():
     )
 
 
-def test_a_region_without_a_controller_says_why():
+def test_a_region_without_a_controller_has_a_reason():
     assert (
         rules_of(at("local-subscription-earliest", 1_000_000), "orders", "us-west")["stopped_by"]
         == "controller"
@@ -106,7 +106,7 @@ def plain_lag(world: World, cluster: str, subscription: str) -> int:
     "name",
     ["region-down", "two-regions", "slow-consumer-spread", "ack-hole-delayed-message", "enabled-on-backlog"],
 )
-def test_the_lag_is_the_age_of_the_oldest_message_that_is_not_covered(name):
+def test_the_lag_is_the_age_of_the_oldest_uncovered_message(name):
     world = World.open(name)
     world.run()
     for at_us in random.Random(3).sample(range(200_000, min(world.furthest_us, 9_000_000)), 6):
@@ -117,7 +117,7 @@ def test_the_lag_is_the_age_of_the_oldest_message_that_is_not_covered(name):
         )
 
 
-def test_looking_changes_nothing():
+def test_reading_the_rules_changes_nothing():
     world, other = World.open("region-down"), World.open("region-down")
     for at_us in range(500_000, 10_000_001, 500_000):
         world.run(at_us)
@@ -127,7 +127,7 @@ def test_looking_changes_nothing():
     assert world.digest() == other.digest()
 
 
-def test_of_partitions_the_oldest_counts():
+def test_the_lag_of_a_partitioned_topic_is_that_of_the_oldest_partition():
     text = World.open("two-regions").scenario.canonical_text.replace("partitions: 0", "partitions: 2")
     world = World.from_scenario(load_scenario_text(text))
     world.run(4_300_000)

@@ -1,5 +1,5 @@
-"""The story of a message: for every cause by name, true to its rows, and for every message of every
-scenario.
+"""The story of a message: for every cause by name, consistent with its rows, and for every message of
+every scenario.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ MADE = {
 
 
 @pytest.mark.parametrize("build", MADE, ids=lambda build: build.__name__)
-def test_every_cause_has_its_story(build):
+def test_every_cause_has_a_story(build):
     world, cause = build(), build.__name__
     failover = world.failover()
     assert [group["cause"] for group in groups(failover) if group["kind"] == "duplicates"] == [cause]
@@ -156,7 +156,7 @@ def test_every_cause_has_its_story(build):
     assert case.cause == cause
     assert kinds[-1] == "again" and kinds.index("why") < kinds.index("failover") + 1
     assert {"published", "delivered", "acknowledged", "why", "failover", *MADE[build]} <= set(kinds)
-    check_true_to_rows(world.trace, steps)
+    check_consistent_with_rows(world.trace, steps)
 
 
 def test_every_cause_of_counting_is_built_here():
@@ -165,7 +165,7 @@ def test_every_cause_of_counting_is_built_here():
     assert [cause.name for cause in OF_MIGRATION] == list(CAUSES)
 
 
-def test_every_why_of_the_counting_page_has_its_sentence():
+def test_every_why_of_the_counting_page_has_a_sentence():
     table = re.findall(
         r"^\| \d+[ab]? \| `(\w+)` \| .* \| ([\w, -]+) \| [\w, ]+ \|$",
         (ROOT / "docs/counting.md").read_text(),
@@ -176,7 +176,7 @@ def test_every_why_of_the_counting_page_has_its_sentence():
     assert {cause for cause, _ in WHY} == {*CAUSES, *LOSSES}
 
 
-def check_true_to_rows(trace, steps) -> None:
+def check_consistent_with_rows(trace, steps) -> None:
     assert [step.seq for step in steps] == sorted(step.seq for step in steps)
     for step in steps:
         row = trace.row(step.seq)
@@ -186,7 +186,7 @@ def check_true_to_rows(trace, steps) -> None:
         )
 
 
-def test_a_held_message_is_named_as_what_held_the_line():
+def test_a_held_message_is_named_as_the_one_that_held_the_mark_delete():
     world = World.open("ack-hole-delayed-message")
     world.run()
     failover = world.counted().failovers[0]
@@ -196,7 +196,7 @@ def test_a_held_message_is_named_as_what_held_the_line():
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_every_group_of_every_scenario_adds_up_and_tells(name):
+def test_every_group_of_every_scenario_adds_up_and_has_stories(name):
     world = World.open(name)
     world.run()
     for failover in world.counted().failovers:
@@ -213,7 +213,7 @@ def test_every_group_of_every_scenario_adds_up_and_tells(name):
             for place in {places[0], places[-1]}:
                 case, steps = story_of(world.trace, failover, group["kind"], place)
                 assert case.cause == group["cause"] and any(step.kind == "why" for step in steps)
-                check_true_to_rows(world.trace, steps)
+                check_consistent_with_rows(world.trace, steps)
         assert totals == {
             "duplicates": failover.duplicates,
             "redeliveries": failover.redeliveries,
@@ -235,7 +235,7 @@ def test_a_story_ends_where_counting_ended():
     assert any(step.kind == "returned" for step in later)
 
 
-def test_an_unknown_kind_is_said_in_words():
+def test_an_unknown_kind_is_refused_with_a_reason():
     world = after_newest_snapshot()
     with pytest.raises(ValueError, match="duplicates, redeliveries, stranded, lost"):
         page(world.failover(), "spilt")
@@ -243,7 +243,7 @@ def test_an_unknown_kind_is_said_in_words():
         story_of(world.trace, world.failover(), "duplicates", 1)
 
 
-def test_long_lists_come_in_pages_without_being_made_whole():
+def test_long_lists_are_paged_without_building_the_whole_list():
     world = World.open("slow-consumer-oldest-first")
     world.run()
     failover = world.counted().failovers[0]

@@ -1,5 +1,5 @@
-"""Stories of what came twice in a shared group: every duplicate has one, from its publish to its second
-delivery, with why where it was settled.
+"""Stories of duplicates in a shared group: every duplicate has one, from its publish to its second
+delivery, with the reason at the decision.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def counted():
 
 
 @pytest.mark.parametrize("name", OF_CAUSES)
-def test_every_duplicate_has_its_story(counted, name):
+def test_every_duplicate_has_a_story(counted, name):
     world, group = counted[name]
     listed = shared_groups(group)
     assert tuple(one["cause"] for one in listed) == OF_CAUSES[name] and {
@@ -55,7 +55,7 @@ def test_every_duplicate_has_its_story(counted, name):
             assert shared_place_of(group, message["producer"], message["sequence_id"]) <= message["place"]
 
 
-def test_a_story_names_what_came_between(counted):
+def test_a_story_names_the_events_between_both_deliveries(counted):
     world, group = counted["groups-two-readers"]
     words = [step.words for step in shared_story(world.trace, "meters", group.duplicates_list[0])]
     assert words[4:8] == [
@@ -66,7 +66,7 @@ def test_a_story_names_what_came_between(counted):
     ]
 
 
-def test_a_chunk_that_a_session_sent_again_itself_has_no_decision_in_its_story():
+def test_the_story_of_a_chunk_resent_by_its_own_session_has_no_decision():
     world = open_world(
         "nodes: {n: {}}\nsessions: {c: {node: n, processing: 300ms, subscriptions: "
         '["$share/g/t"]}}\npublishers: {p: {topic: t, clients: 1, at: [1s, 1s, 1s]}}\n'

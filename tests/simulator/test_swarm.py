@@ -59,7 +59,7 @@ def test_runs_with_every_kind_of_command_break_no_claim(scenario):
 
 @swarm
 @given(scenarios(safe=False))
-def test_causes_come_before_what_they_cause(scenario):
+def test_causes_precede_their_effects(scenario):
     trace = run(scenario).trace
     columns = trace.columns(names=("at_us", "cause_seq", "evidence_seq"))
     for name in ("cause_seq", "evidence_seq"):
@@ -88,9 +88,9 @@ def test_healed_clusters_hold_the_same_messages(scenario):
 
 @swarm
 @given(scenarios())
-def test_nothing_that_an_earliest_subscription_began_before_is_lost(scenario):
+def test_no_message_after_the_start_of_an_earliest_subscription_is_lost(scenario):
     scenario["subscriptions"][SUBSCRIPTION]["initialPosition"] = "Earliest"
-    # what nobody subscribed to yet stays
+    # messages without a subscription yet stay
     scenario["settings"] |= {"defaultRetentionTimeInMinutes": -1, "defaultRetentionSizeInMB": -1}
     world = run(scenario)
     for failover in world.summary()["failovers"]:
@@ -127,7 +127,7 @@ def test_one_digest_however_the_run_is_cut(scenario, data):
 
 @swarm
 @given(scenarios(safe=False), st.data())
-def test_commands_by_hand_replay_to_the_same_bytes(scenario, data):
+def test_live_commands_replay_to_the_same_bytes(scenario, data):
     commands, scenario["commands"] = scenario["commands"], []
     scenario = loaded(scenario)
     world = World.from_scenario(scenario)

@@ -1,8 +1,7 @@
-"""A swarm of small random runs of shadow topics: faults and people's commands at random, then everything
-healed and one more message.
+"""A swarm of small random runs of shadow topics: random faults and operator commands, then everything healed and one more message.
 
-No claim breaks; nothing is stored for a shadow; what it sees in the end is what its source has; with
-everything retained its readers get every message; the digest does not depend on how the run was cut.
+No claim breaks; nothing is stored for a shadow; in the end it has the entries of its source; with everything
+retained its readers get every message; the digest does not depend on how the run was cut.
 `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new ones.
 """
 
@@ -130,8 +129,8 @@ def scenarios(draw, retained=None):
 
 @st.composite
 def faults(draw, shadows, consumers, partitions):
-    """Commands at random instants; one that does not apply at its time is refused by the run, which is
-    fine.
+    """Commands at random instants; a command that does not apply at its time is refused by the run, which
+    is allowed.
     """
     topic, consumer = st.sampled_from(["orders", *shadows]), st.sampled_from(consumers)
     one = lambda do, **more: st.fixed_dictionaries({"do": st.just(do), **more})  # noqa: E731
@@ -164,7 +163,7 @@ def faults(draw, shadows, consumers, partitions):
 
 
 def healing(shadows, consumers, partitions):
-    """Every broker up, every shadow there and fed, every consumer running; then one message for each
+    """Every broker up, every shadow created and fed, every consumer running; then one message for each
     partition.
     """
     commands = [
@@ -211,7 +210,7 @@ def parts(found):
 
 @swarm
 @given(scenarios())
-def test_no_claim_breaks_and_what_a_shadow_sees_is_its_sources(scenario):
+def test_no_claim_breaks_and_a_shadow_ends_with_the_entries_of_its_source(scenario):
     world = run(scenario)
     summary = world.summary()
     assert summary["violations"] == []

@@ -1,5 +1,5 @@
-"""A protocol that only the tests have runs through the lab without a changed line outside its folder and the
-tables: scenario file, loader, world, summary, checks, what-if, documents, trace files.
+"""A protocol that exists only in the tests runs through the lab without a changed line outside its folder
+and the tables: scenario file, loader, world, summary, checks, what-if, documents, trace files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def run(text: str = TEXT) -> World:
     return world
 
 
-def test_a_run_meets_its_expectations_again_and_again():
+def test_a_run_meets_its_expectations_repeatedly():
     world = run()
     assert broken_expectations(world.scenario.expect, world.summary()) == []
     assert run().summary() == world.summary()
@@ -75,20 +75,21 @@ def test_the_canonical_text_loads_as_the_same_scenario():
         ("single-log", "single-logs", "did you mean single-log?"),
     ],
 )
-def test_mistakes_are_told_with_what_would_be_right(old: str, new: str, words: str):
+def test_mistakes_are_reported_with_what_would_be_right(old: str, new: str, words: str):
     with pytest.raises(ScenarioError) as raised:
         load_scenario_text(TEXT.replace(old, new))
     assert words in str(raised.value)
 
 
-def test_a_command_by_hand_counts_and_is_refused_when_it_makes_no_sense():
+def test_a_live_command_counts_and_an_impossible_one_is_refused():
     world = World.from_scenario(load_scenario_text(TEXT))
     world.run(3_500_000)
     world.apply({"do": "server.crash", "server": "alpha"})
     refused = world.apply({"do": "server.crash", "server": "alpha"})
     assert (refused.ok, refused.code) == (False, "server-down")
     world.run(UNTIL_US)
-    # entries 0 to 2 come again; then nothing is stored at 4 s, and of 9 entries by 10.5 s only 8 is not persisted
+    # entries 0 to 2 are redelivered; then nothing is stored at 4 s, and of 9 entries by 10.5 s only 8 is not
+    # persisted
     assert world.summary()["servers"]["alpha"]["duplicates"] == 3 + 1
 
 
@@ -101,7 +102,7 @@ def test_seeking_back_and_forth_gives_the_same_state():
     assert world.view() == then and world.digest() == digest
 
 
-def test_the_check_names_a_delivery_that_is_not_in_the_log(monkeypatch: pytest.MonkeyPatch):
+def test_the_check_reports_a_delivery_that_is_not_in_the_log(monkeypatch: pytest.MonkeyPatch):
     world = run(TEXT.replace("count: 20", "count: 3"))
     assert world.violations == []
     trace, code = world.trace, world.trace.vocabulary.code["message.delivered"]
@@ -113,7 +114,7 @@ def test_the_check_names_a_delivery_that_is_not_in_the_log(monkeypatch: pytest.M
     ]
 
 
-def test_what_would_have_helped():
+def test_what_if_variants_of_the_third_protocol():
     scenario = load_scenario_text(TEXT)
     outcomes = []
     for variant in variants(scenario, []):
@@ -138,7 +139,7 @@ def test_the_json_schema_follows_the_table():
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
-def test_a_trace_file_comes_back(tmp_path, suffix: str):
+def test_a_trace_file_is_read_back_unchanged(tmp_path, suffix: str):
     world = run()
     path = tmp_path / f"run{suffix}"
     write_trace(

@@ -33,8 +33,8 @@ def test_beyond_its_bound_the_newest_are_listed_and_the_total_stays(monkeypatch:
     assert shown["pending"] == whole["pending"][-4:] and shown["pending_total"] == whole["pending_total"]
 
 
-def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
-    """The ranges that the page takes out of "comes twice" are those that the engine then filters."""
+def test_acks_synced_by_other_clusters_are_those_that_the_filter_stage_drops():
+    """The ranges that the page excludes from the duplicates are those that the engine then filters."""
     world = World.open("strategies-delayed-message")
     world.run(world.scenario.commands[0].at_us - 1)
     target = world.scenario.commands[0].arguments["to"]
@@ -54,9 +54,9 @@ def test_what_other_clusters_said_is_what_the_filter_stage_will_not_send():
     assert positions <= log
 
 
-def test_what_a_cluster_has_told_is_what_the_rows_say():
-    """At every instant: entries acknowledged, those named by the newest request that arrived and when, and
-    what is on the wire.
+def test_synced_acks_in_the_view_agree_with_the_rows():
+    """At every instant: entries acknowledged, those in the newest request that arrived and its instant,
+    and requests in flight.
     """
     world = World.open("strategies-delayed-message")
     for at_us in (900_000, 1_020_000, 2_500_000, 4_900_000):

@@ -1,4 +1,4 @@
-"""Acks that wait, one by one and by column, against a plain dict, under any sequence of acts."""
+"""Waiting acks, one by one and by column, against a plain dict, under any sequence of operations."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,8 +24,8 @@ def ack_of(index, batch_index, seq):
 
 
 def play(script):
-    """The acks after these acts, and a dict that had the same said to it."""
-    waiting, wanted, seq, fresh = WaitingAcks(), {}, 0, 100  # entries that come by column were never seen
+    """The acks after these operations, and a dict after the same operations."""
+    waiting, wanted, seq, fresh = WaitingAcks(), {}, 0, 100  # entries added by column were never added before
     for name, *about in script:
         seq += 1
         if name == "put":
@@ -46,7 +46,7 @@ def play(script):
 
 @settings(max_examples=200)
 @given(acts)
-def test_they_agree_with_a_dict(script):
+def test_waiting_acks_agree_with_a_dict(script):
     waiting, wanted = play(script)
     assert (len(waiting), bool(waiting)) == (len(wanted), bool(wanted))
     for place in (HERE, ELSEWHERE):
@@ -64,7 +64,7 @@ def test_they_agree_with_a_dict(script):
     assert list(waiting.by_key().items()) == list(wanted.items())
 
 
-def test_one_that_waits_by_column_and_comes_again_stands_where_it_stood():
+def test_a_repeated_ack_keeps_its_place_in_the_order():
     waiting = WaitingAcks()
     waiting.add(HERE, AckColumns.of([ack_of(index, NULL, 1) for index in range(5)]))
     waiting.put(MessageKey(HERE, 3, NULL), ack_of(3, NULL, 9))

@@ -1,4 +1,4 @@
-"""What would have helped: one definition of variants, each a run of its own that anybody can make again."""
+"""What would have helped: one definition of variants, each a separate run that anyone can repeat."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_variant_of_every_scenario_is_a_scenario_that_can_be_saved(name):
 @pytest.mark.parametrize(
     ("name", "section"), [("region-down", "failovers"), ("groups-two-readers", "groups")]
 )
-def test_the_run_as_it_was_has_the_very_bytes(name, section):
+def test_the_unchanged_variant_has_the_same_bytes_as_the_run(name, section):
     scenario = load_scenario(name)
     world = World.from_scenario(scenario)
     world.run()
@@ -86,7 +86,7 @@ def test_the_run_as_it_was_has_the_very_bytes(name, section):
         ("groups-late-revoke", "repaired-revokeCarriesEpoch", "waiting"),
     ],
 )
-def test_what_helps_helps(name, key, fewer):
+def test_a_helpful_variant_has_fewer_duplicates_or_losses(name, key, fewer):
     scenario = load_scenario(name)
     found = by_key(scenario)
     real, other = (outcome(found[one]) for one in ("as-it-was", key))
@@ -94,7 +94,7 @@ def test_what_helps_helps(name, key, fewer):
     assert any(case["difference"] != "no difference" for case in beside(scenario, [real, other])[1]["cases"])
 
 
-def test_who_reads_nothing_helps_nobody():
+def test_a_variant_that_delivers_less_is_no_help():
     scenario = load_scenario("groups-two-readers")
     [real] = outcome(variants(scenario, [])[0])["cases"]
     idle = {**real, "duplicates": 0, "waiting": real["waiting"] + real["duplicates"] + 1}
@@ -111,7 +111,7 @@ def test_who_reads_nothing_helps_nobody():
     )
 
 
-def test_a_command_given_by_hand_is_changed_like_a_planned_one():
+def test_a_live_command_is_varied_like_a_planned_one():
     scenario = load_scenario("two-regions")
     world = World.from_scenario(scenario)
     world.run(3_000_000)
@@ -132,7 +132,7 @@ def test_a_command_given_by_hand_is_changed_like_a_planned_one():
     assert outcome(found["planned"], 6_000_000)["cases"][0]["mode"] == "planned"
 
 
-def test_a_variant_gives_the_same_however_it_is_cut():
+def test_a_variant_has_the_same_outcome_however_it_is_cut():
     variant = by_key(load_scenario("region-down"))["period-halved"]
     whole = Rerun(variant, variant.scenario.seed, variant.scenario.until_us)
     while whole.step(100_000):
@@ -157,7 +157,7 @@ def test_a_variant_gives_the_same_however_it_is_cut():
         ),
     ],
 )
-def test_differences_are_said_in_words(other, words):
+def test_differences_are_described_with_numbers(other, words):
     real = {
         "duplicates": 7,
         "redeliveries": 0,
@@ -180,7 +180,7 @@ def test_differences_are_said_in_words(other, words):
     assert told["helps"] == (other is not None and "fewer duplicates" in words and "lost" not in words)
 
 
-def test_after_a_crash_a_planned_move_is_told_with_what_it_assumes():
+def test_after_a_crash_a_planned_failover_is_shown_with_its_assumption():
     scenario = load_scenario("region-down")
     wanted = [
         variant
@@ -195,7 +195,7 @@ def test_after_a_crash_a_planned_move_is_told_with_what_it_assumes():
     assert assumed["as-it-was"] is assumed["period-halved"] is None
 
 
-def test_after_a_planned_move_draining_it_is_advice():
+def test_after_a_planned_failover_draining_is_advice_without_assumption():
     scenario = load_scenario("fail-over-and-back")
     wanted = [variant for variant in variants(scenario, []) if variant.key in ("as-it-was", "drained")]
     told = beside(scenario, [outcome(variant) for variant in wanted])

@@ -1,5 +1,4 @@
-"""History: seek, step, step back, fork and branch are exact; a command in the past begins a branch; the
-row bound; replay.
+"""History: seek, step, step back, fork and branch are exact; a command in the past begins a branch; the row bound; replay.
 
 Issue, Engine 6: "seek, step, step back, fork, all exact; a command given at a past instant starts a new
 branch, the old one stays … A lab holds at most 5,000,000 rows (a named bound): it then pauses and says so."
@@ -43,7 +42,7 @@ END_US = 6 * SECOND
 
 
 def state(world):
-    """All that can be seen, but not how far the branch has been."""
+    """All visible state, except how far the branch has run."""
     shown = world.view()
     del shown["furthest_us"], shown["branch"]
     return world.now_us, world.seq, world.digest(), json.dumps(shown, sort_keys=True)
@@ -94,13 +93,13 @@ def test_seek_back_and_forth_is_exact(straight):
         assert state(world) == straight[at_us], at_us
 
 
-def test_seek_beyond_the_front_runs_on(straight):
+def test_seek_beyond_the_front_runs_further(straight):
     world = open_world(BODY, until="6s")
     world.seek(at_us=END_US)
     assert state(world) == straight[END_US] and world.furthest_us == END_US
 
 
-def test_seek_to_a_row_stands_at_the_end_of_its_instant():
+def test_seek_to_a_row_goes_to_the_end_of_its_instant():
     world = open_world(BODY, until="6s")
     world.run()
     wanted = rows(world, "snapshot.completed")[2]
@@ -109,7 +108,7 @@ def test_seek_to_a_row_stands_at_the_end_of_its_instant():
     assert world.trace.at_us(world.seq - 1) == wanted["at_us"] < world.trace.at_us(world.seq)
 
 
-def test_seek_in_slices_is_the_same(straight):
+def test_seek_in_slices_gives_the_same_state(straight):
     world = open_world(BODY, until="6s")
     world.run()
     seek, slices = world.begin_seek(at_us=2500 * MS), 1
@@ -143,7 +142,7 @@ def test_checkpoints_are_used_and_exact(straight):
 
 
 @pytest.mark.parametrize("filter_", [None, "control", {"message": ["p", 30]}, {"subscription": "s2"}])
-def test_step_visits_every_instant_with_a_row_that_passes(filter_):
+def test_step_visits_every_instant_with_a_row_that_matches(filter_):
     world = open_world(BODY, until="6s")
     world.run(3 * SECOND)
     end = world.seq
@@ -177,7 +176,7 @@ def test_step_everything_goes_instant_by_instant():
     assert [world.step("everything")["at_us"] for _ in instants] == instants
 
 
-def test_step_and_step_back_are_each_others_inverse():
+def test_step_and_step_back_are_inverse():
     world = open_world(BODY, until="6s")
     world.run(2 * SECOND)
     world.step()
@@ -189,7 +188,7 @@ def test_step_and_step_back_are_each_others_inverse():
     assert state(world) == before
 
 
-def test_step_runs_forward_when_needed_and_says_when_nothing_comes():
+def test_step_runs_forward_when_needed_and_returns_none_without_a_match():
     world = open_world(BODY, until="6s")
     row = world.step({"message": ["p", 10]})
     assert row["type"] == "message.published" and world.now_us == row["at_us"] == world.furthest_us
@@ -205,7 +204,7 @@ def test_step_runs_forward_when_needed_and_says_when_nothing_comes():
     assert quiet.step_back({"message": ["p", 7]}) is None and quiet.now_us == 0
 
 
-def test_an_unknown_filter_is_refused_in_words():
+def test_an_unknown_filter_is_refused_with_a_reason():
     with pytest.raises(ValueError, match="is not a filter"):
         open_world(BODY).step("nonsense")
 
@@ -213,7 +212,7 @@ def test_an_unknown_filter_is_refused_in_words():
 # --- fork
 
 
-def test_fork_goes_on_as_the_parent_would_and_leaves_it_alone(straight):
+def test_a_fork_continues_like_its_parent_and_does_not_change_it(straight):
     world = open_world(BODY, until="6s")
     world.run(2500 * MS)
     fork = world.fork()
@@ -304,7 +303,7 @@ def test_a_refused_command_in_the_past_makes_no_branch():
     assert world.branch == 0 and state(world) == before and world.furthest_us == END_US
 
 
-def test_seeking_over_commands_by_hand_repeats_them():
+def test_seeking_over_live_commands_repeats_them():
     world = open_world(BODY, until="6s")
     world.run(SECOND)
     do(world, "consumer.slow", consumer="c1", processing="50ms")
@@ -348,7 +347,7 @@ def test_replay_of_the_command_log_gives_the_same_bytes():
         max_size=12,
     )
 )
-def test_whatever_was_done_a_replay_of_the_log_gives_the_same_bytes(moves):
+def test_replaying_the_log_after_any_operations_gives_the_same_bytes(moves):
     commands = [
         {"do": "consumer.pause", "consumer": "c1"},
         {"do": "consumer.resume", "consumer": "c1"},
@@ -389,7 +388,7 @@ def test_the_bound_is_five_million_rows():
     assert open_world(BODY).rows_max == ROWS_MAX
 
 
-def test_a_full_lab_pauses_and_says_so_wherever_it_was_cut():
+def test_a_full_lab_pauses_with_a_message_however_it_was_cut():
     # Reached with a small bound: the run stops before the instant that does not fit, however it is cut into
     # slices.
     lengths = []
@@ -403,7 +402,7 @@ def test_a_full_lab_pauses_and_says_so_wherever_it_was_cut():
     assert len(set(lengths)) == 1, lengths
 
 
-def test_a_full_lab_can_be_looked_at_sought_in_and_branched():
+def test_a_full_lab_can_be_viewed_sought_in_and_branched():
     world = open_world(BODY, until="6s", rows_max=2000)
     world.run()
     stopped_us, full = world.now_us, len(world.trace)
@@ -421,19 +420,19 @@ def test_a_full_lab_can_be_looked_at_sought_in_and_branched():
     assert world.now_us == 300 * MS
 
 
-def test_step_in_a_full_lab_ends():
+def test_step_in_a_full_lab_returns_none():
     world = open_world(BODY, until="6s", rows_max=2000)
     world.run()
     assert world.step({"message": ["p", 100_000]}) is None
 
 
-def test_without_a_bound_it_runs_on():
+def test_without_a_bound_the_run_continues():
     world = open_world(BODY, until="6s", rows_max=None)
     world.run()
     assert world.limit_reached is None and world.now_us == END_US and len(world.trace) > 2000
 
 
-def test_a_topic_grown_in_a_branch_is_not_in_the_other():
+def test_a_topic_grown_in_a_branch_is_unchanged_in_the_other():
     world = open_world(BODY, until="6s")
     world.run(4 * SECOND)
     world.seek(at_us=SECOND)

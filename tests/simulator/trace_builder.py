@@ -1,8 +1,8 @@
-"""A small language for writing traces by hand: what happened, row by row, without an engine.
+"""A small language for writing traces by hand, row by row, without an engine.
 
-Rules: time only moves by `at` and `wait`; positions are given out in order, one ledger for each cluster;
-messages are numbers of the producer `web` unless said otherwise. Every method writes exactly the rows it
-names and returns the seq of the last, so a test says all that its counting may rest on.
+Rules: time only moves by `at` and `wait`; positions are assigned in order, one ledger for each cluster;
+messages are numbers of the producer `web` unless stated otherwise. Every method writes exactly the rows it
+names and returns the seq of the last, so a test contains everything that its counting depends on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def scenario_of(
     replication=None,
     listed=None,
 ) -> Scenario:
-    """The least scenario that counting reads: clusters, links of 40 ms, one topic, its subscriptions."""
+    """The smallest scenario that counting reads: clusters, links of 40 ms, one topic, its subscriptions."""
     pairs = [(one, other) for one in clusters for other in clusters if one != other]
     return PulsarScenario(
         name="by-hand",
@@ -89,7 +89,7 @@ class TraceBuilder:
         return self.at(self.now_us + span_us)
 
     def row(self, event: str, **fields) -> int:
-        """One row of any type; names as strings, what is not given is null."""
+        """One row of any type; names as strings, missing fields are null."""
         declared = BY_NAME[event]
         unknown = set(fields) - set(declared.fields)
         assert not unknown, f"{event} has no {unknown}"
@@ -144,7 +144,7 @@ class TraceBuilder:
         producer: str = "web",
         keys: int | None = None,
     ) -> int:
-        """Published, stored and receipted at a cluster, then stored at the others."""
+        """Published, stored and acknowledged to the producer at a cluster, then stored at the others."""
         messages = list(messages)
         for number in messages:
             key = None if keys is None else number % keys
@@ -334,10 +334,10 @@ class TraceBuilder:
 
 
 def causes(failover: CountedFailover) -> dict[str, int]:
-    """The causes that hold, without the noughts."""
+    """The causes with a count above zero."""
     return {name: count for name, count in failover.by_cause.items() if count}
 
 
 def losses(failover: CountedFailover) -> dict[str, int]:
-    """The causes of losses that hold, without the noughts."""
+    """The causes of losses with a count above zero."""
     return {name: count for name, count in failover.lost_by_cause.items() if count}

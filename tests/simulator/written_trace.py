@@ -27,7 +27,7 @@ def scenario(clusters=("a", "b"), **changes) -> Scenario:
 
 
 class WrittenTrace:
-    """`write("message.stored", cluster="a", …)`; topic `orders` unless said otherwise, one microsecond a
+    """`write("message.stored", cluster="a", …)`; topic `orders` unless stated otherwise, one microsecond a
     row.
     """
 
@@ -59,7 +59,7 @@ class WrittenTrace:
                     self.write("replicator.created", cluster=source, peer=target, ledger=1, entry=-1)
 
     def stored(self, cluster, number, entry, peer=NULL, producer="web", ledger=1, batch_index=NULL):
-        """Message `producer`/`number` lies at ledger:entry of the cluster's log."""
+        """Message `producer`/`number` is at ledger:entry of the cluster's log."""
         return self.write(
             "message.stored",
             cluster=cluster,
@@ -73,7 +73,7 @@ class WrittenTrace:
         )
 
     def marker(self, cluster, entry, peer=NULL, ledger=1):
-        """A marker lies at ledger:entry; `peer` is where it was replicated from."""
+        """A marker is at ledger:entry; `peer` is where it was replicated from."""
         event = "marker.written" if peer == NULL else "marker.stored"
         return self.write(
             event, cluster=cluster, peer=peer, marker=1, reason="snapshot_request", ledger=ledger, entry=entry
@@ -118,8 +118,8 @@ class WrittenTrace:
         )
 
     def update(self, cluster, peer, entry, snapshot=1):
-        """The cluster writes an Update of `billing` that names 1:entry for peer; returns the seq of its
-        position row.
+        """The cluster writes an Update of `billing` with 1:entry for peer; returns the seq of its position
+        row.
         """
         self.write(
             "update.written",

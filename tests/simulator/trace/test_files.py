@@ -1,4 +1,6 @@
-"""Trace files: what is written is read back to the byte, from both formats, and a changed file is noticed."""
+"""Trace files: what is written is read back to the byte, from both formats, and a changed file is
+detected.
+"""
 
 import json
 
@@ -38,7 +40,7 @@ rows = st.lists(
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
 @given(rows=rows)
 @settings(max_examples=25, deadline=None)
-def test_a_trace_comes_back_with_its_digest(tmp_path_factory, suffix, rows):
+def test_a_trace_is_read_back_with_its_digest(tmp_path_factory, suffix, rows):
     trace = small_trace(rows)
     path = tmp_path_factory.mktemp("trace") / f"run{suffix}"
     write_trace(path, trace, META)
@@ -48,7 +50,7 @@ def test_a_trace_comes_back_with_its_digest(tmp_path_factory, suffix, rows):
     assert back.meta["seed"] == 3 and back.meta["trace_sha256"] == trace.digest()
 
 
-def test_parquet_columns_are_the_registry_in_its_order(tmp_path):
+def test_parquet_columns_are_those_of_the_registry_in_its_order(tmp_path):
     write_trace(tmp_path / "run.parquet", small_trace([(0, [1])]), META)
     schema = parquet.read_schema(tmp_path / "run.parquet")
     assert schema.names == ["seq", *COLUMNS]
@@ -65,7 +67,7 @@ def test_jsonl_begins_with_the_run_and_leaves_nulls_out(tmp_path):
     assert read_meta(tmp_path / "run.jsonl")["rows"] == 2
 
 
-def test_what_cannot_be_read_is_said_in_words(tmp_path):
+def test_an_unreadable_file_is_refused_with_a_reason(tmp_path):
     with pytest.raises(TraceFileError, match="ends in .parquet or .jsonl"):
         write_trace(tmp_path / "run.csv", Trace(VOCABULARY), META)
     (tmp_path / "other.parquet").write_bytes(b"no")
@@ -76,7 +78,7 @@ def test_what_cannot_be_read_is_said_in_words(tmp_path):
         read_trace(tmp_path / "other.jsonl", VOCABULARY)
 
 
-def test_a_changed_row_is_noticed(tmp_path):
+def test_a_changed_row_is_detected(tmp_path):
     path = tmp_path / "run.jsonl"
     write_trace(path, small_trace([(3, [2]), (4, [2])]), META)
     path.write_text(path.read_text().replace('"at_us":1', '"at_us":9'))

@@ -1,5 +1,5 @@
-"""Whole batches of rows in one go: the same trace, byte for byte, as row by row, wherever batches, blocks
-and replays meet.
+"""Whole batches of rows in one call: the same trace, byte for byte, as row by row, wherever batches,
+blocks and replays meet.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def as_columns(rows, first_seq):
 
 @settings(max_examples=100, deadline=None)
 @given(batches(), st.data())
-def test_many_at_once_are_one_after_another(pieces, data):
+def test_rows_appended_at_once_equal_rows_appended_one_by_one(pieces, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trace_module, "BLOCK_ROWS", data.draw(st.integers(1, 8)))
         one, many = Trace(VOCABULARY), Trace(VOCABULARY)
@@ -44,7 +44,9 @@ def test_many_at_once_are_one_after_another(pieces, data):
             for row in rows:
                 one.append(row)
             if data.draw(st.booleans()):
-                known = data.draw(st.integers(0, min(3, len(rows))))  # a replay finds some of them there
+                known = data.draw(
+                    st.integers(0, min(3, len(rows)))
+                )  # a replay finds some of them already written
                 for row in rows[:known]:
                     many.append(row)
                 many.append_rows(*as_columns(rows, len(many) - known), first=known)
@@ -88,9 +90,10 @@ def test_a_batch_larger_than_blocks():
         2 * BLOCK_ROWS + 5,
     ],
 )
-def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
-    """What a branch takes from a block must not count as rows of its own: it would never be sealed, and
-    its digest another.
+def test_a_branch_from_inside_a_sealed_block_is_sealed_at_the_same_row_as_the_trace(seq):
+    """Rows that a branch takes from a block must not count as its own rows.
+
+    Otherwise it would never be sealed, and its digest would differ.
     """
     codes = [CODE["topic.loaded"], CODE["topic.unloaded"]]
     rows = [
@@ -119,7 +122,7 @@ def test_a_branch_from_inside_a_sealed_block_is_sealed_where_the_trace_was(seq):
     ] * 2
 
 
-def test_nothing_is_written_that_is_there():
+def test_rows_already_written_are_not_written_again():
     trace = Trace(VOCABULARY)
     rows = [(CODE["topic.loaded"], 1, NULL, 0, 1), (CODE["topic.loaded"], 2, NULL, 0, 1)]
     for row in rows:

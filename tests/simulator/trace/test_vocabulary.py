@@ -1,4 +1,4 @@
-"""A vocabulary is checked when it is made: codes and names once each, known columns, codes of one byte."""
+"""A vocabulary is checked when it is created: codes and names once each, known columns, codes of one byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def event(code: int, name: str, *fields: str, plane: str = "data") -> EventType:
         (event(LARGEST_CODE + 1, "b.done"), "not between 0 and 255"),
     ],
 )
-def test_what_no_trace_could_hold_is_refused(second: EventType, words: str) -> None:
+def test_a_vocabulary_that_no_trace_could_hold_is_refused(second: EventType, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Vocabulary((event(3, "a.done"), second))
 
