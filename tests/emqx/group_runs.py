@@ -1,4 +1,4 @@
-"""Small scenarios of durable shared subscriptions for tests, and what tests ask of a run."""
+"""Small scenarios of durable shared subscriptions for tests, and queries of a run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SECOND = 1_000_000
 
 
 def open_world(body: str, until: str = "20s", seed: int = 1) -> World:
-    """A world of a scenario whose head nobody needs to read."""
+    """A world of a scenario given without its head."""
     head = (
         f"format: 1\nname: x\ntitle: x\nfamily: durable-shared-subscriptions\nuntil: {until}\nseed: {seed}\n"
     )
@@ -16,7 +16,7 @@ def open_world(body: str, until: str = "20s", seed: int = 1) -> World:
 
 
 def run(body: str, until: str = "20s", seed: int = 1) -> World:
-    """The same, run to its end; a refused command is a mistake of the test."""
+    """The same, run to its end; a refused command is a mistake in the test."""
     world = open_world(body, until, seed)
     world.run()
     refused = [one for one in world.command_results if not one["ok"]]
@@ -38,12 +38,12 @@ def group(world: World, name: str) -> dict:
 
 
 def instants(world: World, client: str) -> list[int]:
-    """When a client got messages."""
+    """The instants at which a client received messages."""
     return [row["at_us"] for row in rows(world, "message.delivered", client=client)]
 
 
 def tick_after(world: World, at_us: int) -> int:
-    """When the first leader looks at deadlines next after an instant: each
+    """When the first leader checks its deadlines next after an instant: each
     `leader_periodical_actions_interval`, from a drawn instant on.
     """
     interval_us = world.runtime.setting("leader_periodical_actions_interval")

@@ -1,5 +1,5 @@
-"""Every cell of the borrower's table (`emqx_ds_shared_sub_borrower`), and its timers: one input and now in,
-effects out.
+"""Every cell of the borrower's table (`emqx_ds_shared_sub_borrower`), and its timers: one input and the
+current time in, effects out.
 """
 
 import pytest
@@ -106,7 +106,7 @@ CELLS = [
     CELLS,
     ids=lambda value: getattr(value, "kind", None) or str(value)[:24],
 )
-def test_a_message_in_a_state(message, state, streams, effects, after, end):
+def test_a_message_has_the_effects_of_the_table_in_each_state(message, state, streams, effects, after, end):
     one = made(state, streams)
     found = one.receive(NOW, message)
     ended = [effect for effect in found if isinstance(effect, Ended)]
@@ -126,7 +126,7 @@ def test_as_shipped_a_second_connect_response_crashes_the_process(state):
 
 
 @pytest.mark.parametrize("shipped", [False, True])
-def test_a_reset_while_unsubscribing_brings_the_subscription_back_only_as_shipped(shipped):
+def test_a_reset_while_unsubscribing_restarts_the_borrower_only_as_shipped(shipped):
     for cause in ("invalidate", "ping-timeout"):
         one = made(UNSUBSCRIBING, HELD, reset_resubscribes=shipped)
         one.timers["ping-timeout"] = NOW
@@ -155,26 +155,26 @@ TIMERS = [
 
 
 @pytest.mark.parametrize("timer, state, streams, effects, after", TIMERS)
-def test_a_timer_in_a_state(timer, state, streams, effects, after):
+def test_a_timer_has_the_effects_of_the_table_in_each_state(timer, state, streams, effects, after):
     one = made(state, streams)
     one.timers[timer] = NOW
     found = one.expire(NOW, timer, NOW)
     assert [effect for effect in found if not isinstance(effect, Ended)] == effects and one.state == after
 
 
-def test_an_expiry_that_is_not_waited_for_is_nothing():
+def test_a_cancelled_timer_has_no_effect():
     one = made(CONNECTED, HELD)
     assert one.expire(NOW, "find-leader", NOW) == [] and one.expire(NOW, "ping", NOW - 1) == []
 
 
-def test_on_creation_it_asks_and_waits_a_second():
+def test_on_creation_a_borrower_sends_leader_wanted_and_waits_a_second():
     assert Borrower(WHO, "g", SPANS).start(NOW) == [
         Send("leader-wanted"),
         Arm("find-leader", NOW + 1000 * MS),
     ]
 
 
-def test_the_sessions_progress():
+def test_progress_of_the_session_is_reported_to_the_leader():
     told = [Progress("x", 8, False), Progress("z", 1, False)]
     assert made(CONNECTING).report(told) == []
     one = made(CONNECTED, HELD)
@@ -188,7 +188,7 @@ def test_the_sessions_progress():
     )
 
 
-def test_the_sessions_unsubscribe():
+def test_unsubscribe_of_the_session_ends_the_borrower():
     one = made(CONNECTING)
     assert [type(effect) for effect in one.unsubscribe(NOW)] == [Ended] and one.state == GONE, (
         "nothing is sent"
@@ -202,7 +202,7 @@ def test_the_sessions_unsubscribe():
     assert one.unsubscribe(NOW) == []
 
 
-def test_the_sessions_disconnect():
+def test_disconnect_of_the_session_ends_the_borrower():
     assert [type(effect) for effect in made(CONNECTING).disconnect([])] == [Ended]
     for state in (CONNECTED, UNSUBSCRIBING):
         one = made(state, HELD)
@@ -211,7 +211,7 @@ def test_the_sessions_disconnect():
         )
 
 
-def test_no_state_of_a_borrower_or_lease_comes_back():
+def test_states_of_a_borrower_or_lease_are_never_entered_twice():
     for moves, start in ((BORROWER_MOVES, CONNECTING), (LEASE_MOVES, GRANTED)):
         seen, todo = set(), list(moves[start])
         while todo:
@@ -242,9 +242,10 @@ def test_a_revoke_of_an_earlier_grant_is_ignored_only_with_an_epoch(epoch, effec
         )
 
 
-def test_a_grant_of_what_is_being_given_back_is_a_new_lease_only_with_an_epoch():
-    """Its leader dropped the borrower and knows it again by a late leader-wanted; by the code the grant
-    leaves the stream unread.
+def test_a_grant_during_a_revoke_is_a_new_lease_only_with_an_epoch():
+    """Its leader dropped the borrower and registers it again on a late leader-wanted.
+
+    In EMQX's code the grant leaves the stream unread.
     """
     for taken in (True, False):
         one = made(CONNECTED, stale_revoke_taken=taken)

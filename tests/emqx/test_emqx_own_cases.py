@@ -1,9 +1,8 @@
-"""What EMQX's own suite of shared subscriptions (emqx_ds_shared_sub_SUITE, release line 5.9/5.10) asks of
-a broker, case by case.
+"""The expectations of EMQX's own suite of shared subscriptions (emqx_ds_shared_sub_SUITE, release line 5.9/5.10), case by case.
 
 Its clients acknowledge at once and expire after two hours; a publisher is one MQTT client, so all its
-messages go to one shard, a stream for each topic. Cases that come in two kinds there, with the group declared
-before and without, do so here.
+messages go to one shard, a stream for each topic. Cases that exist in two variants there, with the group
+declared before and without, have both here.
 """
 
 import pytest
@@ -41,8 +40,8 @@ def test_lease_initial(declared):
 
 
 def test_declare_triggers_persistence():
-    """What was published before anybody subscribed is kept for the declared group; other topics are not
-    kept at all.
+    """Messages published before the first subscription are kept for the declared group; other topics are
+    not kept at all.
     """
     world = run(
         body(
@@ -92,8 +91,9 @@ def test_two_clients(declared):
 @DECLARED
 @pytest.mark.parametrize("end", ["session.kill", "session.disconnect"])
 def test_client_loss(declared, end):
-    """There the client is killed and its session notices; a killed session, which notices nothing, must do
-    too.
+    """There the client is killed and its session notices.
+
+    A killed session, which notices nothing, must do too.
     """
     two = f"{client('c1', '$share/gr5/topic5/#')}, {client('c2', '$share/gr5/topic5/#')}"
     world = run(
@@ -141,7 +141,7 @@ def test_graceful_disconnect(declared):
 def test_leader_state_preserved(declared):
     """The registry is purged: the leader ends in order.
 
-    A third client gets what comes afterwards, and nothing twice.
+    A third client gets the messages published afterwards, and no duplicates.
     """
     three = (
         f"{client('c1', '$share/lsp/topic42/#', '0s', ', stop: 4s')}, "
@@ -179,8 +179,8 @@ def test_intensive_reassign(declared):
 
 
 def test_multiple_groups():
-    """Fifty groups of one name, twenty clients with two or three of them each: every message to somebody,
-    once.
+    """Fifty groups of one name, twenty clients with two or three of them each: every message is delivered
+    to one session, once.
     """
     groups = ", ".join(f'g{number}: {{group: multi, filter: "t/mg/{number}/#"}}' for number in range(50))
     clients = ", ".join(
@@ -264,8 +264,8 @@ def test_disconnect_no_double_replay_1(declared):
 
 @DECLARED
 def test_disconnect_no_double_replay_2(declared):
-    """One of twenty is acknowledged, then the client leaves: the chunk repeats whole, the acknowledged one
-    with it.
+    """One of twenty is acknowledged, then the client disconnects: the whole chunk is redelivered,
+    including the acknowledged message.
     """
     two = (
         f"{client('c1', '$share/gr12/topic12/#', '0s', ', processing: 600ms, stop: 2s')}, "
@@ -283,8 +283,8 @@ def test_disconnect_no_double_replay_2(declared):
 
 @DECLARED
 def test_lease_reconnect(declared):
-    """While nobody can claim leadership the borrower asks again each second, and finds a leader when the
-    store is back.
+    """While no node can claim leadership the borrower sends leader-wanted each second, and finds a leader
+    when the store is back.
     """
     more = "  - {at: 500ms, do: store.fail, for: 2s}\n"
     world = run(
@@ -308,7 +308,7 @@ def test_lease_reconnect(declared):
 
 @DECLARED
 def test_renew_lease_timeout(declared):
-    """The leader is gone: a ping times out, and only then the borrower connects to a new one, within ten
+    """The leader ended: a ping times out, and only then the borrower connects to a new one, within ten
     seconds.
     """
     world = run(

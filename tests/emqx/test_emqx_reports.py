@@ -1,8 +1,7 @@
-"""What people reported about EMQX's shared and persistent sessions, and its own suites of sessions, topics
-and the queues' API, as scenarios: YAML in, summary out.
+"""User reports about EMQX's shared and persistent sessions, and its own suites of sessions, topics and the queues' API, as scenarios:
 
-Each case names where it comes from: an issue of emqx/emqx, or a test of the release line 5.9/5.10. What could
-not be had with the brokers of those issues is what durable shared subscriptions promise.
+YAML in, summary out. Each case names its source: an issue of emqx/emqx, or a test of the release line
+5.9/5.10. Durable shared subscriptions promise what the brokers of those issues could not do.
 """
 
 import io
@@ -20,10 +19,10 @@ def commands(*lines):
     return "commands:\n" + "".join(f"  - {{{line}}}\n" for line in lines)
 
 
-def test_4171_whoever_comes_gets_what_waited_while_nobody_was_there():
-    """Autoscaled subscribers: two share, one goes, both go, and one with a name of its own comes.
+def test_4171_a_new_subscriber_gets_messages_published_while_no_session_was_subscribed():
+    """Autoscaled subscribers: two share, one leaves, both leave, and one with another name connects.
 
-    Every message goes to somebody, once.
+    Every message is delivered once, to one session.
     """
     world = run(
         NODES
@@ -59,7 +58,7 @@ publishers: {p1: {topic: topic1, topics: 2, clients: 4, paused: true}}
 
 
 @pytest.mark.parametrize("leave", ["session.kill", "session.disconnect"])
-def test_2143_four_are_gone_and_one_comes_back(leave):
+def test_2143_four_subscribers_leave_and_one_reconnects(leave):
     four = ", ".join(f'{name}: {{node: n, subscriptions: ["$share/g/t"]}}' for name in "abcd")
     world = run(
         NODES
@@ -77,7 +76,7 @@ def test_2143_four_are_gone_and_one_comes_back(leave):
     )
 
 
-def test_3453_what_is_published_before_anybody_subscribed_is_kept_for_a_declared_group_and_for_no_other():
+def test_3453_messages_before_the_first_subscription_are_kept_for_a_declared_group_only():
     world = run(
         NODES + 'groups: {kept: {filter: "a/#"}}\nsessions: {c: {node: n, start: 5s, subscriptions: '
         '["$share/kept/a/#", "$share/other/b/#"]}}\n'
@@ -87,8 +86,8 @@ def test_3453_what_is_published_before_anybody_subscribed_is_kept_for_a_declared
     assert group(world, "other")["delivered"] == 1 == group(world, "other")["published"]
 
 
-def test_1216_what_was_not_acknowledged_comes_again_one_at_a_time():
-    """Quality of service 2, one message in flight, and a client that dies while it works."""
+def test_1216_unacked_messages_are_redelivered_one_at_a_time():
+    """Quality of service 2, one message in flight, and a client that dies while it processes."""
     world = run(
         NODES
         + "settings: {max_inflight: 1, batch_size: 1}\nsessions: {c: {node: n, qos: 2, processing: 150ms, "
@@ -114,8 +113,8 @@ def test_1216_what_was_not_acknowledged_comes_again_one_at_a_time():
 
 
 def test_cluster_smoke():
-    """t_cluster_smoke: clients at two nodes, publishers beside; nothing is missing, nothing comes twice,
-    both get some.
+    """t_cluster_smoke: clients at two nodes, publishers beside; no message is missing or a duplicate, both
+    clients get some.
     """
     world = run(
         """nodes: {n1: {}, n2: {}, n3: {}}
@@ -138,8 +137,8 @@ publishers: {p: {topic: smoke, topics: 3, clients: 10, every: 50ms, start: 1s, c
 
 
 def test_leader_election():
-    """t_leader_election: the first who asks leads; of two who ask at once one does; when the leader's node
-    dies another follows, though in this line only when the claim is too old.
+    """t_leader_election: the first node that claims leads; of two that claim at once one does; when the
+    leader's node dies another follows, though in this line only when the claim is too old.
     """
     world = run(
         """nodes: {n1: {}, n2: {}, n3: {}}
@@ -164,11 +163,11 @@ sessions:
 
 
 @pytest.mark.parametrize("start, first, twice", [("0s", 0, 150), ("8s", 70, 80), (None, 190, 0)])
-def test_a_group_is_declared_again_and_begins_where_it_is_told(start, first, twice):
-    """The queues' API: POST with a start_time.
+def test_a_group_declared_again_starts_at_its_start_time(start, first, twice):
+    """The queues' API:
 
-    Its first leader knows nothing of that before its next commit; a subscription of its own keeps all
-    messages.
+    POST with a start_time. Its first leader does not read it before its next commit; a subscription of its
+    own keeps all messages.
     """
     told = "" if start is None else f", startTime: {start}"
     world = run(
@@ -193,7 +192,7 @@ def test_a_group_is_declared_again_and_begins_where_it_is_told(start, first, twi
 
 
 @pytest.mark.parametrize("start, subscribed", [("5s", "20s"), ("10s", "0s")])
-def test_a_group_begins_at_its_start_time_be_it_past_or_to_come(start, subscribed):
+def test_a_group_starts_at_its_past_or_future_start_time(start, subscribed):
     world = run(
         NODES + f'groups: {{g: {{filter: "t/#", startTime: {start}}}}}\nsessions: {{a: {{node: n, start: '
         f'{subscribed}, subscriptions: ["$share/g/t/#"]}}}}\n'
@@ -208,7 +207,7 @@ def test_a_group_begins_at_its_start_time_be_it_past_or_to_come(start, subscribe
     assert min(row["sequence_id"] for row in rows(world, "message.delivered")) == 2 * first
 
 
-def test_a_destroyed_group_is_not_read_when_something_else_keeps_its_messages():
+def test_a_destroyed_group_is_not_read_even_if_its_messages_are_kept_for_another_subscription():
     world = run(
         NODES
         + 'groups: {g: {filter: "t/#"}}\nsessions: {a: {node: n, subscriptions: ["$share/g/t/#"]}, own: '
@@ -250,7 +249,7 @@ def simulate(tmp_path, body):
         "$queue/$share/g/t",
     ],
 )
-def test_shared_filters_that_the_broker_refuses(tmp_path, text):
+def test_invalid_shared_filters_are_refused(tmp_path, text):
     """emqx_topic_SUITE: empty names, wildcards in them, and a share of a share."""
     code, out, err = simulate(tmp_path, NODES + f'sessions: {{c: {{node: n, subscriptions: ["{text}"]}}}}\n')
     assert (code, out) == (2, "") and text in err and "write $" in err
@@ -265,7 +264,7 @@ def test_shared_filters_that_the_broker_refuses(tmp_path, text):
         ("$share/g//", "g"),
     ],
 )
-def test_shared_filters_that_it_takes(tmp_path, text, name):
+def test_valid_shared_filters_are_accepted(tmp_path, text, name):
     body = (
         NODES
         + f'sessions: {{c: {{node: n, subscriptions: ["{text}"]}}}}\n'
@@ -297,7 +296,7 @@ def test_publish_empty_topic_levels():
     ]
 
 
-def test_subscribing_once_more_changes_nothing():
+def test_a_repeated_subscribe_changes_nothing():
     """t_session_subscription_idempotency; the steps of issue 3529 subscribe again after each connect, too."""
     share = 'session: c, topic: "$share/g/t"'
     world = run(
@@ -324,8 +323,8 @@ def test_subscribing_once_more_changes_nothing():
 
 
 def test_unsubscribe_replay():
-    """What was sent and not acknowledged comes again although the client gave the filter up meanwhile;
-    what was published after that does not.
+    """Messages sent and not acknowledged are redelivered although the client unsubscribed from the filter
+    in between; later messages are not delivered.
     """
     body = (
         "sessions: {c: {node: n, qos: 2, paused: true, subscriptions: [unsub, sub]}}\npublishers: {u: "
@@ -355,7 +354,7 @@ def test_unsubscribe_replay():
 
 
 def test_multiple_subscription_matches():
-    """A message comes once for each of a client's filters that it falls under, and once to each group."""
+    """A message is delivered once for each of a client's matching filters, and once to each group."""
     world = run(
         NODES
         + (
@@ -369,10 +368,10 @@ def test_multiple_subscription_matches():
 
 
 @pytest.mark.parametrize("clean, again", [(False, 3), (True, 0)])
-def test_a_clean_start_drops_what_was_in_flight_and_a_group_gives_it_out_again(clean, again):
+def test_a_clean_start_drops_messages_in_flight_and_a_group_redelivers_them(clean, again):
     """t_clean_start_drops_subscriptions.
 
-    The session's own copy of its chunk is gone with it; the leader still has the stream from before it.
+    The session's own copy of its chunk is dropped; the leader still leases the stream from before it.
     """
     world = run(
         NODES
@@ -395,8 +394,9 @@ def test_a_clean_start_drops_what_was_in_flight_and_a_group_gives_it_out_again(c
 
 
 def test_storage_generations():
-    """A session reads its own streams of a shard generation by generation: what is new waits while
-    anything old is unacknowledged, in another topic, too. A group does not wait.
+    """A session reads its own streams of a shard generation by generation: new messages wait while any old one is unacknowledged, in another topic, too.
+
+    A group does not wait.
     """
     world = run(
         NODES

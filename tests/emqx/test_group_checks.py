@@ -1,5 +1,5 @@
 """The checks of durable shared subscriptions: each passes where the rules hold, and each is broken by a
-mutation of the rule that it names.
+mutation of its rule.
 """
 
 import pytest
@@ -26,7 +26,7 @@ sessions:
 
 
 APART = BODY.replace("nodes: {n: {}}", "nodes: {m: {}, n: {}}").replace("b: {node: n", "b: {node: m")
-"""On two nodes a quarrel over a stream takes time."""
+"""With two nodes a conflict over a stream takes time."""
 
 
 def claims_broken(body=BODY, until="12s"):
@@ -35,11 +35,11 @@ def claims_broken(body=BODY, until="12s"):
     return {violation.claim for violation in world.violations}
 
 
-def test_they_hold_where_nothing_is_mutated():
+def test_a_correct_run_has_no_violations():
     assert claims_broken() == set()
 
 
-def test_tables_are_the_protocols_own():
+def test_tables_of_the_checks_agree_with_the_protocols():
     def states(moves):
         return {state: tuple(after) for state, after in moves.items()}
 
@@ -50,7 +50,7 @@ def test_tables_are_the_protocols_own():
     )
 
 
-def test_a_lease_that_is_never_given_back(monkeypatch):
+def test_a_lease_that_is_never_released_is_detected(monkeypatch):
     note = Agent._note_lease
     monkeypatch.setattr(
         Agent,
@@ -62,7 +62,7 @@ def test_a_lease_that_is_never_given_back(monkeypatch):
     assert checks.LegalMoves.claim in claims_broken()
 
 
-def test_a_leader_that_grants_what_is_owned(monkeypatch):
+def test_a_leader_that_grants_an_owned_stream_is_detected(monkeypatch):
     def assign(self, who, count, free):
         effects = []
         for name in list(self.streams)[: max(count, 0)]:
@@ -82,21 +82,21 @@ def test_a_leader_that_grants_what_is_owned(monkeypatch):
     assert checks.OneOwner.claim in claims_broken(APART)
 
 
-def test_a_position_told_inside_a_chunk(monkeypatch):
+def test_a_position_reported_inside_a_chunk_is_detected(monkeypatch):
     fetch = Session._fetch
 
-    def fetch_and_tell(self, reading):
+    def fetch_and_report(self, reading):
         fetch(self, reading)
         if reading is not None and reading.blocked and reading.borrower is not None:
             self.agent.report(
                 reading.borrower, [Progress(reading.stream, reading.end, False)], reading.chunk_seq
             )
 
-    monkeypatch.setattr(Session, "_fetch", fetch_and_tell)
+    monkeypatch.setattr(Session, "_fetch", fetch_and_report)
     assert checks.PersistedAcknowledged.claim in claims_broken()
 
 
-def test_a_message_that_is_passed_over(monkeypatch):
+def test_a_skipped_message_is_detected(monkeypatch):
     fetch = Session._fetch
 
     def skip(self, reading):
@@ -110,7 +110,7 @@ def test_a_message_that_is_passed_over(monkeypatch):
 
 
 JOINED = APART.replace(", stop: 7s", "")
-"""Somebody joins and stays."""
+"""A session joins and stays."""
 
 UNHEARD = (
     JOINED
@@ -119,13 +119,13 @@ UNHEARD = (
   - {at: 3s, do: protocol.lose, type: revoke-finished, session: a}
 """
 )
-"""The first stream that b is given it never hears of, and that a gave one back is lost too."""
+"""The grant of b's first stream is lost, and so is the message that a released one."""
 
 LEADERLESS = JOINED + "commands: [{at: 5s, do: leader.crash, group: g}]"
 
 
 @pytest.mark.parametrize("body", (JOINED, UNHEARD, LEADERLESS))
-def test_a_group_settles_where_nothing_is_mutated(body):
+def test_a_settled_group_has_no_violations(body):
     assert claims_broken(body, until="80s") == set()
 
 
@@ -143,17 +143,17 @@ def test_nothing_is_claimed_where_pings_claims_or_answers_cannot_be_in_time(body
     assert claims_broken(body, until="80s") == set()
 
 
-def test_a_round_that_takes_nothing_from_those_who_have_too_much(monkeypatch):
+def test_a_round_that_revokes_nothing_from_overloaded_borrowers_is_detected(monkeypatch):
     monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
     assert claims_broken(JOINED, until="80s") == {checks.Settled.claim}
 
 
-def test_a_leader_that_says_nothing_twice(monkeypatch):
+def test_a_leader_that_repeats_no_message_is_detected(monkeypatch):
     monkeypatch.setattr(leader, "TRANSIENT", ())
     assert claims_broken(UNHEARD, until="80s") == {checks.Settled.claim}
 
 
-def test_a_dead_leaders_claim_that_is_believed_for_too_long(monkeypatch):
+def test_a_dead_leaders_claim_that_is_valid_for_too_long_is_detected(monkeypatch):
     setting = Emqx.setting
     monkeypatch.setattr(
         Emqx,
@@ -167,10 +167,10 @@ LATE = (
     BODY.replace("start: 3500ms, stop: 7s", "start: 2500ms, stop: 6s")
     + "commands: [{at: 2800ms, do: protocol.delay, type: revoke, by: 4500ms}]"
 )
-"""The stream goes to b and comes back; then the revoke by which a gave it up arrives once more."""
+"""The stream moves to b and back; then the revoke by which a released it arrives a second time."""
 
 
-def test_a_stream_that_a_late_revoke_left_unread_is_excepted_as_shipped():
+def test_a_stream_left_unread_by_a_late_revoke_is_exempt_as_shipped():
     world = open_world(LATE, until="80s")
     world.run()
     assert world.violations == [] and world.view()["groups"]["g"]["stability"]["starved"] == 1
@@ -180,7 +180,7 @@ def test_a_stream_that_a_late_revoke_left_unread_is_excepted_as_shipped():
     assert unread["state"] == "granted" and unread["owner"] == "a/0"
 
 
-def test_it_is_not_excepted_where_a_revoke_carries_an_epoch(monkeypatch):
+def test_a_stream_left_unread_is_not_exempt_where_a_revoke_carries_an_epoch(monkeypatch):
     assert claims_broken("options: {revokeCarriesEpoch: true}\n" + LATE, until="80s") == set()
     monkeypatch.setattr(
         Borrower,
@@ -194,8 +194,8 @@ def test_it_is_not_excepted_where_a_revoke_carries_an_epoch(monkeypatch):
     }
 
 
-def test_a_revoke_that_no_round_decided(monkeypatch):
-    """The leader asks a stream back and does not note it: what its owner then leaves unread is no late
+def test_a_revoke_without_a_round_is_detected(monkeypatch):
+    """The leader revokes a stream and does not record it: what its owner then leaves unread is no late
     revoke.
     """
 
@@ -209,8 +209,8 @@ def test_a_revoke_that_no_round_decided(monkeypatch):
     assert claims_broken(JOINED, until="80s") == {checks.Settled.claim}
 
 
-def test_private_streams_do_not_keep_a_group_from_being_judged(monkeypatch):
-    """Nobody reports a chunk of a private subscription, so it is no chunk that a client holds."""
+def test_private_streams_do_not_exempt_a_group_from_the_check(monkeypatch):
+    """Chunks of a private subscription are never reported, so they are no chunks that a client holds."""
     monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
     own = JOINED.replace('subscriptions: ["$share/g/t/#"]', 'subscriptions: ["$share/g/t/#", own/x]').replace(
         "publishers: {", "publishers: {own: {topic: own/x, every: 500ms}, "
@@ -219,7 +219,7 @@ def test_private_streams_do_not_keep_a_group_from_being_judged(monkeypatch):
 
 
 @pytest.mark.parametrize("rows", (1, 7, 100))
-def test_whether_it_settled_does_not_depend_on_how_the_rows_were_cut(monkeypatch, rows):
+def test_the_result_does_not_depend_on_how_the_rows_were_cut(monkeypatch, rows):
     monkeypatch.setattr(leader.Leader, "_revoke", lambda self, who, count: [])
     world = open_world(JOINED, until="60s")
     world.run()
@@ -230,7 +230,7 @@ def test_whether_it_settled_does_not_depend_on_how_the_rows_were_cut(monkeypatch
 
 
 @pytest.mark.parametrize("check", checks.GROUP_CHECKS)
-def test_a_copy_goes_its_own_way(check):
+def test_a_copy_of_a_check_is_independent(check):
     world = open_world(BODY)
     first = check(world.scenario)
     other = first.copy()

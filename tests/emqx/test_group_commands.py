@@ -1,4 +1,4 @@
-"""Every command of durable shared subscriptions: accepted with its effect, refused with code, what is
+"""Every command of durable shared subscriptions: accepted with its effect, refused with a code, what is
 wrong and what would be right.
 """
 
@@ -181,7 +181,7 @@ def test_every_command_of_the_protocol_has_a_case():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_accepted(name):
+def test_accepted_commands_have_their_effect(name):
     before, arguments, effect = CASES[name][0]
     world = world_after(*before)
     assert world.apply({"do": name, **arguments}).ok
@@ -189,7 +189,7 @@ def test_accepted(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_refused_says_why_and_changes_nothing(name):
+def test_refused_commands_give_a_reason_and_change_nothing(name):
     before, arguments, code = CASES[name][1]
     world = world_after(*before)
     unchanged = world.digest(), json.dumps(world.view(), sort_keys=True), world.command_log
@@ -198,14 +198,14 @@ def test_refused_says_why_and_changes_nothing(name):
     assert (world.digest(), json.dumps(world.view(), sort_keys=True), world.command_log) == unchanged
 
 
-def test_a_command_of_another_protocol_is_unknown_here_and_there():
+def test_a_command_of_one_protocol_is_unknown_in_the_other():
     assert world_after().apply({"do": "cluster.crash", "cluster": "a"}).code == "unknown-command"
     from tests.simulator.test_engine_commands import world_after as pulsar_after
 
     assert pulsar_after().apply({"do": "leader.crash", "group": "g"}).code == "unknown-command"
 
 
-def test_messages_are_named_alike():
+def test_message_names_of_commands_and_protocol_agree():
     assert PROTOCOL_MESSAGES == MESSAGES
 
 
@@ -230,13 +230,13 @@ def test_in_the_community_edition_a_share_has_no_effect():
         ("t/a+", "one whole level"),
     ],
 )
-def test_a_filter_that_is_none_is_told_what_would_be_right(broken, words):
+def test_an_invalid_filter_is_refused_with_what_would_be_right(broken, words):
     with pytest.raises(ScenarioError) as caught:
         open_world(BODY.replace('["$share/g/t/#", own/x]', f'["{broken}"]'))
     assert words in str(caught.value)
 
 
-def test_an_in_memory_session_cannot_share():
+def test_an_in_memory_session_cannot_subscribe_to_a_share():
     with pytest.raises(ScenarioError) as caught:
         open_world(BODY.replace("durable: false", 'durable: false, subscriptions: ["$share/g/t/#"]'))
     assert "in-memory session" in str(caught.value) and "make the session durable" in str(caught.value)
@@ -264,8 +264,8 @@ def test_canonical_text_is_the_same_scenario():
         ("$share/g/t/#", False),
     ],
 )
-def test_a_queue_with_a_group_is_remarked_on_where_no_topic_matches_it(text, remarked):
-    """The proposal writes $queue/GROUP/FILTER; to the broker that is the filter GROUP/FILTER."""
+def test_a_queue_name_that_matches_no_topic_causes_a_remark(text, remarked):
+    """The proposal writes $queue/GROUP/FILTER; the broker reads it as the filter GROUP/FILTER."""
     body = BODY.replace('["$share/g/t/#", own/x]', f'["{text}"]')
     said = remarks(open_world(body).scenario)
     assert len(said) == remarked and all(

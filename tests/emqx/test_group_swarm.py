@@ -1,5 +1,4 @@
-"""Random schedules of durable shared subscriptions: safety under any faults; then faults stop and all
-comes right within the bound.
+"""Random schedules of durable shared subscriptions: safety under any faults, and liveness once faults have stopped.
 
 Safety is what the checks claim, that causes are found for every duplicate, and that nothing is lost.
 Liveness: 45 s after the last fault, with clients that acknowledge and every session connected, each stream
@@ -120,7 +119,7 @@ sessions:
 
 
 def safe(world: World) -> dict:
-    """The group's figures, after what must hold under any faults was looked at."""
+    """The group's figures, after checking what must hold under any faults."""
     summary = world.summary()
     counted = summary["groups"]["g"]
     assert summary["violations"] == [] and counted["lost"] == 0
@@ -149,7 +148,7 @@ def safe(world: World) -> dict:
     st.sampled_from(("0s", "20ms")),
     st.sets(st.sampled_from(sorted(SHIPPED))),
 )
-def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(
+def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_a_cause(
     schedule, seed, link, batch, processing, shipped
 ):
     world = world_of(
@@ -161,9 +160,10 @@ def test_under_any_faults_nothing_is_lost_and_every_duplicate_has_its_cause(
 
 @examples(8, suppress_health_check=[HealthCheck.too_slow])
 @given(planned, st.integers(0, 1000), st.sampled_from((1, 3, 100)))
-def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
-    """The links are sound; the claim of a leader that died may hold for 30 s, a borrower's deadlines for
-    eight more. Without an epoch a late revoke would leave its stream unread.
+def test_a_group_recovers_within_45_s_after_the_last_fault(schedule, seed, batch):
+    """The links work; the claim of a leader that died may hold for 30 s, a borrower's deadlines for eight more.
+
+    Without an epoch a late revoke would leave its stream unread.
     """
     world = world_of(schedule, seed, "", batch, "0s", {"revokeCarriesEpoch": "true"})
     world.run(FAULTS_UNTIL_MS * 1000)
@@ -205,7 +205,7 @@ def test_when_faults_stop_all_comes_right_within_45_s(schedule, seed, batch):
 
 @examples(4)
 @given(planned, st.integers(0, 1000), link, st.lists(st.integers(1, 40_000), min_size=1, max_size=4))
-def test_one_digest_over_cuts_seeks_and_forks(schedule, seed, link, cuts):
+def test_digest_is_the_same_over_cuts_seeks_and_forks(schedule, seed, link, cuts):
     whole = world_of(schedule, seed, link, 3, "20ms")
     whole.run(40 * SECOND)
     world = world_of(schedule, seed, link, 3, "20ms")

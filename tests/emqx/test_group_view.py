@@ -1,5 +1,5 @@
-"""The view of a group lab: four cursors of each stream, what leader and borrower believe, and a forecast
-of what a crash repeats that the run then bears out.
+"""The view of a group lab: four cursors of each stream, the tables of leader and borrower, and a forecast
+of what a crash would redeliver, compared with the actual redelivery.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ sessions:
 """
 
 
-def delivered_again(world: World, before_us: int) -> set[tuple[str, int]]:
-    """Stream and offset of what was handed out up to an instant, and again after it."""
+def redelivered(world: World, before_us: int) -> set[tuple[str, int]]:
+    """Stream and offset of what was delivered up to an instant, and delivered again after it."""
     found = rows(world, "message.delivered", subscription="g")
     early = {(row["topic"], row["entry"]) for row in found if row["at_us"] <= before_us}
     return early & {(row["topic"], row["entry"]) for row in found if row["at_us"] > before_us}
@@ -31,7 +31,7 @@ def delivered_again(world: World, before_us: int) -> set[tuple[str, int]]:
 
 @pytest.mark.parametrize("processing", ["0s", "23ms"])
 @pytest.mark.parametrize("at_ms", [4_003, 6_417, 8_888])
-def test_what_a_crash_now_would_repeat_is_what_it_repeats(processing, at_ms):
+def test_the_forecast_of_a_crash_equals_the_actual_redelivery(processing, at_ms):
     world = open_world(BODY.format(processing=processing), until="80s")
     world.run(at_ms * 1000)
     forecast = world.view()["groups"]["g"]["repeats"]
@@ -44,10 +44,10 @@ def test_what_a_crash_now_would_repeat_is_what_it_repeats(processing, at_ms):
         other = world.fork()
         assert other.apply(command).ok
         other.run(80 * SECOND)
-        assert len(delivered_again(other, at_ms * 1000)) == again, command
+        assert len(redelivered(other, at_ms * 1000)) == again, command
 
 
-def test_the_cursors_stand_in_order_and_a_reader_shows_its_chunk():
+def test_the_cursors_are_ordered_and_a_reader_shows_its_chunk():
     world = open_world(BODY.format(processing="23ms"))
     seen_chunks = 0
     for at_ms in range(1_500, 9_000, 250):
@@ -76,7 +76,7 @@ def test_the_cursors_stand_in_order_and_a_reader_shows_its_chunk():
     assert seen_chunks > 20
 
 
-def test_two_readers_of_one_stream_are_seen_from_both_sides():
+def test_two_readers_of_one_stream_are_shown_on_both_sides():
     world = World.open("groups-two-readers")
     world.run(9_900_000)
     shown = world.view()["groups"]["meters"]
@@ -98,7 +98,7 @@ def test_two_readers_of_one_stream_are_seen_from_both_sides():
     ]
 
 
-def test_a_dead_leaders_claim_is_shown_until_somebody_else_has_it():
+def test_a_dead_leaders_claim_is_shown_until_another_leader_has_it():
     world = World.open("groups-leader-crash-late")
     crashed_us = next(command.at_us for command in world.scenario.commands if command.do == "leader.crash")
     world.run(crashed_us + 1)

@@ -31,7 +31,7 @@ OWNED = (GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE)
 
 
 def leader(state=FREE, owner=None, position=5, faults=LeaderFaults()):
-    """A leader that knows F and OTHER, with stream s in a state."""
+    """A leader with borrowers F and OTHER, and stream s in a state."""
     one = Leader(1, "g", {"s": (Rank(0, 1), position)}, RankProgress(), TIMEOUT, lambda count: 0, faults)
     for who in (F, OTHER):
         one.borrowers[who], one.owned[who] = NOW + TIMEOUT, {}
@@ -41,7 +41,7 @@ def leader(state=FREE, owner=None, position=5, faults=LeaderFaults()):
     return one
 
 
-def told(kind, position=None, finished=False, who=F):
+def received(kind, position=None, finished=False, who=F):
     progress = () if position is None else (Progress("s", position, finished),)
     return Message(kind, "g", who, 0, "s", progress)
 
@@ -59,56 +59,56 @@ def invalidated(effects):
     "state, after",
     [(GRANTING, LEADER_GRANTED), (LEADER_GRANTED, LEADER_GRANTED), (LEADER_REVOKING, LEADER_REVOKING)],
 )
-def test_progress_that_goes_on(state, after):
+def test_continued_progress_is_saved(state, after):
     one = leader(state, F)
-    assert Saved("s", F, 5, 8) in one.receive(NOW, told("update-progress", 8))
+    assert Saved("s", F, 5, 8) in one.receive(NOW, received("update-progress", 8))
     assert state_of(one) == (after, F, 8)
 
 
 @pytest.mark.parametrize("state, after", [(GRANTING, LEADER_GRANTED), (LEADER_GRANTED, LEADER_GRANTED)])
-def test_a_last_progress_that_nobody_asked_for_leaves_it_granted(state, after):
+def test_an_unrequested_last_progress_leaves_the_stream_granted(state, after):
     one = leader(state, F)
-    one.receive(NOW, told("update-progress", 8, True))
+    one.receive(NOW, received("update-progress", 8, True))
     assert state_of(one) == (after, F, 8)
 
 
 def test_the_last_progress_of_a_revoked_stream_is_confirmed():
     one = leader(LEADER_REVOKING, F)
-    effects = one.receive(NOW, told("update-progress", 8, True))
+    effects = one.receive(NOW, received("update-progress", 8, True))
     assert effects[-1] == Tell(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, 8)
 
 
 def test_progress_without_an_owner_is_ignored():
     one = leader()
-    assert one.receive(NOW, told("update-progress", 8)) == [] and state_of(one) == (FREE, None, 5)
+    assert one.receive(NOW, received("update-progress", 8)) == [] and state_of(one) == (FREE, None, 5)
 
 
 @pytest.mark.parametrize("finished", [False, True])
 def test_progress_after_revoked_is_ignored(finished):
     one = leader(REVOKED_STATE, F)
-    assert one.receive(NOW, told("update-progress", 8, finished)) == [] and state_of(one)[2] == 5
+    assert one.receive(NOW, received("update-progress", 8, finished)) == [] and state_of(one)[2] == 5
 
 
 @pytest.mark.parametrize("position", [8, END])
 @pytest.mark.parametrize("state", OWNED)
-def test_progress_of_anothers_stream_invalidates(state, position):
+def test_progress_of_a_stream_of_another_owner_invalidates(state, position):
     one = leader(state, OTHER)
-    assert invalidated(one.receive(NOW, told("update-progress", position)))
+    assert invalidated(one.receive(NOW, received("update-progress", position)))
     assert state_of(one) == (state, OTHER, 5) and F not in one.borrowers
 
 
 @pytest.mark.parametrize("state", OWNED[:3])
-def test_the_end_of_a_stream(state):
+def test_the_end_of_a_revoked_stream_is_confirmed_and_saved(state):
     one = leader(state, F)
-    effects = one.receive(NOW, told("update-progress", END))
+    effects = one.receive(NOW, received("update-progress", END))
     assert effects[-1] == Tell(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, END)
-    assert one.receive(NOW, told("revoke-finished")) == [Assigned("s", F, FREE, END)]
+    assert one.receive(NOW, received("revoke-finished")) == [Assigned("s", F, FREE, END)]
     assert state_of(one) is None, "it is not shared any more"
 
 
 def test_as_shipped_the_end_of_a_stream_kills_the_leader_before_it_is_saved():
     one = leader(LEADER_GRANTED, F, faults=LeaderFaults(end_of_stream_kills=True))
-    (death,) = one.receive(NOW, told("update-progress", END))
+    (death,) = one.receive(NOW, received("update-progress", END))
     assert isinstance(death, Died) and state_of(one)[2] == 5
 
 
@@ -117,23 +117,23 @@ def test_as_shipped_the_end_of_a_stream_kills_the_leader_before_it_is_saved():
 )
 def test_revoke_finished_out_of_turn_invalidates(state, owner):
     one = leader(state, owner)
-    assert invalidated(one.receive(NOW, told("revoke-finished"))) and F not in one.borrowers
+    assert invalidated(one.receive(NOW, received("revoke-finished"))) and F not in one.borrowers
 
 
 @pytest.mark.parametrize("state, owner", [(FREE, None), *((state, OTHER) for state in OWNED)])
-def test_a_second_revoke_finished_changes_nothing_when_repaired(state, owner):
-    """Of a stream that is its own and not revoked the borrower is still invalidated: it gave back what the
-    leader has as granted.
+def test_a_duplicate_revoke_finished_changes_nothing_when_repaired(state, owner):
+    """For a stream that the borrower owns and that is not revoked it is still invalidated: it released
+    what the leader has as granted.
     """
     repaired = LeaderFaults(second_revoke_finished_invalidates=False)
     one = leader(state, owner, faults=repaired)
     assert (
-        one.receive(NOW, told("revoke-finished")) == []
+        one.receive(NOW, received("revoke-finished")) == []
         and F in one.borrowers
         and state_of(one) == (state, owner, 5)
     )
     assert all(
-        invalidated(leader(state, F, faults=repaired).receive(NOW, told("revoke-finished")))
+        invalidated(leader(state, F, faults=repaired).receive(NOW, received("revoke-finished")))
         for state in OWNED[:3]
     )
 
@@ -154,13 +154,13 @@ def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
 
 def test_revoke_finished_frees_without_a_round():
     one = leader(REVOKED_STATE, F)
-    assert one.receive(NOW, told("revoke-finished")) == [Assigned("s", F, FREE, 5)]
+    assert one.receive(NOW, received("revoke-finished")) == [Assigned("s", F, FREE, 5)]
 
 
 @pytest.mark.parametrize("state", OWNED)
-def test_disconnect_that_lists_the_stream(state):
+def test_disconnect_with_the_stream_saves_its_progress(state):
     one = leader(state, F)
-    effects = one.receive(NOW, told("disconnect", 9, True))
+    effects = one.receive(NOW, received("disconnect", 9, True))
     assert effects == [
         Saved("s", F, 5, 9),
         Assigned("s", F, FREE, 9),
@@ -171,60 +171,66 @@ def test_disconnect_that_lists_the_stream(state):
 
 
 @pytest.mark.parametrize("state", OWNED)
-def test_disconnect_that_does_not_list_it(state):
+def test_disconnect_without_the_stream_frees_it_unchanged(state):
     one = leader(state, F)
-    effects = one.receive(NOW, told("disconnect"))
+    effects = one.receive(NOW, received("disconnect"))
     assert Assigned("s", F, FREE, 5) in effects and not any(
         isinstance(effect, RoundAsked) for effect in effects
     )
 
 
 @pytest.mark.parametrize("owner", [None, OTHER])
-def test_disconnect_saves_nothing_of_what_is_not_its_own(owner):
+def test_disconnect_saves_no_progress_of_streams_of_other_owners(owner):
     one = leader(LEADER_GRANTED if owner else FREE, owner)
-    one.receive(NOW, told("disconnect", 9, True))
+    one.receive(NOW, received("disconnect", 9, True))
     assert state_of(one)[1:] == (owner, 5)
 
 
 def test_ping_is_answered_and_extends_the_deadline():
     one = leader()
-    assert one.receive(NOW, told("ping")) == [Tell(F, "ping-response")] and one.borrowers[F] == NOW + TIMEOUT
+    assert (
+        one.receive(NOW, received("ping")) == [Tell(F, "ping-response")] and one.borrowers[F] == NOW + TIMEOUT
+    )
 
 
 @pytest.mark.parametrize(
     "kind, position", [("ping", None), ("update-progress", 8), ("revoke-finished", None)]
 )
-def test_who_is_unknown_or_expired_is_invalidated(kind, position):
+def test_an_unknown_or_expired_borrower_is_invalidated(kind, position):
     one = leader(LEADER_GRANTED, F)
-    assert invalidated(one.receive(NOW + TIMEOUT, told(kind, position))) and state_of(one) == (FREE, None, 5)
+    assert invalidated(one.receive(NOW + TIMEOUT, received(kind, position))) and state_of(one) == (
+        FREE,
+        None,
+        5,
+    )
     one = leader()
     del one.borrowers[F], one.owned[F]
-    assert invalidated(one.receive(NOW, told(kind, position)))
+    assert invalidated(one.receive(NOW, received(kind, position)))
 
 
-def test_disconnect_of_the_expired_counts_and_of_the_unknown_does_nothing():
+def test_disconnect_of_an_expired_borrower_counts_and_of_an_unknown_one_does_nothing():
     one = leader(LEADER_GRANTED, F)
-    one.receive(NOW + TIMEOUT, told("disconnect", 9))
+    one.receive(NOW + TIMEOUT, received("disconnect", 9))
     assert state_of(one)[2] == 9
     one = leader()
     del one.borrowers[F], one.owned[F]
-    assert one.receive(NOW, told("disconnect", 9)) == []
+    assert one.receive(NOW, received("disconnect", 9)) == []
 
 
-def test_connect_registers_and_grants_what_is_free_instead_of_an_answer():
+def test_connect_registers_and_grants_free_streams_instead_of_an_answer():
     one = Leader(1, "g", {"s": (Rank(0, 1), 5)}, RankProgress(), TIMEOUT, lambda count: 0)
-    effects = one.receive(NOW, told("leader-wanted"))
+    effects = one.receive(NOW, received("leader-wanted"))
     assert (
         effects[0] == Joined(F)
         and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),), 1)
         and len(effects) == 3
     )
-    assert one.receive(NOW, told("leader-wanted", who=OTHER)) == [
+    assert one.receive(NOW, received("leader-wanted", who=OTHER)) == [
         Joined(OTHER),
         Tell(OTHER, "leader-connect-response"),
     ]
     assert (
-        one.receive(NOW + 1, told("leader-wanted")) == [Tell(F, "leader-connect-response")]
+        one.receive(NOW + 1, received("leader-wanted")) == [Tell(F, "leader-connect-response")]
         and one.borrowers[F] == NOW + TIMEOUT
     ), "not renewed"
 
@@ -232,20 +238,20 @@ def test_connect_registers_and_grants_what_is_free_instead_of_an_answer():
 @pytest.mark.parametrize("rewinds, kept", [(False, 5), (True, 3)])
 def test_an_older_progress_rewinds_only_as_shipped(rewinds, kept):
     one = leader(LEADER_GRANTED, F, faults=LeaderFaults(progress_rewinds=rewinds))
-    one.receive(NOW, told("update-progress", 3))
+    one.receive(NOW, received("update-progress", 3))
     assert state_of(one)[2] == kept
 
 
 @pytest.mark.parametrize(
     "state, kind", [(GRANTING, "grant"), (LEADER_REVOKING, "revoke"), (REVOKED_STATE, "revoked")]
 )
-def test_what_waits_for_an_answer_is_said_again(state, kind):
+def test_unanswered_messages_are_sent_again(state, kind):
     one = leader(state, F)
     assert [effect.kind for effect in one.periodical(NOW)] == [kind]
     assert leader(LEADER_GRANTED, F).periodical(NOW) == []
 
 
-def test_who_does_not_ping_is_dropped():
+def test_a_borrower_that_does_not_ping_is_dropped():
     one = leader(LEADER_GRANTED, F)
     one.borrowers[OTHER] += 1
     assert one.periodical(NOW + TIMEOUT) == [
@@ -278,11 +284,11 @@ def settled(streams, borrowers):
     "streams, borrowers, targets",
     [(7, 3, [3, 2, 2]), (6, 3, [2, 2, 2]), (2, 5, [1, 1, 0, 0, 0]), (0, 2, [0, 0])],
 )
-def test_targets_differ_by_one_and_the_rest_goes_to_the_lowest(streams, borrowers, targets):
+def test_targets_differ_by_one_at_most_and_the_remainder_goes_to_the_lowest(streams, borrowers, targets):
     assert list(settled(streams, borrowers).targets().values()) == targets
 
 
-def test_a_round_revokes_what_is_too_much_and_skips_who_is_not_stable():
+def test_a_round_revokes_surplus_streams_and_skips_unstable_borrowers():
     one = settled(7, 3)
     effects = one.round(listed(7), lambda name: 0)
     assert sorted(effect.kind for effect in effects if isinstance(effect, Tell)) == ["revoke"] * 4, (
@@ -311,7 +317,7 @@ def test_rounds_after_a_disconnect_multiply_only_as_shipped():
         assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
 
 
-def test_a_stream_that_storage_does_not_list_any_more_is_taken_back_without_asking():
+def test_a_stream_no_longer_listed_by_storage_is_taken_back_without_a_revoke():
     one = settled(2, 1)
     effects = one.round(listed(1), lambda name: 0)
     assert Tell(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
@@ -320,7 +326,7 @@ def test_a_stream_that_storage_does_not_list_any_more_is_taken_back_without_aski
 # --- ranks
 
 
-def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known():
+def test_a_generation_is_passed_when_all_of_it_is_read_except_the_last_known_one():
     ranks = RankProgress()
     first, second = [("a", Rank(0, 1)), ("b", Rank(0, 1))], [("c", Rank(0, 2))]
     assert ranks.unread(first) == ["a", "b"]
@@ -333,11 +339,11 @@ def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known(
     )
 
 
-def test_later_generations_are_not_held_back():
+def test_later_generations_are_not_delayed():
     assert RankProgress().unread([("a", Rank(0, 1)), ("c", Rank(0, 2))]) == ["a", "c"]
 
 
-def test_as_shipped_the_last_generation_is_forgotten_once_it_is_read():
+def test_as_shipped_the_last_generation_is_dropped_once_it_is_read():
     ranks = RankProgress(forgets=True)
     ranks.unread([("a", Rank(0, 1))])
     ranks.set_replayed("a", Rank(0, 1))

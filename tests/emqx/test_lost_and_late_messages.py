@@ -1,4 +1,4 @@
-"""EMQX's timers, and what comes of each message that is lost, doubled or late, as runs.
+"""EMQX's timers, and the consequences of each lost, duplicated or late message, as runs.
 
 Sources: `emqx_ds_shared_sub_schema`, `emqx_ds_shared_sub_borrower`, `emqx_ds_shared_sub_leader` of EMQX 5.10.
 """
@@ -18,7 +18,7 @@ sessions:
   a: {{node: n, subscriptions: [{SHARE}]}}
   b: {{node: n, start: 4500ms, subscriptions: [{SHARE}]}}
 """
-"""Two streams, found and granted to a at 2 s. b comes at 4.5 s: one is revoked in the round of 5 s and
+"""Two streams, found and granted to a at 2 s. b connects at 4.5 s: one is revoked in the round of 5 s and
 granted to b in that of 6 s.
 """
 
@@ -41,7 +41,7 @@ def with_commands(body, *commands):
     return body + "commands:\n" + "".join(f"  - {{{command}}}\n" for command in commands)
 
 
-# --- timers: the setting, its default, a changed one, and what tells
+# --- timers: the setting, its default, a changed one, and the rows that show it
 
 
 def alone(more="", body=""):
@@ -54,7 +54,7 @@ def alone(more="", body=""):
 ONE = f"sessions: {{a: {{node: n, subscriptions: [{SHARE}]}}}}\n"
 
 
-def asked_again(world):
+def leader_wanted_repeated(world):
     asked = sent(world, "leader-wanted")
     return asked[1] - asked[0]
 
@@ -82,7 +82,7 @@ def granted_again(world):
 
 
 def dropped_after(world):
-    """In whole seconds: it is noticed at the next look at deadlines, within a second."""
+    """In whole seconds: it is detected at the next check of deadlines, within a second."""
     return (rows(world, "borrower.dropped")[0]["at_us"] - 4 * SECOND) // SECOND * SECOND
 
 
@@ -102,7 +102,7 @@ TIMERS = [
         400 * MS,
         ONE.replace("node: n,", "node: n, start: 100ms,"),
         ("at: 0s, do: protocol.lose, type: leader-wanted",),
-        asked_again,
+        leader_wanted_repeated,
     ),
     ("session_ping_leader_interval", 4 * SECOND, "3s", 3 * SECOND, ONE, (), pings_apart),
     (
@@ -154,13 +154,15 @@ TIMERS = [
     TIMERS,
     ids=lambda value: value if isinstance(value, str) and "_" in value and " " not in value else "",
 )
-def test_a_timer_at_its_default_and_changed(name, default_us, changed, changed_us, sessions, commands, seen):
+def test_each_timer_at_its_default_and_changed(
+    name, default_us, changed, changed_us, sessions, commands, seen
+):
     for more, expected in (("", default_us), (f", {name}: {changed}", changed_us)):
         world = run(with_commands(alone(more, sessions), *commands) if commands else alone(more, sessions))
         assert seen(world) == expected, name
 
 
-def test_a_claim_lives_thirty_seconds():
+def test_a_claim_is_valid_for_thirty_seconds():
     body = with_commands(alone("", ONE), "at: 2s, do: leader.crash, group: g")
     assert taken_over(run(body, until="40s")) == 30 * SECOND
     assert (
@@ -172,7 +174,7 @@ def test_a_claim_lives_thirty_seconds():
 # --- lost
 
 
-def test_a_lost_grant_is_said_again_within_a_second_and_nothing_is_passed_over():
+def test_a_lost_grant_is_repeated_within_a_second_and_no_message_is_skipped():
     world = run(
         with_commands(
             TWO, "at: 1500ms, do: protocol.lose, type: grant", "at: 1500ms, do: protocol.lose, type: grant"
@@ -182,7 +184,7 @@ def test_a_lost_grant_is_said_again_within_a_second_and_nothing_is_passed_over()
     assert group(world, "g")["duplicates"] == group(world, "g")["lost"] == 0
 
 
-def test_a_lost_first_progress_is_repeated_because_the_grant_is():
+def test_a_lost_first_progress_is_repeated_because_the_grant_is_repeated():
     """The borrower confirms each grant at once, and the session reports all that it reads after a lease:
     four for two streams, all lost.
     """
@@ -202,16 +204,16 @@ def test_a_lost_first_progress_is_repeated_because_the_grant_is():
 @pytest.mark.parametrize(
     "lost, again", [("revoke", "revoke"), ("revoked", "revoked"), ("revoke-finished", "revoked")]
 )
-def test_what_a_hand_over_loses_is_said_again_within_a_second(lost, again):
+def test_a_message_lost_in_a_hand_over_is_repeated_within_a_second(lost, again):
     world = run(with_commands(TWO, f"at: 4900ms, do: protocol.lose, type: {lost}"))
     assert sent(world, again)[:2] == [5 * SECOND, tick_after(world, 5 * SECOND)]
     assert rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
     assert group(world, "g")["duplicates"] == 0 and gone(world, "a") == gone(world, "b") == []
 
 
-def test_a_lost_last_progress_comes_again_with_the_repeated_revoke():
+def test_a_lost_last_progress_is_repeated_with_the_repeated_revoke():
     """The borrower answers a revoke with its progress at once, not yet finished, and the session's last
-    word follows: both lost.
+    progress follows: both lost.
     """
     world = run(with_commands(TWO, *["at: 4950ms, do: protocol.lose, type: update-progress, session: a"] * 3))
     answers = [
@@ -232,7 +234,7 @@ def test_one_lost_ping_or_answer_resets_the_borrower_four_seconds_later(lost):
     assert gone(world, "a")[0][0] in ((8 * SECOND,) if lost == "ping-response" else (5 * SECOND, 8 * SECOND))
 
 
-def test_a_lost_invalidate_is_made_good_by_the_next_ping():
+def test_a_lost_invalidate_is_repaired_by_the_next_ping():
     world = run(
         with_commands(
             TWO,
@@ -254,7 +256,7 @@ def test_a_lost_invalidate_is_made_good_by_the_next_ping():
     )
 
 
-# --- doubled
+# --- duplicated
 
 
 @pytest.mark.parametrize(
@@ -268,7 +270,7 @@ def test_a_lost_invalidate_is_made_good_by_the_next_ping():
         ),
     ],
 )
-def test_a_doubled_message_that_does_no_harm(kind, by):
+def test_a_duplicated_message_without_consequences(kind, by):
     world = run(with_commands(TWO, f"at: 3900ms, do: protocol.duplicate, type: {kind}, by: {by}"))
     counted = group(world, "g")
     assert (
@@ -276,8 +278,8 @@ def test_a_doubled_message_that_does_no_harm(kind, by):
     )
 
 
-def test_a_doubled_revoked_gets_a_healthy_borrower_invalidated():
-    """It answers twice, and the second answer finds no owner: all its streams are free, though it did
+def test_a_duplicated_revoked_message_invalidates_a_healthy_borrower():
+    """It answers twice, and the second answer finds no owner: all its streams become free, though it did
     nothing wrong.
     """
     world = run(with_commands(TWO, "at: 4900ms, do: protocol.duplicate, type: revoked, by: 20ms"))
@@ -286,8 +288,8 @@ def test_a_doubled_revoked_gets_a_healthy_borrower_invalidated():
     assert dropped["reason"] == "revoke-finished out of turn" and group(world, "g")["lost"] == 0
 
 
-def test_an_answer_slower_than_a_tick_does_the_same_without_any_fault():
-    """600 ms there and back: what is said again each second overtakes the answer."""
+def test_an_answer_slower_than_a_tick_invalidates_a_healthy_borrower_without_any_fault():
+    """600 ms there and back: the message repeated each second overtakes the answer."""
     body = f"""
 settings: {{n_shards: 2}}
 nodes: {{m: {{}}, n: {{}}}}
@@ -306,10 +308,10 @@ sessions:
 
 
 @pytest.mark.parametrize("latency_ms", [50, 150, 300])
-def test_how_often_that_happens_grows_with_the_latency_and_does_not_jump(latency_ms):
-    """A look at deadlines falls between `revoked` and its answer with a chance of the round trip in a second.
+def test_the_frequency_of_that_grows_steadily_with_the_latency(latency_ms):
+    """A check of deadlines falls between `revoked` and its answer with a probability of the round trip in a second.
 
-    With one phase for rounds and looks it was never, or always.
+    With one phase for rounds and checks it was never, or always.
     """
     body = (
         APART.replace("latency: 300ms", f"latency: {latency_ms}ms")
@@ -328,10 +330,10 @@ def test_how_often_that_happens_grows_with_the_latency_and_does_not_jump(latency
 # --- late
 
 
-def test_a_grant_that_comes_after_the_stream_was_taken_back_is_a_lease_without_owner():
-    """The borrower is dropped and connects anew; the grant of the old one is for nobody.
+def test_a_grant_received_after_the_stream_was_taken_back_is_a_lease_without_owner():
+    """The borrower is dropped and reconnects; the grant of the old one has no recipient.
 
-    One that is delayed within its life reads what another owns.
+    A grant delayed within its life reads a stream that another borrower owns.
     """
     world = run(with_commands(TWO, "at: 5500ms, do: protocol.delay, type: grant, session: b, by: 3s"))
     counted = group(world, "g")
@@ -341,7 +343,7 @@ def test_a_grant_that_comes_after_the_stream_was_taken_back_is_a_lease_without_o
     )
 
 
-def test_messages_of_one_node_keep_their_order_and_those_between_nodes_need_not():
+def test_messages_of_one_node_keep_their_order_and_those_of_different_nodes_may_not():
     def order(body):
         world = run(body)
         numbers = {(row["reason"], row["count"]) for row in rows(world, "protocol.sent")}
@@ -358,8 +360,8 @@ def test_messages_of_one_node_keep_their_order_and_those_between_nodes_need_not(
     assert arrived and arrived != sorted(arrived)
 
 
-def test_a_chosen_message_is_lost_and_no_other():
-    """The third report of one stream: neither the two before it nor what is said of the other."""
+def test_only_the_chosen_message_is_lost():
+    """The third report of one stream: neither the two before it nor the reports of the other."""
     world = run(
         with_commands(TWO, "at: 8s, do: protocol.lose, type: update-progress, stream: 1/1/t, skip: 2")
     )

@@ -1,4 +1,4 @@
-"""Which redelivery follows from what, who leads, and what a session reads, as runs.
+"""Which redelivery follows from which cause, which node leads, and what a session reads, as runs.
 
 Sources: `emqx_persistent_session_ds_shared_subs`, `emqx_ds_shared_sub_elector`, `emqx_ds_shared_sub_leader`
 of EMQX 5.10.
@@ -37,8 +37,10 @@ def at_once(count, at="3s"):
 # --- sessions that end
 
 
-def test_a_killed_session_is_dropped_five_to_six_seconds_after_its_last_ping_and_its_chunk_repeats_whole():
-    """Ten in one chunk, two acknowledged: all ten again at the new owner, the two as duplicates."""
+def test_a_killed_session_is_dropped_five_to_six_seconds_after_its_last_ping_and_redelivers_its_chunk():
+    """Ten in one chunk, two acknowledged: all ten are delivered again at the new owner, the two as
+    duplicates.
+    """
     world = run(
         with_commands(
             body(f"{one('a', more=', processing: 400ms')}, {one('b', more=', start: 500ms')}", at_once(10)),
@@ -57,7 +59,7 @@ def test_a_killed_session_is_dropped_five_to_six_seconds_after_its_last_ping_and
     )
 
 
-def test_a_lost_connection_hands_over_at_once_from_the_beginning_of_the_chunk():
+def test_a_lost_connection_hands_over_at_once_from_the_start_of_the_chunk():
     world = run(
         with_commands(
             body(f"{one('a', more=', processing: 400ms')}, {one('b', more=', start: 500ms')}", at_once(10)),
@@ -68,8 +70,8 @@ def test_a_lost_connection_hands_over_at_once_from_the_beginning_of_the_chunk():
     assert lease["at_us"] == 4530 * MS and lease["entry"] == 0 and group(world, "g")["delivered"] == 20
 
 
-def test_a_revoked_stream_stays_until_its_chunk_is_acknowledged_then_nothing_comes_twice():
-    """No limit: the revoke is said again each second, and meanwhile nobody else reads the stream."""
+def test_a_revoked_stream_stays_until_its_chunk_is_acknowledged_then_there_are_no_duplicates():
+    """No limit: the revoke is repeated each second, and no other session reads the stream in between."""
     sessions = f"{one('a', more=', paused: true')}, {one('b', more=', start: 4500ms')}"
     world = run(
         with_commands(
@@ -88,7 +90,7 @@ def test_a_revoked_stream_stays_until_its_chunk_is_acknowledged_then_nothing_com
     assert counted["duplicates"] == counted["redeliveries"] == counted["waiting"] == 0
 
 
-def test_a_revoked_stream_whose_client_leaves_repeats_its_chunk():
+def test_a_revoked_stream_whose_client_leaves_redelivers_its_chunk():
     sessions = f"{one('a', more=', paused: true')}, {one('b', more=', start: 4500ms')}"
     world = run(
         with_commands(
@@ -118,8 +120,8 @@ def test_an_unsubscribe_waits_a_second_for_acknowledgements(acknowledged_ms, twi
     assert gone(world, "a")[0][0] == 5 * SECOND + min(acknowledged_ms, 1000) * MS
 
 
-def test_an_unsubscribe_says_nothing_but_goodbye():
-    """No progress is sent beside: the positions travel with the disconnect
+def test_an_unsubscribe_sends_only_a_disconnect():
+    """No separate progress is sent: the positions are part of the disconnect
     (`emqx_ds_shared_sub_borrower`).
     """
     world = run(
@@ -152,7 +154,7 @@ def test_a_reset_of_a_live_borrower_redelivers_to_the_same_client():
     )
 
 
-def test_what_is_acknowledged_after_the_borrower_is_gone_is_told_to_nobody():
+def test_acks_after_the_end_of_the_borrower_are_not_reported():
     world = run(
         with_commands(
             body(f"{one('a', more=', paused: true')}, {one('b', more=', start: 500ms')}", at_once(5)),
@@ -172,7 +174,7 @@ def test_what_is_acknowledged_after_the_borrower_is_gone_is_told_to_nobody():
     ), "the chunk of the new borrower alone"
 
 
-def test_a_session_that_comes_back_sends_its_own_chunk_again_whatever_the_leader_did():
+def test_a_reconnected_session_redelivers_its_own_chunk_whatever_the_leader_did():
     sessions = f"{one('a', more=', processing: 400ms')}, {one('b', more=', start: 500ms')}"
     world = run(
         with_commands(
@@ -197,8 +199,8 @@ def test_a_session_that_comes_back_sends_its_own_chunk_again_whatever_the_leader
 
 
 def test_a_leader_that_ends_in_order_leaves_two_readers_of_one_stream():
-    """Nothing fences the old reader: it reads on, and reports into the void, until its ping is not
-    answered.
+    """Nothing fences the old reader: it keeps reading, and its reports reach no leader, until its ping is
+    not answered.
     """
     sessions = f"{one('a')}, {one('b', more=', start: 6100ms')}"
     world = run(
@@ -215,7 +217,7 @@ def test_a_leader_that_ends_in_order_leaves_two_readers_of_one_stream():
     assert gone(world, "a")[0] == (12 * SECOND, "no answer to its ping")
 
 
-def test_a_node_that_dies_with_its_leader_leaves_nobody_reading_for_twenty_to_thirty_seconds():
+def test_after_the_leaders_node_dies_no_session_reads_for_twenty_to_thirty_seconds():
     sessions = f"{one('a')}, {one('b', 'm', ', start: 200ms')}"
     world = run(
         with_commands(
@@ -241,9 +243,9 @@ def test_a_node_that_dies_with_its_leader_leaves_nobody_reading_for_twenty_to_th
     )
 
 
-def test_after_a_takeover_the_first_session_back_is_offered_every_stream():
-    """The share of one borrower among those that the new leader knows is all; a round takes from it what
-    is too much as soon as others are there.
+def test_after_a_takeover_the_first_reconnected_session_is_granted_every_stream():
+    """The share of the only borrower that the new leader has registered is all; a round revokes the
+    surplus as soon as others connect.
     """
     sessions = f"{one('a')}, {one('b')}, {one('c')}"
     world = run(
@@ -262,7 +264,7 @@ def test_after_a_takeover_the_first_session_back_is_offered_every_stream():
     assert sorted(shares) == [4, 4, 12] and group(world, "g")["lost"] == 0
 
 
-def test_who_is_cut_off_reads_beside_the_new_owner_for_one_to_three_seconds():
+def test_a_disconnected_node_reads_beside_the_new_owner_for_one_to_three_seconds():
     world = run(
         with_commands(
             body(f"{one('a')}, {one('b', 'm', ', start: 100ms')}", settings="n_shards: 2"),
@@ -273,9 +275,11 @@ def test_who_is_cut_off_reads_beside_the_new_owner_for_one_to_three_seconds():
     assert counted["two_readers"] == 1 and SECOND <= counted["two_readers_us"] <= 3 * SECOND
 
 
-def test_a_store_that_is_silent_for_longer_than_a_claim_lives_ends_the_leader():
-    """It may not renew a claim that old; it ends at the heartbeat that would, commits nothing while the
-    store is silent, and the next one reads again.
+def test_a_store_unavailable_for_longer_than_a_claim_is_valid_ends_the_leader():
+    """It may not renew a claim that old.
+
+    It ends at the heartbeat that would renew, commits nothing while the store does not answer, and the next
+    leader's sessions read again.
     """
     world = run(
         with_commands(
@@ -294,9 +298,9 @@ def test_a_store_that_is_silent_for_longer_than_a_claim_lives_ends_the_leader():
     )
 
 
-def test_a_leader_whose_claim_aged_commits_what_it_knows_if_nobody_took_it():
-    """The commit at its end asks who has the claim, not how old it is (`emqx_ds_shared_sub_store`: claim
-    equals mine, root as I last committed).
+def test_a_leader_with_an_expired_claim_still_commits_if_no_other_took_it():
+    """The commit at its end checks which leader has the claim, not how old it is
+    (`emqx_ds_shared_sub_store`: claim equals mine, root as I last committed).
     """
     world = run(
         with_commands(
@@ -315,7 +319,7 @@ def test_a_leader_whose_claim_aged_commits_what_it_knows_if_nobody_took_it():
     assert group(world, "g")["by_cause"]["progress_unpersisted"] == 0
 
 
-def test_two_nodes_that_want_to_lead_at_once_get_one_leader():
+def test_two_nodes_that_claim_leadership_at_once_get_one_leader():
     world = run(body(f"{one('a')}, {one('b', 'm')}"))
     assert len(rows(world, "leader.elected")) == 1 and len(rows(world, "leader.followed")) == 1
 
@@ -328,9 +332,9 @@ def test_a_store_that_does_not_answer_delays_an_election():
 # --- generations
 
 
-def test_closed_streams_do_not_count_in_what_each_shall_have():
-    """Four streams of generation 1 end while one of them is still a slow client's: the three of generation
-    2 are dealt among two as two and one.
+def test_closed_streams_do_not_count_toward_the_targets():
+    """Four streams of generation 1 end while one of them is still leased to a slow client: the three of
+    generation 2 are assigned to two borrowers as two and one.
     """
     sessions = f"{one('a')}, {one('b', more=', start: 100ms')}"
     world = run(
@@ -346,8 +350,8 @@ def test_closed_streams_do_not_count_in_what_each_shall_have():
 
 
 @pytest.mark.parametrize("shipped", [False, True])
-def test_the_end_of_a_stream_said_in_a_goodbye(shipped):
-    """The code saves a disconnect's positions as it saves a progress: it dies of an end there too."""
+def test_the_end_of_a_stream_reported_in_a_disconnect(shipped):
+    """The code saves a disconnect's positions as it saves a progress: an end crashes it there too."""
     options = "options: {endOfStream: kills-leader}\n" if shipped else ""
     world = run(
         options
@@ -372,7 +376,7 @@ def test_later_generations_are_read_beside_an_unfinished_one():
     } == {2}
 
 
-def test_a_generation_that_ended_before_the_group_begins_is_none_of_its():
+def test_a_group_does_not_read_a_generation_that_ended_before_it_started():
     world = run(
         'settings: {n_shards: 2}\nnodes: {n: {}}\ngroups: {g: {filter: "t/#", startTime: '
         "5s}}\npublishers: {p: {topic: t, every: 100ms, stop: 8s}}\n"
@@ -389,7 +393,7 @@ def test_a_generation_that_ended_before_the_group_begins_is_none_of_its():
 
 def test_quality_0_may_be_lost_in_a_crash_and_is_counted_apart():
     """The client is busy with 32 messages of quality 1, so 40 of quality 0 wait in the session: reported
-    as done with, and lost with it.
+    as finished, and lost with it.
     """
     publishers = (
         "heavy: {topic: own/x, at: ["
@@ -409,7 +413,7 @@ def test_quality_0_may_be_lost_in_a_crash_and_is_counted_apart():
 
 
 @pytest.mark.parametrize("publisher, subscriber", [(1, 1), (2, 2), (1, 2), (2, 1)])
-def test_what_has_a_quality_is_never_lost(publisher, subscriber):
+def test_messages_of_quality_above_0_are_never_lost(publisher, subscriber):
     publishers = (
         f"heavy: {{topic: own/x, at: [{', '.join(['3s'] * 40)}], clients: 1}}, p: {{topic: t, qos: "
         f"{publisher}, at: [{', '.join(['3100ms'] * 40)}], clients: 1}}"
@@ -434,7 +438,7 @@ def test_quality_0_never_blocks_a_stream():
     assert group(world, "g")["delivered"] == 79
 
 
-def test_a_subscriber_of_quality_0_loses_what_waits_in_its_session_and_that_is_counted_apart():
+def test_messages_waiting_in_a_quality_0_subscribers_session_are_lost_and_counted_apart():
     publishers = f"heavy: {{topic: t, at: [{', '.join(['3s'] * 40)}], clients: 1}}"
     sessions = f"a: {{node: n, qos: 0, subscriptions: [{SHARE}]}}, {one('b', more=', start: 5s')}"
     world = run(
@@ -443,7 +447,7 @@ def test_a_subscriber_of_quality_0_loses_what_waits_in_its_session_and_that_is_c
     assert group(world, "g")["lost"] == 0
 
 
-def test_a_chunk_is_a_batch_at_most():
+def test_a_chunk_is_one_batch_at_most():
     world = run(body(one("a", more=", processing: 1ms"), at_once(250), "n_shards: 1"))
     chunks = [(row["entry"], row["to_entry"]) for row in rows(world, "chunk.fetched")]
     assert chunks == [(0, 100), (100, 200), (200, 250)]
@@ -459,7 +463,7 @@ def test_at_most_max_inflight_wait_for_an_acknowledgement():
 
 @pytest.mark.parametrize("heavy", ["own/x", "t"])
 def test_neither_private_nor_borrowed_streams_starve_the_other(heavy):
-    """A thousand messages of one kind are there; ten of the other, which come later, are read within a few
+    """A thousand messages of one kind are stored; ten of the other, published later, are read within a few
     chunks and not after all.
     """
     light = "t" if heavy == "own/x" else "own/x"
@@ -475,9 +479,9 @@ def test_neither_private_nor_borrowed_streams_starve_the_other(heavy):
     assert len(came) == 10 and came[-1] < last_heavy and came[0] <= 5500 * MS
 
 
-def test_a_lease_in_one_group_lets_the_session_report_all_its_streams():
-    """After any lease or revoke all that is wholly acknowledged is told again, of every subscription
-    (`emqx_persistent_session_ds_shared_subs`).
+def test_a_lease_in_one_group_makes_the_session_report_all_its_streams():
+    """After any lease or revoke all completely acknowledged positions are reported again, of every
+    subscription (`emqx_persistent_session_ds_shared_subs`).
     """
     world = run(
         "settings: {n_shards: 1}\nnodes: {n: {}}\ngroups: {g: {filter: t}, h: {filter: u}}\n"
@@ -491,8 +495,8 @@ def test_a_lease_in_one_group_lets_the_session_report_all_its_streams():
 
 
 def test_several_borrowers_of_one_subscription_during_quick_unsubscribe_and_subscribe():
-    """The old ones wait for acknowledgements, the new one connects: at most all live side by side, each
-    stream has one owner, nothing comes twice.
+    """The old ones wait for acknowledgements, the new one connects: at most all exist side by side, each
+    stream has one owner, and there are no duplicates.
     """
     commands = [
         f"at: {5000 + 50 * turn}ms, do: session.{do}, session: a, topic: {SHARE}"
@@ -517,11 +521,11 @@ def test_several_borrowers_of_one_subscription_during_quick_unsubscribe_and_subs
     assert len({row["count"] for row in rows(world, "borrower.changed", client="a")}) == 5
 
 
-# --- who may subscribe to what
+# --- permitted subscriptions
 
 
 @pytest.mark.parametrize("share, group_name", [("$queue/t/#", "queue"), ("$share/x/t/#", "x")])
-def test_a_group_that_nobody_declared_begins_when_it_is_first_subscribed_to(share, group_name):
+def test_an_undeclared_group_starts_at_its_first_subscription(share, group_name):
     world = run(
         f"settings: {{n_shards: 1}}\nnodes: {{n: {{}}}}\npublishers: {{p: {{topic: t/1, every: 100ms, "
         f"stop: 9s}}, kept: {{topic: u}}}}\nsessions: {{a: {{node: n, start: 3050ms, subscriptions: "
@@ -554,7 +558,7 @@ def test_wildcards(wanted, topics):
 # --- nodes
 
 
-def test_a_client_whose_node_is_down_when_it_comes_tries_again_elsewhere():
+def test_a_client_whose_node_is_down_retries_at_another_node():
     world = run(
         with_commands(body(one("a", "m", ", start: 3s, reconnect: 1s")), "at: 1s, do: node.crash, node: m")
     )
@@ -564,7 +568,7 @@ def test_a_client_whose_node_is_down_when_it_comes_tries_again_elsewhere():
     )
 
 
-def test_an_in_memory_session_leaves_nothing_behind():
+def test_an_in_memory_session_leaves_no_state_behind():
     world = run(
         with_commands(
             (

@@ -23,9 +23,9 @@ def given(*commands, body=BODY, until="60s"):
     return run(body + "commands:\n" + "".join(f"  - {{{command}}}\n" for command in commands), until=until)
 
 
-def test_a_takeover_tells_no_leader_and_leaves_the_old_borrower_until_its_deadline():
+def test_a_takeover_notifies_no_leader_and_the_old_borrower_stays_until_its_deadline():
     """emqx_cm:takeover_kick ends the old channel without emqx_persistent_session_ds:disconnect; only the
-    client itself sees the new connection.
+    client itself has the new connection.
     """
     world = given("at: 10s, do: session.connect, session: b, node: n1")
     (ended,) = rows(world, "session.disconnected", client="b")
@@ -45,7 +45,7 @@ def test_a_takeover_tells_no_leader_and_leaves_the_old_borrower_until_its_deadli
     assert group(world, "g")["lost"] == group(world, "g")["waiting"] == 0
 
 
-def test_a_takeover_at_the_same_node_and_of_a_session_in_memory():
+def test_a_takeover_at_the_same_node_and_of_an_in_memory_session():
     world = given(
         "at: 10s, do: session.connect, session: own",
         body=BODY + "  own: {node: n1, durable: false, paused: true, subscriptions: [t/#]}\n",
@@ -57,10 +57,10 @@ def test_a_takeover_at_the_same_node_and_of_a_session_in_memory():
 
 
 @pytest.mark.parametrize("evacuate, reason, told", [(False, "node-stop", 0), (True, "evacuated", 1)])
-def test_a_node_that_stops_gives_its_leaders_claims_back(evacuate, reason, told):
-    """n2 has followed the claim since 0.1 s and passes connects on until 30 s; then no claim is there.
+def test_a_node_that_stops_releases_its_leaders_claims(evacuate, reason, told):
+    """n2 has followed the claim since 0.1 s and forwards connects until 30 s; then the claim does not exist any more.
 
-    Connections are shut down without a word; evacuation disconnects them in order first.
+    Connections are closed without a message; evacuation disconnects them in order first.
     """
     world = given(f"at: 12s, do: node.stop, node: n1, evacuate: {str(evacuate).lower()}")
     assert (
@@ -89,8 +89,9 @@ def test_a_node_that_stops_gives_its_leaders_claims_back(evacuate, reason, told)
 
 
 def test_a_node_cut_off_from_the_store_has_a_second_leader_beside_its_own_with_default_timers():
-    """Leader 1 renewed its claim at 10 s and waits from 20 s on for at most 60 s, handling nothing; from
-    40 s on another may take over. At 80 s it goes on, and at 90 s its claim is too old.
+    """Leader 1 renewed its claim at 10 s and waits from 20 s on for at most 60 s, handling nothing; from 40 s on another may take over.
+
+    At 80 s it continues, and at 90 s its claim is too old.
     """
     world = given(
         "at: 12s, do: store.fail, for: 5m, node: n1",
@@ -122,8 +123,8 @@ def test_a_node_cut_off_from_the_store_has_a_second_leader_beside_its_own_with_d
 
 
 @pytest.mark.parametrize("length, answered, leaders", [("15s", 27 * SECOND, 1), ("40s", 52 * SECOND, 2)])
-def test_a_commit_that_waited_is_taken_if_nobody_took_over(length, answered, leaders):
-    """Its claim bears the instant of the request, 20 s.
+def test_a_delayed_commit_is_accepted_if_no_other_leader_took_over(length, answered, leaders):
+    """Its claim has the instant of the request, 20 s.
 
     With another leader since 40 s the store refuses it, and it ends.
     """
@@ -139,7 +140,7 @@ def test_a_commit_that_waited_is_taken_if_nobody_took_over(length, answered, lea
     )
 
 
-def test_a_changed_timer_counts_from_its_next_start():
+def test_a_changed_timer_applies_from_its_next_start():
     world = given(
         "at: 5s, do: config.update, setting: session_ping_leader_interval, value: 1s",
         "at: 5s, do: config.update, setting: leader_borrower_timeout, value: 3s",
