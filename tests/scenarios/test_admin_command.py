@@ -1,4 +1,4 @@
-"""`manage.py admin`, as a script sees it: the answer's own bytes, notes when asked for, exit codes."""
+"""`manage.py admin` as used by a script: the answer's own bytes, notes on request, exit codes."""
 
 import io
 import json
@@ -26,14 +26,14 @@ def test_the_command_prints_the_answers_text(tool):
     )
 
 
-def test_as_a_script_sees_it():
+def test_the_command_works_as_a_script_calls_it():
     done = manage("admin", "region-down", "--at", "5.1s", "--cluster", "us-east", "stats")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == printed("region-down", "stats", cluster="us-east", at="5.1s")[1]
     assert json.loads(done.stdout)["replication"]["us-west"]["connected"] is True
 
 
-def test_notes_stand_under_the_fields_that_they_are_about():
+def test_notes_are_printed_under_their_fields():
     _code, plain, _err = printed("region-down", "stats", cluster="us-west", at="5s")
     _code, noted, _err = printed("region-down", "stats", cluster="us-west", at="5s", notes=True)
     lines = noted.splitlines()
@@ -42,7 +42,7 @@ def test_notes_stand_under_the_fields_that_they_are_about():
     assert lines[under].lstrip().startswith("^ ") and "markers" in lines[under]
 
 
-def test_seed_sets_and_the_end_of_the_run():
+def test_seed_overrides_and_the_end_of_the_run_are_applied():
     code, text, _err = printed(
         "two-regions", "stats", cluster="us-west", seed=7, sets=["producers.shop.count=3"]
     )
@@ -58,6 +58,6 @@ def test_seed_sets_and_the_end_of_the_run():
         ({"cluster": "us-west", "at": "8s"}, "us-west is down"),
     ],
 )
-def test_what_cannot_be_printed_is_said_and_is_2(options, words):
+def test_an_impossible_request_is_refused_with_exit_code_2(options, words):
     code, text, err = printed("region-down", "stats", **options)
     assert (code, text) == (2, "") and words in err

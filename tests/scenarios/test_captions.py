@@ -1,5 +1,4 @@
-"""Every number in the texts of a built-in scenario is bound to a value of its file or a figure of its run
-(`caption_numbers`): a wrong one fails here.
+"""Every number in the texts of a built-in scenario is bound to a value of its file or a figure of its run (`caption_numbers`): a wrong one fails here.
 
 Digits count, and number words from three on; "one" and "two" are words of ordinary sentences too often.
 """
@@ -64,7 +63,7 @@ INSTANT = re.compile(
 )
 """An instant in a text: a span has no such word before it."""
 DATED = re.compile(r"(?:After|At|Before|Between|From) ")
-"""How a sentence begins that says when it holds: `watch` is on the page from 0.000 s on."""
+"""Possible first words of a sentence that says when it holds: `watch` is on the page from 0.000 s on."""
 
 
 def undated(text: str) -> list[str]:
@@ -115,7 +114,7 @@ class Run:
         return int(limit.removesuffix("KB/s")) * 1000
 
     def shadow_before(self, topic: str, at_us: int) -> tuple[int, int]:
-        """The entry of the shadow's last confirmed position, and what waits in its source's replicator."""
+        """The entry of the shadow's last confirmed position, and the backlog of its source's replicator."""
         self.world.run()
         self.world.seek(at_us=at_us)
         view = self.world.view()["clusters"]["eu"]["topics"][topic]
@@ -160,12 +159,12 @@ def test_a_caption_that_names_an_instant_begins_with_it(name: str):
     assert not undated(scenario.watch) and not INSTANT.search(scenario.title)
 
 
-def test_a_sentence_that_presupposes_an_instant_is_noticed():
+def test_a_sentence_that_presupposes_an_instant_is_detected():
     assert undated("The pin stands. All is read after 3 s, by ada.") == ["All is read after 3 s, by ada."]
     assert undated("After 3 s: all is read. A snapshot takes 300 ms.") == []
 
 
-def test_a_wrong_number_is_noticed():
+def test_a_wrong_number_is_detected():
     run = Run("region-down-twice")
     assert parsed("8") != found_at(run, CAPTIONS["region-down-twice"]["7"])
     assert numbers("region-down-twice") != {*CAPTIONS["region-down-twice"], "8"}

@@ -39,7 +39,7 @@ def simulate(scenario, **options):
     return code, out.getvalue(), err.getvalue()
 
 
-def test_json_is_the_contracts_object_and_nothing_else():
+def test_json_output_is_exactly_the_contracts_object():
     code, out, err = simulate("figure-4", as_json=True)
     summary = json.loads(out)
     assert code == 0 and err == ""
@@ -47,7 +47,7 @@ def test_json_is_the_contracts_object_and_nothing_else():
     assert summary["scenario"] == "figure-4" and summary["simulated_us"] == 3_000_000
 
 
-def test_messages_that_nobody_is_planned_to_publish_are_remarked_on():
+def test_messages_without_a_planned_publish_cause_a_remark():
     code, _, err = simulate("figure-4", sets=["producers.shop.count=6"])
     assert code == 0 and err.splitlines() == [
         (
@@ -67,14 +67,14 @@ def test_messages_that_nobody_is_planned_to_publish_are_remarked_on():
     )
 
 
-def test_the_readable_summary_says_what_happened():
+def test_the_readable_summary_describes_the_outcome():
     code, out, err = simulate("region-down")
     assert code == 0 and err == ""
     assert "7 duplicates" in out and "after_newest_snapshot" in out and "No check was violated." in out
     assert "expectations of the scenario are met" in out
 
 
-def test_messages_that_were_not_replicated_are_told_apart_by_whether_they_were_processed():
+def test_not_replicated_messages_are_split_into_processed_and_unread():
     _, out, _ = simulate("crash-returns-stranded")
     assert (
         "4 duplicates, 0 lost, 4 messages not replicated (already processed), 3 messages not replicated "
@@ -82,7 +82,7 @@ def test_messages_that_were_not_replicated_are_told_apart_by_whether_they_were_p
     ) in out and "stranded," not in out
 
 
-def test_broken_expectations_are_told_but_are_no_violation(tmp_path):
+def test_broken_expectations_are_reported_but_are_no_violation(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
         EXAMPLE.read_text(encoding="utf-8").replace("failovers[0].lost: 0", "failovers[0].lost: 5"),
@@ -93,17 +93,17 @@ def test_broken_expectations_are_told_but_are_no_violation(tmp_path):
     assert "NOT AS EXPECTED: failovers[0].lost: expected 5, saw 0" in out
 
 
-def test_a_changed_run_is_not_measured_by_the_files_expectations():
+def test_a_changed_run_is_not_checked_against_the_files_expectations():
     _, out, _ = simulate("region-down", until="2s")
     assert "expect" not in out.lower()
 
 
-def test_the_documented_example_comes_out_as_it_says():
+def test_the_documented_example_meets_its_expectations():
     _, out, _ = simulate(EXAMPLE)
     assert "All 3 expectations of the scenario are met." in out
 
 
-def test_seed_until_and_sets_reach_the_run():
+def test_seed_until_and_overrides_are_applied():
     code, out, _ = simulate(
         "two-regions", seed=99, until="3s", sets=["producers.shop.every=500ms"], as_json=True
     )
@@ -127,13 +127,13 @@ def test_seed_until_and_sets_reach_the_run():
         (".", {}, "is a folder"),
     ],
 )
-def test_bad_input_is_2_and_nothing_runs(scenario, options, words):
+def test_bad_input_is_exit_code_2_and_nothing_runs(scenario, options, words):
     code, out, err = simulate(scenario, **options)
     assert code == 2 and out == ""
     assert words in err
 
 
-def test_every_problem_of_the_options_is_told_at_once():
+def test_every_problem_of_the_options_is_reported_at_once():
     code, out, err = simulate("two-regions", until="5", sets=["foo"], strategy="hope", trace_path="x.csv")
     assert (code, out) == (2, "")
     assert [line.partition(":")[0] for line in err.splitlines()] == [
@@ -145,7 +145,7 @@ def test_every_problem_of_the_options_is_told_at_once():
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
-def test_the_trace_file_is_the_run(tmp_path, suffix):
+def test_the_trace_file_contains_the_run(tmp_path, suffix):
     path = tmp_path / f"run{suffix}"
     code, out, _ = simulate("region-down", as_json=True, trace_path=str(path))
     summary = json.loads(out)
@@ -158,7 +158,7 @@ def test_the_trace_file_is_the_run(tmp_path, suffix):
     assert again == 0 and json.loads(out_again)["trace_sha256"] == summary["trace_sha256"]
 
 
-def test_a_file_that_cannot_be_written_is_2(tmp_path):
+def test_an_unwritable_trace_file_is_exit_code_2(tmp_path):
     code, out, err = simulate(
         "figure-4", trace_path=str(tmp_path / "no-such-folder" / "run.jsonl"), as_json=True
     )
@@ -166,7 +166,7 @@ def test_a_file_that_cannot_be_written_is_2(tmp_path):
     assert json.loads(out)["scenario"] == "figure-4", "the run is not thrown away with the file"
 
 
-def test_a_refused_command_is_told_with_its_code_and_what_would_be_right():
+def test_a_refused_command_is_reported_with_its_code_and_a_hint():
     sets = ["commands[1].mode=planned"]
     _, out, _ = simulate("region-down", sets=sets)
     [line] = [line for line in out.splitlines() if line.startswith("Refused")]
@@ -179,7 +179,7 @@ def test_a_refused_command_is_told_with_its_code_and_what_would_be_right():
     )
 
 
-def test_a_violated_check_is_1(monkeypatch):
+def test_a_violated_check_is_exit_code_1(monkeypatch):
     real = headless.World.summary
 
     def with_violation(world):
@@ -192,7 +192,7 @@ def test_a_violated_check_is_1(monkeypatch):
     assert "VIOLATED at 1.000 s (row 3): a claim: a reason" in out
 
 
-def test_a_run_over_the_row_bound_says_so(monkeypatch):
+def test_a_run_over_the_row_bound_is_reported(monkeypatch):
     monkeypatch.setattr(headless, "ROWS_MAX", 100)
     code, out, err = simulate("slow-consumer-spread", as_json=True)
     assert code == 2 and "100" in err
@@ -206,7 +206,7 @@ def test_progress_goes_to_the_terminal_and_changes_nothing():
     assert "%" in err and "simulated" in err and err.endswith("\r\x1b[K")
 
 
-def test_scenarios_are_listed_both_ways():
+def test_scenarios_are_listed_as_text_and_as_json():
     out = io.StringIO()
     assert headless.list_scenarios(out) == 0
     assert all(name in out.getvalue() for name in scenario_names())
@@ -217,7 +217,7 @@ def test_scenarios_are_listed_both_ways():
     assert all(set(row) == {"name", "title", "family", "watch"} and all(row.values()) for row in rows)
 
 
-# --- the commands, as a script sees them
+# --- the commands, as a script calls them
 
 
 def manage(*arguments):
@@ -271,7 +271,7 @@ def test_the_command_exits_with_2_on_bad_input(arguments, words):
     assert done.stdout == "" and words in done.stderr and "Traceback" not in done.stderr
 
 
-def test_our_own_bug_is_3(monkeypatch, capsys):
+def test_an_internal_error_is_exit_code_3(monkeypatch, capsys):
     from django.core.management import call_command
 
     from visualizer.management.commands import simulate as command
@@ -287,7 +287,7 @@ def test_our_own_bug_is_3(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("command", "arguments"), [("simulate", ["figure-4"]), ("scenarios", [])])
-def test_no_room_for_the_answer_is_no_bug_of_ours(monkeypatch, capsys, command, arguments):
+def test_a_full_disk_is_no_internal_error(monkeypatch, capsys, command, arguments):
     from django.core.management import call_command
 
     with open("/dev/full", "w") as full:

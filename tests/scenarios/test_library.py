@@ -1,7 +1,7 @@
-"""The built-in scenarios: each is well-formed, and each comes out as its `expect` block says and why.
+"""The built-in scenarios: each is well-formed, and each has the outcome in its `expect` block.
 
-The expectations are derived in comments beside them, so a broken one names either a bug of the engine or of
-the reasoning.
+The expectations are derived in comments beside them, so a broken one reveals an error either of the engine or
+of the reasoning.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ ASKED_FOR = (
     "broadcast",
 )
 LARGEST_EVENTS = 100_000
-"""A built-in scenario is run by many tests: none may be longer than a second or two."""
+"""A built-in scenario is run by many tests: none may take longer than a second or two."""
 
 
 @cache
@@ -122,12 +122,12 @@ def failover_of(name: str, *sets: str, number: int = 0) -> dict:
     return summary_of(name, *sets)["failovers"][number]
 
 
-def test_all_that_are_asked_for_are_there():
+def test_all_required_scenarios_exist():
     assert set(ASKED_FOR) <= set(scenario_names())
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_scenario_comes_out_as_expected(name):
+def test_scenario_has_the_expected_outcome(name):
     scenario = load_scenario(name)
     summary = summary_of(name)
     assert summary["violations"] == []
@@ -153,7 +153,7 @@ def test_scenario_is_well_formed(name):
     "name, strategy",
     [(name, strategy) for name in scenario_names() for strategy in load_scenario(name).compare],
 )
-def test_each_strategy_comes_out_as_expected(name, strategy):
+def test_each_strategy_has_the_expected_outcome(name, strategy):
     scenario = under(load_scenario(name), strategy_named(strategy))
     world = World.from_scenario(scenario)
     world.run()
@@ -172,24 +172,24 @@ def test_canonical_text_is_the_same_run(name):
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_expectations_say_why(name):
+def test_expectations_have_comments_with_reasons(name):
     block = builtin_text(name).split("\nexpect:\n")[1]
     assert "#" in block or name == "issue-10054", "say in a comment how the numbers follow"
 
 
-# --- what a scenario's text claims beyond its own run: one thing changed
+# --- claims of a scenario's text beyond its own run: one value changed
 
 
 def test_the_two_round_snapshot_does_not_lose_what_the_partial_one_loses():
     assert failover_of("unsafe-partial-snapshot")["lost"] == 1
     safe = failover_of("unsafe-partial-snapshot", "options.unsafePartialSnapshotAfter=0s")
     assert safe["lost"] == 0
-    assert safe["duplicates"] == 50  # shop/0 to shop/49: c was never told anything
+    assert safe["duplicates"] == 50  # shop/0 to shop/49: c received no Update
 
 
 def test_a_shorter_period_costs_fewer_duplicates():
     assert failover_of("periodic-snapshots")["duplicates"] == 19
-    # The snapshot of 3 s covers shop/0 to shop/29: shop/30 to shop/38 come twice.
+    # The snapshot of 3 s covers shop/0 to shop/29: shop/30 to shop/38 are duplicates.
     assert (
         failover_of("periodic-snapshots", "settings.replicatedSubscriptionsSnapshotFrequencyMillis=1000")[
             "duplicates"
@@ -204,8 +204,8 @@ def test_without_the_delayed_message_there_is_no_hole():
     assert plain["duplicates"] == 9 and plain["by_cause"]["ack_hole"] == 0
 
 
-def test_both_ways_costs_less_than_one_way():
-    # All was acknowledged and covered by the snapshot of 14 s, long before the failover of 15 s.
+def test_two_way_replication_costs_fewer_duplicates_than_one_way():
+    # Everything was acknowledged and covered by the snapshot of 14 s, long before the failover of 15 s.
     assert failover_of("one-way-replication", "topics.orders.replication=")["duplicates"] == 0
 
 
@@ -214,24 +214,25 @@ def test_the_newer_cache_rule_serves_a_slow_consumer_better():
     assert newer["duplicates"] * 2 < older["duplicates"]
 
 
-def test_all_ten_acknowledged_means_none_again():
+def test_without_held_messages_there_are_no_duplicates():
     assert failover_of("issue-10054", "consumers.billing-1.hold=")["duplicates"] == 0
 
 
-def test_the_mended_broker_loses_nothing():
+def test_the_fixed_broker_loses_nothing():
     mended = failover_of("issue-20767", "options.missingSubscriptionCreation=earliest")
     assert mended["lost"] == 0 and mended["duplicates"] == 0
 
 
 def test_waiting_until_the_backlog_is_passed_makes_the_failover_cheap():
-    # The backlog of 200 is drained at 8.01 s; the snapshots at its end are passed, and us-east is told.
+    # The backlog of 200 is drained at 8.01 s; the snapshots at its end are passed, and us-east gets the
+    # Update.
     assert failover_of("enabled-on-backlog", "commands[1].at=12s")["duplicates"] == 0
 
 
-def test_an_update_in_time_spares_all():
+def test_an_update_in_time_prevents_all_duplicates():
     assert failover_of("update-in-flight", "commands[0].by=0s")["duplicates"] == 0
 
 
-def test_a_region_that_stays_on_the_list_keeps_the_third_failover_dear():
+def test_a_region_left_on_the_list_keeps_the_third_failover_expensive():
     kept = failover_of("region-down-twice", "commands[3]=", number=2)
     assert kept["duplicates"] > 5 * failover_of("region-down-twice", number=2)["duplicates"]

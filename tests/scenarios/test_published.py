@@ -1,4 +1,4 @@
-"""What is published about the format is current, valid, and says what the loader does."""
+"""The published documents about the format are current, valid, and agree with the loader."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_schema_is_current_and_a_valid_schema():
     jsonschema.Draft202012Validator.check_schema(json.loads(schema_text()))
 
 
-def test_the_page_names_everything():
+def test_the_page_names_every_key():
     page = scenarios_document()
     keys = [key.name for section in shape.sections() for key in section.keys] + [
         key.name for key in shape.head()
