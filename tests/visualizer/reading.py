@@ -1,5 +1,5 @@
-"""Reads frames as `docs/websocket.md` says, apart from the page's code and the server's: what tests hold
-both against.
+"""Reads frames as `docs/websocket.md` describes, independently of the page's code and the server's: tests
+compare both with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The site in a process of its own, and a page that reaches it over a real socket."""
+"""The site in a separate process, and a page that connects to it over a real socket."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Site:
         raise AssertionError("the site does not answer")
 
     def stored_us(self, lab: dict[str, str]) -> int:
-        """The instant at which the database says that a lab stands: where it comes back after a crash."""
+        """The instant of a lab in the database: where it resumes after a crash."""
         with closing(
             sqlite3.connect(f"file:{self.data / 'lab.sqlite3'}?mode=ro", uri=True, timeout=PATIENCE_S)
         ) as database:
@@ -79,7 +79,7 @@ class Site:
             ).fetchone()[0]
 
     def kill(self) -> None:
-        """As when the machine loses power."""
+        """Like a power failure of the machine."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(timeout=20)
 
@@ -162,7 +162,7 @@ class SitePage:
             self.viewers = message["count"]
         if message["type"] == "frame":
             message = self.reader.read(message)
-            # the server may have closed meanwhile: what it said before that is still to be read
+            # the server may have closed in between: what it sent before that is still to be read
             with suppress(ConnectionError):
                 self.send({"type": "seen", "epoch": message["epoch"], "number": message["number"]})
         return message
@@ -183,7 +183,7 @@ class SitePage:
 
 
 def _head(size_bytes: int) -> bytes:
-    """What begins a masked text message of this size (RFC 6455, 5.2)."""
+    """The header of a masked text message of this size (RFC 6455, 5.2)."""
     if size_bytes < 126:
         return bytes([0x81, 0x80 | size_bytes])
     if size_bytes < 65_536:

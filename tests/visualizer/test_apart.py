@@ -1,5 +1,5 @@
-"""A command given apart begins a branch at the front of the run too: the branch before is the run without
-it.
+"""A command given with `apart` begins a branch at the front of the run too: the branch before is the run
+without it.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from tests.visualizer.pages import Page
 
 
-async def test_a_command_given_apart_is_undone_by_the_branch_before(made):
+async def test_a_command_given_apart_is_undone_by_selecting_the_previous_branch(made):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(3_000_000)

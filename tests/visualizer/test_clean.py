@@ -1,4 +1,4 @@
-"""`manage.py clean`: what goes, what stays, and a dry run that removes nothing."""
+"""`manage.py clean`: what is removed, what stays, and a dry run that removes nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from visualizer.reports.models import Report
 pytestmark = pytest.mark.django_db
 
 
-def said(*arguments: str) -> str:
+def output_of_clean(*arguments: str) -> str:
     output = io.StringIO()
     call_command("clean", *arguments, stdout=output)
     return output.getvalue()
@@ -51,26 +51,24 @@ def labs(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> list[
     return made
 
 
-def test_old_labs_their_reports_and_orphaned_files_go_and_nothing_else(
-    labs: list[Lab], tmp_path: Any
-) -> None:
+def test_only_old_labs_their_reports_and_orphaned_files_are_removed(labs: list[Lab], tmp_path: Any) -> None:
     kept = Report.objects.get(lab=labs[5]).pk
-    assert said() == (
+    assert output_of_clean() == (
         "removed: 5 labs not used for 90 days, 1 reports of them, 1 orphaned report folders (1,000 bytes)\n"
     )
     assert set(Lab.objects.values_list("pk", flat=True)) == {lab.pk for lab in labs[5:]}
     assert sorted(path.name for path in (tmp_path / "reports").iterdir()) == sorted([kept, "beingwritten"])
-    assert said().startswith("removed: 0 labs")
+    assert output_of_clean().startswith("removed: 0 labs")
 
 
 def test_a_dry_run_removes_nothing(labs: list[Lab], tmp_path: Any) -> None:
-    assert said("--dry-run", "--days", "5").startswith(
+    assert output_of_clean("--dry-run", "--days", "5").startswith(
         "would be removed: 7 labs not used for 5 days, 2 reports of them, 1 orphaned"
     )
     assert Lab.objects.count() == 7 and len(list((tmp_path / "reports").iterdir())) == 4
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "soon", "99999"])
-def test_days_that_are_none_are_told(days: str) -> None:
+def test_an_invalid_number_of_days_is_refused(days: str) -> None:
     with pytest.raises(CommandError, match="days is a whole number from 1 to 36500"):
-        said("--days", days)
+        output_of_clean("--days", days)

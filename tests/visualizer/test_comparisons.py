@@ -1,4 +1,4 @@
-"""Comparisons on the site: the page, the runs beside the labs, the columns, and what is refused."""
+"""Comparisons on the site: the page, the runs beside the labs, the columns, and refusals."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PERIOD = "strategies-between-snapshots"
 
 
 async def columns(address: str) -> dict[str, Any]:
-    """Asks as the page does, until the runs are done."""
+    """Requests them as the page does, until the runs are done."""
     client = AsyncClient()
     async with asyncio.timeout(PATIENCE_S):
         while True:
@@ -36,7 +36,7 @@ async def columns(address: str) -> dict[str, Any]:
 
 
 @pytest.mark.django_db
-def test_the_page_says_what_is_compared_and_not_how_it_comes_out() -> None:
+def test_the_page_describes_the_comparison_without_its_outcome() -> None:
     answer = Client().get(f"/compare/{PERIOD}/")
     text = answer.content.decode()
     assert answer.status_code == 200
@@ -56,7 +56,7 @@ def test_the_page_says_what_is_compared_and_not_how_it_comes_out() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_the_columns_are_the_command_lines_figures(hub: Any) -> None:
+async def test_the_columns_have_the_figures_of_the_command_line(hub: Any) -> None:
     out = StringIO()
     compare(PERIOD, out, StringIO(), as_json=True, seed=7)
     wanted = json.loads(out.getvalue())["comparison"]
@@ -70,13 +70,13 @@ async def test_the_columns_are_the_command_lines_figures(hub: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_who_asks_again_sees_the_same_runs(hub: Any) -> None:
+async def test_a_repeated_request_shows_the_same_runs(hub: Any) -> None:
     first = await columns(f"/compare/{PERIOD}/columns.json")
     assert (await AsyncClient().get(f"/compare/{PERIOD}/columns.json")).json() == first, "at once"
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
+async def test_a_lab_is_compared_with_its_own_commands(hub: Any) -> None:
     from asgiref.sync import sync_to_async
 
     from visualizer.labs.definitions import new_lab
@@ -96,7 +96,7 @@ async def test_a_lab_is_compared_as_it_ran(hub: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_a_scenario_without_subscriptions_is_refused_in_words(hub: Any) -> None:
+async def test_a_scenario_without_subscriptions_is_refused_with_a_reason(hub: Any) -> None:
     name = next(name for name in scenario_names() if not load_scenario(name).subscriptions)
     answer = await AsyncClient().get(f"/compare/{name}/columns.json")
     assert (
@@ -106,14 +106,16 @@ async def test_a_scenario_without_subscriptions_is_refused_in_words(hub: Any) ->
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_too_many_at_once_are_refused_in_words(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_comparisons_at_once_are_refused_with_a_reason(
+    hub: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(running, "RUNNING", 0)
     answer = await AsyncClient().get(f"/compare/{PERIOD}/columns.json")
     assert answer.status_code == 503 and answer.json()["code"] == "too-many"
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_only_the_newest_are_kept(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_the_newest_comparisons_are_kept(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "KEPT", 1)
     await columns(f"/compare/{PERIOD}/columns.json?seed=1")
     await columns(f"/compare/{PERIOD}/columns.json?seed=2")
@@ -121,7 +123,7 @@ async def test_only_the_newest_are_kept(hub: Any, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_our_own_bug_in_a_run_is_said(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_internal_error_in_a_run_is_reported(hub: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("visualizer.labs.reruns.Rerun.step", lambda self, events: 1 // 0)
     told = await columns(f"/compare/{PERIOD}/columns.json?seed=3")
     assert told["state"] == "failed" and "ZeroDivisionError" in told["words"]

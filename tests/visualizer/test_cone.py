@@ -1,5 +1,5 @@
-"""What the page asks for its space-time diagram: the causal cone of a row, message or marker, and the rows
-of a window of time.
+"""Questions of the page's space-time diagram: the causal cone of a row, message or marker, and the rows of
+a time window.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from visualizer.questions import cone, passages
 
 
 def descendants(world, seq: int) -> list[int]:
-    """Written the long way: climb from every later row and see whether the way passes `seq`."""
+    """Computed in the plain way: follow the causes of every later row and check whether they include
+    `seq`.
+    """
     found = []
     for row in world.trace.rows(seq + 1):
         at = row
@@ -21,7 +23,7 @@ def descendants(world, seq: int) -> list[int]:
     return found
 
 
-async def test_a_cone_is_the_chain_back_and_all_that_came_of_the_row(ask, world):
+async def test_a_cone_has_the_chain_of_causes_and_all_effects_of_the_row(ask, world):
     seq = world.trace.rows(types=["snapshot.requested"])[0]["seq"]
     status, body = await ask(f"cone.json?seq={seq}")
     assert status == 200 and body["row"] == world.trace.row(seq)
@@ -31,7 +33,7 @@ async def test_a_cone_is_the_chain_back_and_all_that_came_of_the_row(ask, world)
     assert body["more"] is (len(expected) > cone.FORWARD_ROWS)
 
 
-async def test_a_message_and_a_marker_stand_for_their_first_row(ask, world):
+async def test_a_message_and_a_marker_are_represented_by_their_first_row(ask, world):
     published = world.trace.rows(types=["message.published"])[3]
     _, body = await ask(f"cone.json?producer={published['producer']}&number={published['sequence_id']}")
     assert body["row"] == published
@@ -41,7 +43,7 @@ async def test_a_message_and_a_marker_stand_for_their_first_row(ask, world):
     assert body["row"] == written
 
 
-async def test_a_long_cone_is_cut_and_says_so(ask, monkeypatch):
+async def test_a_long_cone_is_truncated_and_marked_as_such(ask, monkeypatch):
     monkeypatch.setattr(cone, "FORWARD_ROWS", 3)
     _, body = await ask("cone.json?seq=0")
     assert len(body["forward"]) == 3 and body["more"] is True
@@ -51,18 +53,18 @@ async def test_a_long_cone_is_cut_and_says_so(ask, monkeypatch):
     "path",
     ["cone.json", "cone.json?seq=1&marker=1", "cone.json?producer=web", "passages.json?from_us=9&to_us=9"],
 )
-async def test_a_question_without_sense_is_refused_in_words(ask, path):
+async def test_an_invalid_question_is_refused_with_a_reason(ask, path):
     status, body = await ask(path)
     assert status == 400 and body["hint"]
 
 
-async def test_what_is_not_there_yet_is_refused_in_words(ask):
+async def test_a_question_about_a_later_row_is_refused_with_a_reason(ask):
     for path in ("cone.json?seq=99999999", "cone.json?producer=nobody&number=1", "cone.json?marker=99999"):
         status, body = await ask(path)
         assert status == 404 and body["error"], path
 
 
-async def test_a_window_of_time_has_its_rows(ask, world):
+async def test_a_time_window_has_its_rows(ask, world):
     _, body = await ask("passages.json?from_us=2000000&to_us=4000000")
     expected = [
         row
@@ -72,7 +74,7 @@ async def test_a_window_of_time_has_its_rows(ask, world):
     assert expected and body["rows"] == expected and body["count"] == len(expected)
 
 
-async def test_a_crowded_window_is_counted_and_counts_each_sending_once(ask, world, monkeypatch):
+async def test_a_crowded_window_is_counted_with_each_sent_row_once(ask, world, monkeypatch):
     monkeypatch.setattr(passages, "LISTED_ROWS", 5)
     _, body = await ask("passages.json?from_us=0&to_us=6000000")
     assert "rows" not in body

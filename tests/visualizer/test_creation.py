@@ -1,4 +1,6 @@
-"""“Topics and policies” as the page asks for it: the same as the engine says, and refusals in words."""
+"""“Topics and policies” as the page questions it: the same as the engine's view, and refusals with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def world() -> World:
     return world
 
 
-async def test_it_says_what_the_engine_says(ask, world):
+async def test_the_answer_is_the_engines_view(ask, world):
     assert await ask() == (200, {**world.creation(), "starts": None})
     status, body = await ask("?of=us/eu/orders")
     assert status == 200 and body["starts"] == {
@@ -52,6 +54,6 @@ async def test_it_says_what_the_engine_says(ask, world):
     )
 
 
-async def test_a_replicator_that_is_not_there(ask):
+async def test_an_unknown_replicator_is_refused(ask):
     status, body = await ask("?of=eu/us/orders")
     assert status == 404 and "us/eu/orders" in body["hint"]

@@ -9,7 +9,7 @@ from tests.visualizer.test_same_for_everybody import Lab
 from visualizer.questions.curve_window import POINTS_SENT, curve, thinned
 
 
-def test_more_points_than_an_answer_has_keep_every_peak_and_trough():
+def test_thinning_a_curve_keeps_every_peak_and_trough():
     def point(at_us: int, duplicates: int) -> Any:
         return at_us, {"billing": {"to": {"b": {"duplicates": duplicates}}}}
 
@@ -24,7 +24,7 @@ def test_more_points_than_an_answer_has_keep_every_peak_and_trough():
     assert thinned(points[:POINTS_SENT], POINTS_SENT) == points[:POINTS_SENT]
 
 
-def test_the_answer_is_what_the_run_decides_up_to_the_instant_shown():
+def test_the_curve_depends_only_on_the_run_up_to_the_instant_shown():
     played, sought = Lab("region-down"), Lab("region-down")
     played.play_to(6_000_000, 10.0)
     sought.seek(7_000_000)

@@ -1,5 +1,5 @@
-"""The database cannot be reached or written: labs go on, every page gets a notice, nothing acknowledged is
-lost, nothing internal is shown.
+"""The database cannot be reached or written: labs continue, every page gets a notice, nothing acknowledged
+is lost, nothing internal is shown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def faults():
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    """Waits that are seconds on a site."""
+    """Waits that take seconds on a site."""
     monkeypatch.setattr(saving, "PATIENCE_S", 0.5)
     monkeypatch.setattr(saving, "LONGEST_PAUSE_S", 0.3)
     monkeypatch.setattr(saving, "SLOW_S", 0.2)
@@ -53,12 +53,12 @@ async def rows(made: Any) -> list[tuple[str, bool | None]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made, faults, kind):
+async def test_a_lab_continues_with_a_notice_until_it_can_be_saved(made, faults, kind):
     page, viewer = Page(made.lab.pk, made.token), Page(made.lab.pk)
     await page.open()
     await viewer.open()
     assert (await page.command(do="link.cut", link="a -> b"))["ok"]
-    await saved(made.lab.pk)  # else the notice could come before the frame that is waited for
+    await saved(made.lab.pk)  # otherwise the notice could arrive before the awaited frame
     faults.begin(kind)
     await page.seek(2_000_000)
     assert (await notice(page)).startswith("Cannot save, retrying")
@@ -87,7 +87,7 @@ async def test_a_lab_goes_on_and_says_that_it_cannot_be_saved_until_it_can(made,
     [("locked", False), ("shut down", True)],
     ids=["locked", "the answer to a commit is lost"],
 )
-async def test_a_command_waits_for_a_short_outage_and_is_done_once(
+async def test_a_command_waits_for_a_short_outage_and_is_executed_once(
     made, faults, monkeypatch, kind, at_commit
 ):
     monkeypatch.setattr(saving, "PATIENCE_S", 60)
@@ -111,7 +111,7 @@ async def undecided(page: Page, over: bool = False) -> str | None:
     )["words"]
 
 
-async def test_a_command_whose_commit_may_have_happened_is_refused_only_when_it_is_removed(made, faults):
+async def test_a_command_whose_commit_may_have_happened_is_refused_only_after_it_is_removed(made, faults):
     page = Page(made.lab.pk, made.token)
     await page.open()
     faults.begin("shut down", at_commit=True)
@@ -129,8 +129,8 @@ async def test_a_command_whose_commit_may_have_happened_is_refused_only_when_it_
     await page.close()
 
 
-async def test_a_process_that_ends_meanwhile_has_refused_nothing_that_the_next_one_finds(made, faults):
-    """The store commits, its answer is lost, and the process is gone before the database is back."""
+async def test_a_process_that_ends_during_an_outage_has_refused_no_command_that_is_stored(made, faults):
+    """The store commits, its answer is lost, and the process ends before the database is back."""
     page = Page(made.lab.pk, made.token)
     await page.open()
     faults.begin("shut down", at_commit=True)
@@ -148,8 +148,8 @@ async def test_a_process_that_ends_meanwhile_has_refused_nothing_that_the_next_o
     await again.close()
 
 
-async def test_on_a_full_disk_a_command_is_refused_as_soon_as_a_look_says_that_it_is_not_stored(made, faults):
-    """The commit itself fails, and reading still works: nothing has to be written to know."""
+async def test_on_a_full_disk_a_command_is_refused_once_it_is_known_not_to_be_stored(made, faults):
+    """The commit itself fails, and reading still works: nothing has to be written to find out."""
     page = Page(made.lab.pk, made.token)
     await page.open()
     await saved(made.lab.pk)
@@ -162,7 +162,7 @@ async def test_on_a_full_disk_a_command_is_refused_as_soon_as_a_look_says_that_i
     await page.close()
 
 
-async def test_a_real_lock_of_another_writer(made):
+async def test_a_command_is_refused_while_another_writer_holds_a_real_lock(made):
     with sqlite_waits(0.05):
         page = Page(made.lab.pk, made.token)
         await page.open()
@@ -205,9 +205,9 @@ async def test_a_lab_rebuilt_from_the_database_has_the_digest_of_the_live_one(ma
     assert lab.command_log == inputs["commands"]
 
 
-async def test_who_lost_a_lab_while_the_database_was_away_writes_nothing_more(made, faults):
-    """The lease went to another process meanwhile: its command stays, and nobody is told that the other
-    was refused.
+async def test_a_process_that_lost_its_lab_during_an_outage_writes_nothing_more(made, faults):
+    """The lease went to another process in between: its command stays, and no page gets a refusal of the
+    other.
     """
     page = Page(made.lab.pk, made.token)
     await page.open()
@@ -230,7 +230,7 @@ async def test_who_lost_a_lab_while_the_database_was_away_writes_nothing_more(ma
 
 
 def _taken_by_another(lab_id: str, faults: Any) -> None:
-    """As another process does, whose database is there."""
+    """Like another process that can reach its database."""
     kind, faults.kind = faults.kind, None
     stored = store.take(lab_id)
     number = 1 + max((given["number"] for given in stored.commands), default=0)
@@ -246,7 +246,7 @@ def _taken_by_another(lab_id: str, faults: Any) -> None:
     faults.kind = kind
 
 
-async def test_whoever_opens_a_lab_meanwhile_is_told_and_tries_again(made, faults):
+async def test_opening_a_lab_during_an_outage_gives_an_error_and_works_afterwards(made, faults):
     faults.begin("shut down")
     page = Page(made.lab.pk, made.token)
     await page.socket.connect()
@@ -262,7 +262,9 @@ async def test_whoever_opens_a_lab_meanwhile_is_told_and_tries_again(made, fault
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_pages_and_answers_are_503_in_words_and_the_log_has_the_rest(made, faults, kind, caplog):
+async def test_pages_and_answers_are_503_with_a_reason_and_the_log_has_the_details(
+    made, faults, kind, caplog
+):
     client = AsyncClient(headers={"host": "testserver", "accept": "text/html"})
     script = AsyncClient(headers={"host": "testserver"})
     lab, owner = f"/labs/{made.lab.pk}/", {"token": made.token}
@@ -291,8 +293,8 @@ async def test_pages_and_answers_are_503_in_words_and_the_log_has_the_rest(made,
     assert SECRET in caplog.text
 
 
-async def test_a_value_that_cannot_be_stored_is_the_visitors_and_no_trouble(made, monkeypatch):
-    """As PostgreSQL answers a NUL in a text: a DataError, once and for ever."""
+async def test_a_value_that_cannot_be_stored_is_refused_without_a_failure_notice(made, monkeypatch):
+    """As PostgreSQL answers a NUL in a text: a permanent DataError."""
 
     def unstorable(*_: Any, **__: Any) -> None:
         raise DataError(f"PostgreSQL text fields cannot contain NUL (0x00) bytes: {SECRET}")
@@ -309,7 +311,7 @@ async def test_a_value_that_cannot_be_stored_is_the_visitors_and_no_trouble(made
     await page.close()
 
 
-async def test_looking_after_labs_survives_what_goes_wrong_with_one(made, hub, monkeypatch, caplog):
+async def test_the_housekeeping_task_survives_an_error_in_one_lab(made, hub, monkeypatch, caplog):
     page = Page(made.lab.pk, made.token)
     await page.open()
     room, before = hub.rooms[made.lab.pk], []
@@ -320,14 +322,14 @@ async def test_looking_after_labs_survives_what_goes_wrong_with_one(made, hub, m
 
     with monkeypatch.context() as patch:
         patch.setattr(room.part, "tick", broken)
-        while len(before) < 2:  # a second each: the task still runs after the first
+        while len(before) < 2:  # a second each: the task still runs after the first error
             await asyncio.sleep(0.05)
     assert "a tick that breaks" in caplog.text
     assert (await page.command(do="link.cut", link="a -> b"))["ok"]
     await page.close()
 
 
-async def test_one_write_that_always_fails_holds_up_no_other_lab(hub):
+async def test_one_write_that_always_fails_does_not_delay_other_labs(hub):
     saver = hub.saver
     await hub.start()
 
@@ -340,7 +342,7 @@ async def test_one_write_that_always_fails_holds_up_no_other_lab(hub):
     assert not stuck.done() and saver.in_trouble("one") and not saver.in_trouble("another")
 
 
-async def test_only_the_newest_position_waits(hub, faults):
+async def test_only_the_newest_position_is_queued(hub, faults):
     await hub.start()
     saver, done = hub.saver, []
     faults.begin("locked")

@@ -44,7 +44,7 @@ def sites(tmp_path):
 
 
 def refused(site: Site, path: str) -> tuple[int, str]:
-    """Status and body of what cannot be answered."""
+    """Status and body of a response that cannot be given."""
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(f"http://127.0.0.1:{site.port}{path}", timeout=PATIENCE_S)
     return caught.value.code, caught.value.read().decode()
@@ -62,7 +62,7 @@ def command(page: SitePage, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_as_before(site: Site, lab: dict[str, str], commands: list[dict[str, Any]]) -> None:
-    """A fresh process has the run that was acknowledged, to the byte."""
+    """A new process has the acknowledged run, to the byte."""
     inputs = site.get(f"/labs/{lab['id']}/inputs.json")
     assert [
         {name: entry[name] for name in given}
@@ -75,7 +75,7 @@ def is_as_before(site: Site, lab: dict[str, str], commands: list[dict[str, Any]]
     )
 
 
-def test_postgres_is_killed_and_comes_back(sites, postgres):
+def test_a_lab_continues_after_postgres_is_killed_and_restarted(sites, postgres):
     site = sites(database_url=postgres.url)
     lab = site.open_lab(yaml=LONG)
     page = site.page(lab)
@@ -120,7 +120,7 @@ def test_a_nul_is_bad_input_on_postgres_and_stops_no_lab(sites, postgres):
     is_as_before(site, lab, site.get(f"/labs/{lab['id']}/inputs.json")["commands"][-1:])
 
 
-def test_the_disk_is_full_and_has_room_again(sites):
+def test_a_lab_continues_while_the_disk_is_full_and_is_saved_afterwards(sites):
     site = sites()
     lab = site.open_lab(yaml=LONG)
     page = site.page(lab)
@@ -142,7 +142,9 @@ def test_the_disk_is_full_and_has_room_again(sites):
 
 @pytest.mark.swarm
 @pytest.mark.parametrize("seed", range(int(os.environ.get("FAULT_SEEDS", "1"))))
-def test_postgres_ends_connections_and_is_killed_at_drawn_instants(sites, postgres, seed):
+def test_acknowledged_commands_survive_postgres_ending_connections_and_being_killed_at_random_instants(
+    sites, postgres, seed
+):
     """As `test_fault_swarm` does with SQLite: an acknowledged command is stored, a refused one is not, and
     the run is the same.
     """

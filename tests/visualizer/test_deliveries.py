@@ -1,5 +1,5 @@
-"""How texts reach sockets: one turn for many pages, no task for a send that ends at once, order kept, and
-the end of a socket.
+"""How texts reach sockets: one turn for many pages, no task for a send that completes immediately, order
+kept, and the end of a socket.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Line:
 
     async def send(self, message: dict[str, str]) -> None:
         await self.writable.wait()
-        await self.writable.wait()  # and once more: a send may wait several times
+        await self.writable.wait()  # and a second time: a send may wait several times
         if self.error is not None:
             raise self.error
         self.texts.append(message["text"])
@@ -52,7 +52,7 @@ async def test_many_pages_are_served_without_a_task_for_each():
     assert all(line.texts == ["a", "b"] for line in lines)
 
 
-async def test_a_full_socket_waits_alone_and_keeps_the_order():
+async def test_a_full_socket_delays_only_itself_and_keeps_the_order():
     full, other = Line(), Line()
     await turns()
     full.writable.clear()
@@ -66,7 +66,7 @@ async def test_a_full_socket_waits_alone_and_keeps_the_order():
     assert full.texts == ["a", "b", "c"] and full.ends == []
 
 
-async def test_the_last_text_goes_out_before_the_end_is_told():
+async def test_the_last_text_is_sent_before_the_end_is_reported():
     line = Line()
     line.viewer.say_text("a")
     line.viewer.close("enough")
@@ -76,7 +76,7 @@ async def test_the_last_text_goes_out_before_the_end_is_told():
     assert line.ends == ["sent"]
 
 
-async def test_an_error_in_sending_is_passed_on_and_a_page_that_has_gone_is_none():
+async def test_an_error_in_sending_is_passed_on_and_a_closed_page_is_no_error():
     broken, gone = Line(), Line()
     await turns()
     broken.error, gone.error = RuntimeError("no"), ConnectionResetError()
@@ -91,7 +91,7 @@ async def test_an_error_in_sending_is_passed_on_and_a_page_that_has_gone_is_none
 
 
 async def a_line_that_waits() -> Line:
-    """One with a text that its full socket does not take yet."""
+    """A line with a text that its full socket does not take yet."""
     line = Line()
     await turns()
     line.writable.clear()
@@ -108,7 +108,7 @@ async def test_an_error_after_waiting_is_passed_on_too():
     assert line.ends == [line.error]
 
 
-async def test_stopping_cancels_a_send_that_waits():
+async def test_stopping_cancels_a_waiting_send():
     line = await a_line_that_waits()
     line.delivery.stop()
     line.writable.set()

@@ -1,4 +1,4 @@
-"""Internal errors: one in the run stops that lab, loudly, and nothing else; one in an answer fails that
+"""Internal errors: one in the run stops that lab, visibly, and nothing else; one in an answer fails that
 question only.
 """
 
@@ -21,12 +21,12 @@ from visualizer.questions.queries import ANSWERS
 
 
 class EngineBug(Exception):
-    """Stands for a mistake of ours deep in the engine."""
+    """Represents an internal error deep in the engine."""
 
 
 @pytest.fixture
 def breaks_at(monkeypatch):
-    """Lets the engine of seed 13 break at an instant."""
+    """Makes the engine of seed 13 fail at an instant."""
 
     def arrange(at_us: int) -> None:
         advance = World.advance
@@ -46,7 +46,7 @@ async def unlucky(hub):
     return await sync_to_async(new_lab)({"yaml": SCENARIO, "seed": 13})
 
 
-async def test_an_engine_bug_stops_the_lab_and_names_seed_and_replay(unlucky, made, breaks_at, caplog):
+async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(unlucky, made, breaks_at, caplog):
     breaks_at(1_000_000)
     page, other = Page(unlucky.lab.pk, unlucky.token), Page(made.lab.pk, made.token)
     await page.open()
@@ -58,14 +58,14 @@ async def test_an_engine_bug_stops_the_lab_and_names_seed_and_replay(unlucky, ma
     assert "entry 7 was acknowledged before it was stored" in error["error"]
     assert error["seed"] == 13 and error["replay"] == f"/labs/{unlucky.lab.pk}/replay/"
     assert "EngineBug" in caplog.text, "the operator has the traceback"
-    await other.seek(2_000_000)  # the neighbour goes on
+    await other.seek(2_000_000)  # the neighbour continues
     await page.send({"type": "play"})
     assert (await page.until("error"))["code"] == "engine-bug"
     for each in (page, other):
         await each.close()
 
 
-async def test_a_stopped_lab_still_says_so_to_who_comes_later(unlucky, breaks_at):
+async def test_a_stopped_lab_reports_its_failure_to_later_viewers(unlucky, breaks_at):
     breaks_at(1_000_000)
     page = Page(unlucky.lab.pk, unlucky.token)
     await page.open()
@@ -79,9 +79,7 @@ async def test_a_stopped_lab_still_says_so_to_who_comes_later(unlucky, breaks_at
     assert answer.status_code == 500 and json.loads(answer.content)["code"] == "engine-bug"
 
 
-async def test_the_failure_is_kept_until_another_engine_version_may_do_better(
-    unlucky, breaks_at, hub, monkeypatch
-):
+async def test_the_failure_is_kept_until_the_engine_version_changes(unlucky, breaks_at, hub, monkeypatch):
     breaks_at(1_000_000)
     page = Page(unlucky.lab.pk, unlucky.token)
     await page.open()
@@ -122,7 +120,7 @@ async def test_the_replay_link_makes_a_lab_with_the_same_inputs(made):
         await each.close()
 
 
-async def test_a_replay_link_may_name_an_instant(made):
+async def test_a_replay_link_may_contain_an_instant(made):
     client = AsyncClient(headers={"host": "testserver"})
     asked = await client.get(f"/labs/{made.lab.pk}/replay/?at_us=1500000")
     assert "It opens at 1.500 s." in asked.content.decode()
@@ -207,7 +205,7 @@ async def test_an_internal_error_in_a_frame_loses_that_frame_only(made, hub, mon
     await page.close()
 
 
-async def test_an_internal_error_in_the_list_picture_keeps_the_position(made, monkeypatch, caplog):
+async def test_an_internal_error_in_the_picture_keeps_the_position(made, monkeypatch, caplog):
     def broken(*_):
         raise EngineBug("a picture without a frame")
 

@@ -1,11 +1,10 @@
-"""Randomly drawn faults of database, disk and Redis while a lab is used: what was acknowledged is there,
-and the run is the same.
+"""Randomly drawn faults of database, disk and Redis while a lab is used: acknowledged commands are kept, and the run is the same.
 
 Rules: a schedule is drawn from its seed alone; two run with every suite, more with `FAULT_SEEDS=200`.
-Whatever a schedule did, at its end all faults are over, and: every acknowledged command is stored and no
-refused one (one whose answer had not come when the process ended may be), the run rebuilt from the database
-has the digest of the live one, no lab is marked as failed, and each page that got a notice of trouble got one
-of its end.
+Whatever a schedule did, at its end all faults are over. Then every acknowledged command is stored and no
+refused one (one whose answer had not arrived when the process ended may be), the run rebuilt from the
+database has the digest of the live one, no lab is marked as failed, and each page that got a notice of a
+failure got one of its end.
 """
 
 from __future__ import annotations
@@ -42,14 +41,14 @@ COMMANDS = (
 
 
 class Schedule:
-    """One lab under drawn faults: `acknowledged` are the commands whose result the owner was given."""
+    """One lab under drawn faults: `acknowledged` are the commands whose result the owner received."""
 
     def __init__(self, seed: int, made: Any, faults: Any, redis: Any) -> None:
         self.random = random.Random(seed)
         self.made, self.faults, self.redis = made, faults, redis
         self.lock = SqliteLock(database_file())
         self.page = Page(made.lab.pk, made.token)
-        # (command, what became of it: asked, refused or acknowledged), by number
+        # (command, its status: asked, refused or acknowledged), by number
         self.given: list[tuple[str, str]] = []
         self.words: dict[str, str | None] = {}  # of each lasting state, as the page has it now
 
@@ -69,7 +68,7 @@ class Schedule:
                 return message
 
     async def give(self, command: dict[str, Any]) -> str:
-        """What became of a command: also `asked`, when the page is told that this is not decided yet."""
+        """Status of a command: also `asked`, when the page is notified that this is not decided yet."""
         number = len(self.given)
         self.given.append((command["do"], "asked"))
         await self.page.send({"type": "command", "id": number, "command": command})
@@ -118,8 +117,8 @@ class Schedule:
         self.faults.filled = True
 
     async def ended(self) -> None:
-        """The process ends with whatever it could not save, and another has the lab as soon as the
-        database is there.
+        """The process ends with unsaved changes, and another one takes the lab over as soon as the
+        database is back.
         """
         current_hub().stop("As if it were killed.")
         await self.page.close()
@@ -146,7 +145,7 @@ class Schedule:
 
 @pytest.fixture
 async def schedule(request, settings, monkeypatch, mortal_redis, transactional_db):
-    """A lab in a process that shares a real Redis, with waits that are seconds on a site."""
+    """A lab in a process that shares a real Redis, with waits that take seconds on a site."""
     from visualizer.labs.definitions import new_lab
 
     monkeypatch.setattr(saving, "PATIENCE_S", 0.3)
@@ -172,7 +171,7 @@ async def schedule(request, settings, monkeypatch, mortal_redis, transactional_d
 
 
 async def inputs_elsewhere(lab_id: str) -> dict[str, Any]:
-    """As a new process tells them, which takes the lab over when the lease of the one before has run out."""
+    """As a new process reads them, which takes the lab over when the previous lease has expired."""
     while True:
         try:
             return json.loads(await current_hub().ask(lab_id, "inputs"))
@@ -181,7 +180,7 @@ async def inputs_elsewhere(lab_id: str) -> dict[str, Any]:
 
 
 def explained(given: list[tuple[str, str]], stored: list[str]) -> bool:
-    """Whether these are the acknowledged commands, in order, with any of those whose answer never came
+    """Whether these are the acknowledged commands, in order, with any of those whose answer never arrived
     between them.
     """
     if not given:
@@ -194,13 +193,13 @@ def explained(given: list[tuple[str, str]], stored: list[str]) -> bool:
 
 @pytest.mark.swarm
 @pytest.mark.parametrize("schedule", SEEDS, indirect=True)
-async def test_whatever_fails_what_was_acknowledged_is_there(schedule):
+async def test_acknowledged_commands_survive_random_faults(schedule):
     await schedule.page.open()
     for _ in range(STEPS):
         await schedule.step()
     await schedule.over()
     lab_id = schedule.made.lab.pk
-    # until the database has been found again
+    # until the database has been reached again
     while await schedule.give({"do": "cluster.crash", "cluster": "a"}) != "acknowledged":
         pass
     while any(schedule.words.get(code) for code in (saving.NOT_SAVED, saving.UNDECIDED, casting.AWAY)):

@@ -1,4 +1,4 @@
-"""Frames: they fit, they add up to what the engine shows, and the page's own code reads them as this file
+"""Frames: they fit, they add up to the engine's view, and the page's own code reads them as this file
 does.
 """
 
@@ -58,8 +58,8 @@ def frames_of(world: World, count: int, every_us: int = 50_000) -> list[Frame]:
     return made
 
 
-def test_claims_are_judged_up_to_the_last_half_second_while_a_lab_plays_and_up_to_now_at_rest(monkeypatch):
-    """What a frame shows of them follows from the instant alone, however the lab came there."""
+def test_claims_are_checked_up_to_the_last_half_second_while_playing_and_up_to_now_at_rest(monkeypatch):
+    """Which claims a frame shows depends on the instant alone, however the lab came there."""
     monkeypatch.setattr(
         OneHop,
         "read",
@@ -90,11 +90,11 @@ def test_claims_are_judged_up_to_the_last_half_second_while_a_lab_plays_and_up_t
     "values",
     [[], [7], [7, 8, 9, 10], [None, None, 3], [3, None, 3, 4], [0, 0, 0, -5, None], [1 << 52, -(1 << 52)]],
 )
-def test_a_packed_column_comes_back(values):
+def test_a_packed_column_is_restored_unchanged(values):
     assert unpacked(packed(values)) == values
 
 
-def test_random_columns_and_tables_come_back():
+def test_random_columns_and_tables_are_restored_unchanged():
     draw = random.Random(1)
     for _ in range(200):
         values = [
@@ -115,7 +115,7 @@ def test_random_columns_and_tables_come_back():
         assert rows_of(table(rows)) == rows
 
 
-def test_what_repeats_costs_next_to_nothing():
+def test_repeated_values_take_almost_no_space():
     assert packed(range(1000, 2000)) == [1000, [1, 999]]
     assert table([{"from": "a", "number": n} for n in range(3)]) == {
         "count": 3,
@@ -144,7 +144,9 @@ def test_changes_lead_from_any_view_to_any_other_with_names_in_order():
 
 
 @pytest.mark.parametrize(("regions", "latency_s", "from_us"), [(3, 2, 8_000_000), (12, 1, 4_000_000)])
-def test_five_hundred_flights_fit_a_frame_of_a_crowded_lab_with_room(regions, latency_s, from_us):
+def test_five_hundred_messages_in_flight_fit_a_frame_of_a_crowded_lab_with_room_to_spare(
+    regions, latency_s, from_us
+):
     world = world_of(scenarios.crowded(regions, latency_s), from_us)
     _snapshot, *ordinary = frames_of(world, 12)
     for frame in ordinary:
@@ -155,7 +157,7 @@ def test_five_hundred_flights_fit_a_frame_of_a_crowded_lab_with_room(regions, la
 
 
 def _everything_at_once(consumers_each: int = 1) -> str:
-    """Sixteen regions, four topics, eight subscriptions with held messages: more than a frame can say."""
+    """Sixteen regions, four topics, eight subscriptions with held messages: more than a frame can hold."""
     names = [f"region-{number:02}" for number in range(1, 17)]
     topics = "\n".join(f"  topic-{number}: {{clusters: [{', '.join(names)}]}}" for number in range(4))
     producers = "\n".join(
@@ -198,7 +200,7 @@ consumers:
 """
 
 
-def test_a_frame_that_would_be_too_long_is_thinned_until_it_fits():
+def test_an_oversized_frame_is_thinned_until_it_fits():
     frames = frames_of(world_of(_everything_at_once(), 3_000_000), 3, every_us=200_000)
     for frame in frames[1:]:
         read = json.loads(frame.text)
@@ -213,7 +215,7 @@ def test_the_largest_frames_fit_because_thinning_has_more_than_three_levels():
     assert all(len(frame.text.encode()) <= FRAME_BYTES for frame in frames[1:])
 
 
-def test_what_a_thinned_frame_left_out_comes_when_the_lab_stands_still():
+def test_data_left_out_of_a_thinned_frame_is_sent_when_the_lab_is_at_rest():
     world = world_of(_everything_at_once(), 1_000_000)
     frames, reader = maker_of(world), FrameReader()
     reader.read(json.loads(frames.next(PLAYING, False)[0].text))
@@ -225,7 +227,7 @@ def test_what_a_thinned_frame_left_out_comes_when_the_lab_stands_still():
     assert seen["view"] == json.loads(json.dumps(world.view())) and not seen["sampled"]
 
 
-def test_rows_that_fast_playback_left_out_come_to_everybody_when_the_lab_stands_still():
+def test_rows_left_out_by_fast_playback_are_sent_to_every_page_when_the_lab_is_at_rest():
     world = World.open("three-regions")
     frames = maker_of(world)
     frames.next(PLAYING, False)
@@ -244,7 +246,7 @@ def test_rows_that_fast_playback_left_out_come_to_everybody_when_the_lab_stands_
     assert not frames.behind and not frames.next(AT_REST, False)[0].snapshot
 
 
-def test_a_thousand_streams_that_appear_while_it_plays_fit_their_frames_and_all_come_in_the_end():
+def test_a_thousand_streams_that_appear_while_playing_fit_their_frames_and_are_all_sent_in_the_end():
     world = World.open("groups-thousand-streams")
     world.run(1_150_000)
     frames, reader = maker_of(world), FrameReader()
@@ -263,8 +265,10 @@ def test_a_thousand_streams_that_appear_while_it_plays_fit_their_frames_and_all_
     )
 
 
-def test_frames_and_snapshots_show_the_same_view_to_everyone():
-    """Whoever starts from a snapshot half-way sees what those see who followed from the first frame."""
+def test_frames_and_snapshots_show_the_same_view_to_every_viewer():
+    """A viewer that starts from a snapshot half-way sees the same as one that followed from the first
+    frame.
+    """
     world = world_of(SCENARIO, 500_000)
     frames, early, late = maker_of(world), FrameReader(), None
     for number in range(30):
@@ -298,7 +302,7 @@ console.log(JSON.stringify(seen));
 
 
 @pytest.mark.parametrize("text", [SCENARIO, scenarios.crowded(4, 1)], ids=["small", "crowded"])
-def test_the_pages_own_code_reads_frames_alike(text):
+def test_the_pages_own_code_reads_the_same_view_from_frames(text):
     frames = frames_of(world_of(text, 1_500_000), 15)
     node = shutil.which("node")
     assert node, (

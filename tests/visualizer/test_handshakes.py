@@ -1,5 +1,5 @@
-"""What the handshake diagram asks: the rows of a window, what stood before it, what was said again, counts
-of a crowd.
+"""Questions of the diagram of messages between nodes: the rows of a window, the state before it, repeated
+messages, counts of a crowded window.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def two_readers() -> World:
     return world
 
 
-def test_a_window_has_its_groups_rows_and_the_latest_word_on_what_stood_before(two_readers):
+def test_a_window_has_its_groups_rows_and_the_latest_state_before_it(two_readers):
     answer = asked(two_readers, 7 * SECOND, 11 * SECOND)
     assert answer["count"] == len(answer["rows"]) and all(
         7 * SECOND <= row["at_us"] <= 11 * SECOND for row in answer["rows"]
@@ -53,17 +53,17 @@ def test_a_window_has_its_groups_rows_and_the_latest_word_on_what_stood_before(t
     assert [row["type"] for row in answer["before"]].count("borrower.joined") == 2
 
 
-def test_after_a_borrower_is_gone_nothing_of_it_stands(two_readers):
+def test_a_disconnected_borrower_has_no_state_before_the_window(two_readers):
     before = asked(two_readers, 13 * SECOND, 14 * SECOND)["before"]
     assert {row["client"] for row in before if row["type"] == "lease.changed"} == {"ada"}
 
 
-def test_only_the_sessions_asked_for(two_readers):
+def test_only_the_requested_sessions_are_returned(two_readers):
     rows = asked(two_readers, 7 * SECOND, 11 * SECOND, ("ben",))["rows"]
     assert {row.get("client") for row in rows} == {"ben", None}
 
 
-def test_what_was_said_again_is_what_a_timer_said_of_an_older_state():
+def test_messages_repeated_by_a_timer_are_marked():
     world = open_world(
         """
 settings: {n_shards: 1}
@@ -88,7 +88,7 @@ commands:
     assert answer["again"] == grants[1:] and "grant" in PROTOCOLS["emqx"].live.messages.resent
 
 
-def test_a_crowd_is_counted_by_session_and_kind_and_adds_up():
+def test_a_crowded_window_is_counted_by_session_and_kind_and_adds_up():
     world = World.open("groups-thousand-streams")
     world.run()
     answer = asked(world, 0, 6 * SECOND, ("s000", "s001"))
@@ -106,7 +106,7 @@ def test_a_crowd_is_counted_by_session_and_kind_and_adds_up():
     )
 
 
-def test_a_group_that_is_not_there_is_refused_in_words(two_readers):
+def test_an_unknown_group_is_refused_with_a_reason(two_readers):
     with pytest.raises(Refused) as refused:
         asked(two_readers, 0, SECOND, group="nobody")
     assert refused.value.hint

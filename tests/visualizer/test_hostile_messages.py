@@ -17,7 +17,7 @@ from tests.visualizer.pages import HOST, ORIGIN, Page, Socket, application
 from visualizer.live.wire import CONTROLS, INBOUND, LONGEST_NAME
 
 FAR_US = (10_000_000, 3_600_000_000)
-"""Instants between these are a long way to run, and are left out."""
+"""Instants between these take long to run, and are left out."""
 
 near = numbers.filter(lambda number: not FAR_US[0] < number <= FAR_US[1])
 commands = st.fixed_dictionaries({"do": st.sampled_from(sorted(COMMANDS)) | texts}) | st.builds(
@@ -99,7 +99,7 @@ async def test_no_message_stops_a_lab(hub, made, data):
 
 
 @pytest.mark.parametrize("token", ["\ud800", "\0", "x" * (LONGEST_NAME + 1), "٣"])
-async def test_a_hostile_token_is_refused_in_words(hub, made, token):
+async def test_a_hostile_token_is_refused_with_a_reason(hub, made, token):
     page = Page(made.lab.pk, token)
     connected, _ = await page.socket.connect()
     assert connected
@@ -110,7 +110,7 @@ async def test_a_hostile_token_is_refused_in_words(hub, made, token):
 
 @pytest.mark.parametrize("raw", RAW)
 @pytest.mark.parametrize("path", ["/ws/labs/{lab}/", "/ws/answers/"])
-async def test_what_is_no_message_is_refused_in_words(hub, made, path, raw):
+async def test_an_invalid_message_is_refused_with_a_reason(hub, made, path, raw):
     socket = Socket(application, path.format(lab=made.lab.pk), headers=[(b"host", HOST.encode()), ORIGIN])
     assert (await socket.connect())[0]
     await socket.send_to(text_data=raw)
@@ -133,7 +133,7 @@ async def test_an_unknown_socket_address_is_refused_before_the_handshake_ends(hu
 
 
 @pytest.mark.parametrize("origin", [b"http://[", b"http://]:80", b"=", b"\xff", b""])
-async def test_a_hostile_origin_is_another_site(hub, made, origin):
+async def test_a_hostile_origin_is_refused_as_another_site(hub, made, origin):
     socket = Socket(
         application, f"/ws/labs/{made.lab.pk}/", headers=[(b"host", HOST.encode()), (b"origin", origin)]
     )

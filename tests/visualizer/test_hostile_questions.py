@@ -1,4 +1,4 @@
-"""No argument of any question stops a lab, fails inside, or gets an answer without bound: generated from
+"""No argument of any question stops a lab, fails internally, or gets an unbounded answer: generated from
 the registry of questions.
 """
 
@@ -25,10 +25,10 @@ from visualizer.questions.arguments import ARGUMENTS, Argument, check_arguments
 from visualizer.questions.queries import ANSWERS
 
 ANSWER_BYTES = 2_000_000
-"""What one answer may have: 2,000 rows, the most that are given at once, have about one megabyte."""
+"""The maximum of one answer: 2,000 rows, the most that are returned at once, have about one megabyte."""
 
 LABS = {"two-regions": 6_000_000, "groups-join": 3_000_000}
-"""A lab of each protocol, and the instant at which it is asked."""
+"""A lab of each protocol, and the instant at which it is queried."""
 
 HOSTILE = settings(
     max_examples=20,
@@ -126,7 +126,7 @@ async def test_an_answer_that_cannot_be_encoded_fails_its_question_only(asked, a
 
 
 @pytest.mark.parametrize("asked", ["two-regions"], indirect=True)
-async def test_another_process_is_answered_whatever_it_asks(asked):
+async def test_every_question_of_another_process_is_answered(asked):
     """`lab.question` from a process of another version: unknown questions, missing and additional
     arguments.
     """
@@ -169,7 +169,7 @@ async def test_another_process_is_answered_whatever_it_asks(asked):
     ),
     st.one_of(st.none(), st.integers(), st.text(), st.lists(st.integers() | st.text())),
 )
-def test_what_passes_is_of_the_declared_type_and_range(argument, value):
+def test_accepted_arguments_have_the_declared_type_and_range(argument, value):
     if argument.problem(value):
         assert argument.problem(value).startswith("Give ")
     elif value is not None:
@@ -178,6 +178,6 @@ def test_what_passes_is_of_the_declared_type_and_range(argument, value):
         assert argument.kind is not int or all(argument.low <= one <= argument.high for one in listed)
 
 
-def test_arguments_are_checked_before_the_lab_is_looked_for():
+def test_arguments_are_checked_before_the_lab_is_looked_up():
     with pytest.raises(Refused, match="seq is"):
         check_arguments("row", {"seq": -1})

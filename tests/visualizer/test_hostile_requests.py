@@ -85,7 +85,7 @@ def lab_id(hub, made) -> str:
     return made.lab.pk
 
 
-def test_there_are_routes_of_every_application():
+def test_routes_of_every_application_are_included():
     paths = [route for route, _ in routes()]
     assert (
         len(paths) > 40
@@ -219,7 +219,7 @@ async def test_a_title_is_text_that_can_be_stored(made, body):
         "/compare/two-regions/",
     ],
 )
-async def test_head_answers_as_get_does_and_makes_nothing(lab_id, path):
+async def test_head_answers_like_get_and_creates_nothing(lab_id, path):
     before = await Lab.objects.acount()
     got, head = [await request(method, path.format(lab=lab_id)) for method in ("GET", "HEAD")]
     assert (got.status, head.status) == (200, 200)
@@ -227,7 +227,7 @@ async def test_head_answers_as_get_does_and_makes_nothing(lab_id, path):
     assert await Lab.objects.acount() == before
 
 
-async def test_a_body_of_exactly_the_limit_is_taken(lab_id):
+async def test_a_body_of_exactly_the_limit_is_accepted(lab_id):
     body = json.dumps({"labs": []}).encode()
     answer = await request(
         "POST", "/labs/mine/", chunks=[body + b" " * (LARGEST_BODY_BYTES - len(body))], content_type=JSON
@@ -235,7 +235,7 @@ async def test_a_body_of_exactly_the_limit_is_taken(lab_id):
     assert answer.status == 200
 
 
-async def test_a_body_that_says_it_is_too_large_is_refused_unread(lab_id):
+async def test_a_body_with_a_content_length_over_the_limit_is_refused_unread(lab_id):
     for length in (str(LARGEST_BODY_BYTES + 1), "9" * 4_301):
         answer = await request(
             "POST", "/labs/mine/", chunks=[b"{}"] * 3, content_type=JSON, content_length=length
@@ -244,7 +244,7 @@ async def test_a_body_that_says_it_is_too_large_is_refused_unread(lab_id):
         assert answer.headers["connection"] == "close"
 
 
-async def test_a_chunked_body_is_refused_where_it_becomes_too_large(lab_id, monkeypatch):
+async def test_a_chunked_body_is_refused_once_it_exceeds_the_limit(lab_id, monkeypatch):
     """Before Django writes any of it to a file."""
     monkeypatch.setattr(
         "django.core.handlers.asgi.tempfile.SpooledTemporaryFile",
@@ -257,7 +257,7 @@ async def test_a_chunked_body_is_refused_where_it_becomes_too_large(lab_id, monk
     assert answer.status == 413 and answer.taken == LARGEST_BODY_BYTES // len(piece) + 1
 
 
-def test_json_from_outside_has_bounds():
+def test_json_input_has_bounds():
     assert read_json("[" * DEEPEST_JSON + "]" * DEEPEST_JSON) is not None
     assert (
         read_json("9" * LONGEST_NUMBER) == int("9" * LONGEST_NUMBER)

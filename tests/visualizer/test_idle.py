@@ -1,4 +1,4 @@
-"""A lab that nobody watches or asks about is put away, and comes back where it stood when somebody does."""
+"""A lab that nobody views or questions is closed, and resumes where it was on the next request."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "IDLE_TICKS", IDLE_TICKS // 10)
 
 
-def test_a_minute_is_idle():
+def test_a_lab_is_idle_after_a_minute():
     assert IDLE_TICKS * TICK_S == 60
 
 
@@ -32,7 +32,7 @@ async def _until(condition: Any) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_lab_that_nobody_watches_is_put_away_and_comes_back_when_asked(quick, hub, made):
+async def test_an_unwatched_lab_is_closed_and_resumes_on_request(quick, hub, made):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.frame()
@@ -56,7 +56,7 @@ async def test_a_lab_that_nobody_watches_is_put_away_and_comes_back_when_asked(q
     await again.close()
 
 
-async def test_a_page_that_waits_for_its_first_picture_is_told_how_far_the_lab_is(
+async def test_a_page_waiting_for_its_first_frame_gets_the_progress_of_the_rebuild(
     quick, hub, made, monkeypatch
 ):
     page = Page(made.lab.pk, made.token)
@@ -75,7 +75,7 @@ async def test_a_page_that_waits_for_its_first_picture_is_told_how_far_the_lab_i
     await again.close()
 
 
-async def test_a_question_keeps_a_lab_and_brings_it_back(quick, hub, made):
+async def test_a_question_keeps_a_lab_open_and_reopens_a_closed_one(quick, hub, made):
     for _ in range(3 * hubs.IDLE_TICKS):
         assert '"seed"' in await hub.ask(made.lab.pk, "summary")
         await asyncio.sleep(hubs.TICK_S)
@@ -84,7 +84,7 @@ async def test_a_question_keeps_a_lab_and_brings_it_back(quick, hub, made):
     assert '"seed"' in await hub.ask(made.lab.pk, "summary")
 
 
-async def test_a_question_that_takes_long_keeps_its_lab_until_it_is_answered(quick, hub, made, monkeypatch):
+async def test_a_long_question_keeps_its_lab_open_until_it_is_answered(quick, hub, made, monkeypatch):
     go_on, summary = threading.Event(), World.summary
     monkeypatch.setattr(World, "summary", lambda world: go_on.wait(PATIENCE_S) and summary(world))
     asked = asyncio.ensure_future(hub.ask(made.lab.pk, "summary"))
@@ -95,7 +95,7 @@ async def test_a_question_that_takes_long_keeps_its_lab_until_it_is_answered(qui
     assert '"seed"' in await asked
 
 
-async def test_a_playing_lab_without_viewers_is_put_away_where_it_is(quick, hub, made):
+async def test_a_playing_lab_without_viewers_is_closed_where_it_is(quick, hub, made):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.send({"type": "play", "speed": 1})

@@ -1,4 +1,4 @@
-"""A lab in the middle of a long instant shows the last complete one, and its neighbours go on.
+"""A lab in the middle of a long instant shows the last complete one, and other labs continue.
 
 What is measured is work in one turn of the pump, rows and queue events, not time.
 """
@@ -19,7 +19,7 @@ from visualizer.live.wire import Refused
 from visualizer.questions.queries import ANSWERS
 
 ROWS_OF_A_TURN = 8_000
-"""A slice of 1,000 queue events, as `took` teaches below, writes fewer rows; the whole instant writes 40
+"""A slice of 1,000 queue events, as `took` sets below, writes fewer rows; the whole instant writes 40
 times as many.
 """
 
@@ -32,7 +32,7 @@ def publish(at: str, count: int) -> str:
 
 
 class Watching:
-    """Somebody watches: of each frame the instant and rows are kept, and the world must be whole."""
+    """A viewer: of each frame the instant and rows are kept, and the world must be whole."""
 
     def __init__(self) -> None:
         self.session: Session
@@ -66,7 +66,7 @@ def a_lab(name: str, *commands: str, rows_max: int = 5_000_000) -> Session:
 
 
 def turns(session: Session, until: Any, now_s: float = 0.0) -> float:
-    """Turns until a test holds, 5 ms apart, each bounded."""
+    """Turns until a condition holds, 5 ms apart, each bounded."""
     for _ in range(20_000):
         if until():
             return now_s
@@ -84,9 +84,9 @@ def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_EVENTS >= 1_000
 
 
-def test_the_largest_command_beside_a_second_lab():
-    """The busy lab takes many turns for its instant; in between the other plays on with a frame at every
-    beat.
+def test_the_largest_command_does_not_delay_a_second_lab():
+    """The busy lab takes many turns for its instant; in between the other continues playing with a frame
+    at every interval.
     """
     busy, other = a_lab("busy", publish("1s", PUBLISHED_AT_ONCE_MAX)), a_lab("other")
     for session in (busy, other):
@@ -129,7 +129,7 @@ def test_a_question_and_a_seek_wait_for_the_end_of_the_instant():
     assert not isinstance(found[1], Refused)
 
 
-def test_a_command_is_carried_out_in_slices_and_refused_when_it_does_not_fit():
+def test_a_command_is_executed_in_slices_and_refused_when_it_does_not_fit():
     session = a_lab("commanded", rows_max=50_000)
     results: list[Any] = []
 

@@ -1,5 +1,5 @@
-"""What the panel “Layers” asks: the latest moves of the machines about one client and one stream, what its
-layers told each other, and only what is new.
+"""Questions of the panel “Layers”: the latest transitions of the machines of one client and one stream,
+messages between its layers, and only new rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def of_type(answer: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return [row for row in answer["rows"] if row["type"] == name]
 
 
-def test_the_last_moves_of_each_machine_are_the_traces(world):
+def test_the_last_transitions_of_each_machine_agree_with_the_trace(world):
     answer = asked(world)
     whole = world.trace.rows(0, world.seq)
     moves = {
@@ -55,7 +55,7 @@ def test_the_last_moves_of_each_machine_are_the_traces(world):
     assert {row["client"] for row in answer["rows"] if row["type"] == "progress.told"} == {"ben"}
 
 
-def test_asked_again_only_what_is_new_is_told_and_who_is_not_there_has_nothing(world):
+def test_a_repeated_question_returns_only_new_rows_and_an_unknown_client_has_none(world):
     first = asked(world)
     assert first["seq"] == world.seq and asked(world, after=world.seq)["rows"] == []
     middle = first["rows"][len(first["rows"]) // 2]["seq"]

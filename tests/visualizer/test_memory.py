@@ -1,5 +1,5 @@
-"""What the labs of a process may take of memory: what is put away for it comes back the same, and what
-does not fit is refused in words.
+"""The memory that the labs of a process may use: a lab closed for lack of memory resumes unchanged, and
+what does not fit is refused with a reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ END_US = 8_000_000
 
 
 async def a_lab(hub: Any, at_us: int) -> tuple[Any, Page]:
-    """A new lab that stands at an instant, and its page."""
+    """A new lab at an instant, and its page."""
     from asgiref.sync import sync_to_async
 
     from visualizer.labs.definitions import new_lab
@@ -46,16 +46,14 @@ async def until(condition: Any) -> None:
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub looks at memory when the test says so."""
+    """The hub checks memory when the test triggers it."""
 
     async def not_now(_memory: Memory) -> None: ...
 
     monkeypatch.setattr(Memory, "look_each_second", not_now)
 
 
-async def test_the_least_recently_used_lab_that_nobody_watches_is_put_away_and_comes_back_the_same(
-    still, hub
-):
+async def test_the_least_recently_used_unwatched_lab_is_closed_and_resumes_unchanged(still, hub):
     first, first_page = await a_lab(hub, 6_000_000)
     second, second_page = await a_lab(hub, 5_000_000)
     digest = hub.rooms[first.lab.pk].part.session.world.digest()
@@ -74,7 +72,7 @@ async def test_the_least_recently_used_lab_that_nobody_watches_is_put_away_and_c
     await second_page.close()
 
 
-async def test_a_watched_lab_that_stands_still_goes_next_and_its_page_is_told(still, hub):
+async def test_a_watched_lab_at_rest_is_closed_next_and_its_page_is_notified(still, hub):
     made, page = await a_lab(hub, 6_000_000)
     hub.memory.limit_bytes = bytes_of(hub, made.lab.pk) - 1
     await hub.memory.look()
@@ -84,7 +82,7 @@ async def test_a_watched_lab_that_stands_still_goes_next_and_its_page_is_told(st
     await hub.memory.look()
 
 
-async def test_when_nothing_can_be_put_away_labs_stop_and_new_ones_are_refused(still, hub):
+async def test_when_no_lab_can_be_closed_labs_stop_and_new_ones_are_refused(still, hub):
     made, page = await a_lab(hub, 1_000_000)
     await page.send({"type": "play", "speed": 0.25})
     await page.frame(lambda frame: frame["playing"])
@@ -119,7 +117,7 @@ def test_branches_are_limited_and_a_refused_one_changes_nothing():
     assert (world.branches, world.command_log, world.digest()) == before
 
 
-def test_what_branches_share_is_counted_once():
+def test_memory_shared_by_branches_is_counted_once():
     world = World.from_scenario(
         load_scenario_text(SCENARIO.replace("every: 20ms, count: 300", "every: 500us, count: 12000"))
     )
@@ -131,9 +129,9 @@ def test_what_branches_share_is_counted_once():
     assert alone < world.memory_bytes < 2 * alone
 
 
-def test_a_small_limit_by_environment_puts_labs_away(tmp_path, monkeypatch):
-    """Through the site itself: more labs than fit are opened one after the other, and the first comes back
-    where it stood.
+def test_a_small_limit_in_the_environment_closes_labs(tmp_path, monkeypatch):
+    """Through the site itself: more labs than fit are opened one after the other, and the first resumes
+    where it was.
     """
     monkeypatch.setenv("LAB_MEMORY_MB", "4")
     site = Site(tmp_path).wait()

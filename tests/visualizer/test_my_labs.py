@@ -1,4 +1,6 @@
-"""One's labs: listed for who proves them, renamed, copied at an instant, deleted under everybody's eyes."""
+"""A user's labs: listed for holders of their tokens, renamed, copied at an instant, deleted while others
+view them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def two_labs() -> list[Any]:
     return [new_lab({"yaml": SCENARIO}), new_lab({"scenario": "two-regions"})]
 
 
-def test_only_labs_whose_token_is_right_are_told_of():
+def test_only_labs_with_the_right_token_are_listed():
     one, other = two_labs()
     answer = post(
         "/labs/mine/",
@@ -64,7 +66,7 @@ def test_a_long_list_shows_the_labs_used_last(monkeypatch):
     )
 
 
-def test_the_page_itself_tells_of_none():
+def test_the_page_itself_lists_no_labs():
     made = two_labs()
     page = Client().get("/labs/").content.decode()
     assert not any(one.lab.pk in page for one in made)
@@ -73,12 +75,12 @@ def test_the_page_itself_tells_of_none():
 @pytest.mark.parametrize(
     "body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_ASKED + 1)}, []]
 )
-def test_what_is_no_list_is_refused(body):
+def test_an_invalid_list_is_refused(body):
     answer = post("/labs/mine/", body)
     assert answer.status_code == 400 and answer.json()["hint"]
 
 
-def test_another_sites_page_may_do_nothing():
+def test_a_page_of_another_site_may_do_nothing():
     made = two_labs()[0]
     for path, body in (
         ("/labs/mine/", {"labs": []}),
@@ -105,7 +107,7 @@ async def test_renaming_needs_the_token_and_a_title(made: Any, hub: Any):
         await one.close()
 
 
-async def test_a_copy_stands_at_the_same_instant_of_the_same_branch(made: Any, hub: Any):
+async def test_a_copy_is_at_the_same_instant_of_the_same_branch(made: Any, hub: Any):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(4_000_000)
@@ -132,7 +134,7 @@ async def test_a_copy_stands_at_the_same_instant_of_the_same_branch(made: Any, h
         await one.close()
 
 
-async def test_a_copy_is_taken_where_the_lab_was_stored_when_no_instant_is_given(made: Any, hub: Any):
+async def test_without_a_given_instant_a_copy_is_taken_at_the_stored_position(made: Any, hub: Any):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(3_000_000)
@@ -145,11 +147,11 @@ async def test_a_copy_is_taken_where_the_lab_was_stored_when_no_instant_is_given
     await page.close()
 
 
-async def test_list_and_copy_know_where_a_lab_was_left_a_moment_ago(
+async def test_list_and_copy_use_the_position_of_a_lab_left_a_moment_ago(
     made: Any, hub: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    """Positions are written beside the loop, or at the next second: who goes from the lab to the list at
-    once is not told of the instant before.
+    """Positions are written beside the loop, or at the next second: a user who goes from the lab to the
+    list at once does not see the instant before.
     """
     monkeypatch.setattr(Runner, "position_changed", lambda runner: setattr(runner, "_position_due", True))
     monkeypatch.setattr(hubs, "TICK_S", 3600)
@@ -173,7 +175,7 @@ async def test_list_and_copy_know_where_a_lab_was_left_a_moment_ago(
 
 
 async def stored(made: Any, **fields: Any) -> Lab:
-    """The lab's row, once it says this."""
+    """The lab's row, once it has these values."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             lab = await Lab.objects.aget(pk=made.lab.pk)
@@ -183,14 +185,14 @@ async def stored(made: Any, **fields: Any) -> Lab:
 
 
 async def ended(hub: Any) -> None:
-    """Waits for what the hub does in the background and will end by itself."""
+    """Waits for background work of the hub that will end by itself."""
     async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(
             *(task for task in hub._tasks if "keep_position" in repr(task)), return_exceptions=True
         )
 
 
-async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
+async def test_a_lab_at_rest_has_a_current_picture(made: Any, hub: Any):
     page = Page(made.lab.pk, made.token)
     await page.open()
     frame = await page.seek(3_000_000)
@@ -207,7 +209,7 @@ async def test_a_lab_that_stands_still_has_a_true_picture(made: Any, hub: Any):
     await page.close()
 
 
-async def test_deleting_needs_the_token_and_takes_everything(
+async def test_deleting_needs_the_token_and_removes_everything(
     made: Any, hub: Any, caplog: pytest.LogCaptureFixture
 ):
     page, viewer = Page(made.lab.pk, made.token), Page(made.lab.pk)
@@ -229,7 +231,7 @@ async def test_deleting_needs_the_token_and_takes_everything(
     )
 
 
-async def test_a_lab_deleted_by_another_process_says_so_here(made: Any, hub: Any):
+async def test_a_lab_deleted_by_another_process_is_reported_here(made: Any, hub: Any):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await sync_to_async(Lab.objects.filter(pk=made.lab.pk).delete)()
@@ -238,7 +240,7 @@ async def test_a_lab_deleted_by_another_process_says_so_here(made: Any, hub: Any
     assert hub.rooms == {}
 
 
-def test_report_files_go_with_their_lab(settings, tmp_path):
+def test_report_files_are_deleted_with_their_lab(settings, tmp_path):
     from visualizer.reports.models import Report
 
     settings.DATA_DIR = tmp_path

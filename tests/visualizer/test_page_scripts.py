@@ -1,4 +1,6 @@
-"""A page's modules, put into one script, are the same modules: every export of each, and nothing guessed."""
+"""A page's modules, bundled into one script, behave like the modules: every export of each, and no form is
+guessed.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,8 @@ def run_in_node(script: str) -> object:
     return json.loads(answer.stdout)
 
 
-def test_every_module_exports_the_same_in_one_script():
-    entry = "js/pages/lab_page.js"  # all of the lab's page but the line that starts it
+def test_every_module_has_the_same_exports_in_the_bundle():
+    entry = "js/pages/lab_page.js"  # the whole lab page except the line that starts it
     together = run_in_node(
         f"{one_script(entry)}\nconsole.log(JSON.stringify(Object.entries(modules).map(([name, exported]) "
         f"=> [name, ({EXPORTS})(exported)])));"
@@ -65,12 +67,12 @@ def test_every_module_exports_the_same_in_one_script():
         'import { a } from "package";',
     ],
 )
-def test_a_form_that_is_not_understood_is_an_error(source):
+def test_an_unknown_form_of_import_is_an_error(source):
     with pytest.raises(NotUnderstood, match=r"js/x\.js"):
         _as_function("js/x.js", f"const before = 1;\n{source}\n")
 
 
-def test_renamed_imports_and_export_lists():
+def test_renamed_imports_and_export_lists_are_bundled():
     text = _as_function(
         "js/a/x.js",
         'import { one, two as second } from "../b/y.js";\nexport { one };\nexport const three = second;\n',
@@ -80,7 +82,7 @@ def test_renamed_imports_and_export_lists():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_asks_for_its_script_and_is_told_when_it_has_it_already(page):
+def test_a_page_requests_its_script_and_gets_304_when_it_has_it_already(page):
     client = Client()
     answer = client.get(f"/scripts/{page}.js", headers={"Accept-Encoding": "gzip"})
     assert answer.status_code == 200

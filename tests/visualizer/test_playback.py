@@ -1,4 +1,4 @@
-"""Playback against a clock of numbers: the instant shown, being held up, an engine too slow, the speed
+"""Playback against a numeric clock: the instant shown, delays, an engine that is too slow, the speed
 reached.
 """
 
@@ -14,7 +14,9 @@ FAR_US = 100_000_000_000
 def played(
     speed: float, frames: int, late_s: float = 0.0, engine: float = float("inf")
 ) -> tuple[Playback, list[int]]:
-    """The instants of frames at the beat; the engine does at most `engine` simulated seconds per second."""
+    """The instants of frames at their interval; the engine does at most `engine` simulated seconds per
+    second.
+    """
     playback, world_us, instants = Playback(), 0, []
     playback.play(speed)
     now_s = 100.0
@@ -34,26 +36,26 @@ def test_frames_follow_the_speed(speed):
     assert playback.reached == pytest.approx(speed, rel=0.01)
 
 
-def test_a_process_that_was_held_up_makes_playback_late_and_never_jumps():
+def test_a_delayed_process_makes_playback_late_without_jumps():
     _, instants = played(1.0, 20, late_s=5.0)
     steps = [after - before for before, after in zip(instants, instants[1:])]
     assert max(steps) <= (LONGEST_JUMP_S + FRAME_S) * 1e6 + 2
 
 
-def test_an_engine_that_cannot_keep_up_slows_playback_and_the_frame_says_what_is_reached():
+def test_an_engine_that_is_too_slow_slows_playback_and_the_frame_has_the_reached_speed():
     playback, instants = played(1000.0, 60, engine=3.0)
     assert instants[-1] == pytest.approx(60 * FRAME_S * 3.0 * 1e6, rel=0.05)
     assert playback.speed == 1000.0 and playback.reached == pytest.approx(3.0, rel=0.05)
 
 
-def test_a_frame_waits_for_the_engine_only_so_long():
+def test_a_frame_waits_for_the_engine_for_a_limited_time():
     playback = Playback()
     playback.play(1.0)
     playback.aim(100.0, 0, FAR_US)
     assert playback.patient(100.0 + PATIENCE_S / 2) and not playback.patient(100.001 + PATIENCE_S)
 
 
-def test_it_stops_once_at_the_scenarios_end_and_a_pause_forgets_what_was_reached():
+def test_playback_stops_at_the_scenarios_end_and_a_pause_resets_the_reached_speed():
     playback = Playback()
     playback.play(1000.0)
     assert playback.aim(100.0, 7_999_999, 8_000_000) == 8_000_000

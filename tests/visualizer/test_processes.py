@@ -79,7 +79,7 @@ def test_branches_survive_a_restart(sites):
         {"type": "command", "id": 2, "command": {"do": "link.cut", "link": "b -> a"}},
     ):
         page.send(message)
-        if message["type"] == "seek":  # a newer seek would take its place
+        if message["type"] == "seek":  # a newer seek would replace it
             page.frame(lambda frame: frame["at_us"] == message["at_us"])
     page.until("result", lambda result: result["id"] == 2)
     page.send({"type": "seek", "at_us": 4_500_000})
@@ -126,8 +126,8 @@ def test_two_server_processes_show_the_same_lab_and_either_takes_commands(sites,
 
 
 def _frames_of_both(here, there, count: int) -> list[dict[tuple[int, int], dict]]:
-    """So many frames of each that follow their snapshots, read in turn: a page that is not read is one
-    that falls behind.
+    """So many frames of each that follow their snapshots, read in turn: a page that is not read falls
+    behind.
     """
     frames = [{}, {}]
     while min(len(each) for each in frames) < count:
@@ -168,7 +168,7 @@ def test_the_web_process_never_loads_spark(sites, tmp_path):
     assert "py4j" not in maps and "pyspark" not in maps
 
 
-def test_a_lab_deleted_in_one_process_is_gone_in_the_other(sites, redis_url):
+def test_a_lab_deleted_in_one_process_is_deleted_in_the_other(sites, redis_url):
     runs, shows = sites(redis_url, count=2)
     lab = runs.open_lab(yaml=SCENARIO)
     owner, viewer = runs.page(lab), shows.page(lab, owner=False)
@@ -180,8 +180,8 @@ def test_a_lab_deleted_in_one_process_is_gone_in_the_other(sites, redis_url):
         page.close()
 
 
-def test_what_a_server_has_loaded_is_not_searched_for_garbage_again():
-    """120,000 objects: 90 ms each time, in which no lab would go on."""
+def test_objects_loaded_at_the_start_are_excluded_from_garbage_collection():
+    """120,000 objects: 90 ms each time, in which no lab would run."""
     code = "import gc, labsite.asgi; print(gc.get_freeze_count(), len(gc.get_objects()))"
     frozen, watched = map(
         int,

@@ -1,4 +1,6 @@
-"""The pump: turns in order, half of the time for sockets that need it, one lab's bug stops that lab only."""
+"""The pump: turns in order, half of the time for sockets that need it, one lab's internal error stops that
+lab only.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from visualizer.labs.slices import SLICE_S
 
 
 class Clock:
-    """A wall clock that only work moves: the labs' and, while the pump rests, the sockets', `sockets_s` in
-    each round.
+    """A wall clock that only work advances: the labs' work and, while the pump rests, that of the sockets,
+    `sockets_s` in each round.
     """
 
     def __init__(self, sockets_s: float = 0.0) -> None:
@@ -88,13 +90,13 @@ async def test_labs_take_turns():
 
 
 @pytest.mark.parametrize("seconds", [0.0001, 0.001, 0.005])
-async def test_beside_busy_sockets_labs_take_at_most_half_of_any_fifty_milliseconds(seconds):
+async def test_beside_busy_sockets_labs_use_at_most_half_of_any_fifty_milliseconds(seconds):
     clock = Clock(sockets_s=0.0002)
     pump = pump_of(clock, *(Worker(str(number), clock, 40, seconds) for number in range(5)))
     while await pump.round():
         pass
     for begin, _ in clock.spans:
-        # A span that only just fits whole slices may hold one more of them than of rests.
+        # A span that barely fits whole slices may hold one more of them than of rests.
         assert clock.worked_s(begin, begin + 0.050) <= 0.025 + 1e-9
 
 
@@ -107,9 +109,9 @@ async def test_labs_have_all_the_time_that_sockets_do_not_need():
     assert clock.worked_s(100.0, clock.now_s) > 0.99 * (clock.now_s - 100.0)
 
 
-async def test_a_rest_goes_on_while_sockets_are_served():
-    """A request is read in one round, handled in the next, answered in the third: the rest sees it
-    through.
+async def test_a_rest_lasts_while_sockets_are_served():
+    """A request is read in one round, handled in the next, answered in the third: the rest covers all
+    three.
     """
     clock, served = Clock(), []
     pump = pump_of(clock, Worker("a", clock, 1))
@@ -125,7 +127,7 @@ async def test_a_rest_goes_on_while_sockets_are_served():
     assert served == ["read", "handled", "answered"] and asking.done()
 
 
-async def test_a_bug_in_one_lab_stops_that_lab_only():
+async def test_an_internal_error_in_one_lab_stops_that_lab_only():
     clock = Clock()
     broken = Worker("broken", clock, 5, error=ZeroDivisionError("ours"))
     healthy = Worker("healthy", clock, 5)
@@ -137,7 +139,7 @@ async def test_a_bug_in_one_lab_stops_that_lab_only():
     assert not healthy.turns
 
 
-async def test_a_lab_that_waits_for_the_database_holds_nobody_up():
+async def test_a_lab_that_waits_for_the_database_does_not_delay_others():
     clock = Clock()
     waiting, other = Worker("waiting", clock, 2), Worker("other", clock, 3)
     future = asyncio.get_running_loop().create_future()
@@ -154,7 +156,7 @@ async def test_a_lab_that_waits_for_the_database_holds_nobody_up():
     assert not waiting.turns
 
 
-async def test_what_fails_while_a_lab_waits_is_that_labs_failure():
+async def test_an_error_while_a_lab_waits_is_that_labs_failure():
     clock = Clock()
     waiting = Worker("waiting", clock, 2)
     future = asyncio.get_running_loop().create_future()

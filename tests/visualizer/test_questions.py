@@ -1,4 +1,4 @@
-"""What a page asks over HTTP: rows, causes, markers, tiles, summary, statistics."""
+"""Questions of a page over HTTP: rows, causes, markers, tiles, summary, statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.visualizer.pages import SCENARIO, Page
 from visualizer.questions.printouts import Printouts
 
 
-async def test_rows_come_in_stretches(ask, world):
+async def test_rows_are_returned_in_pages(ask, world):
     status, body = await ask("rows.json?first=10&limit=5")
     assert status == 200
     assert body["rows"] == world.trace.rows(10, 15) and body["next"] == 15
@@ -20,7 +20,7 @@ async def test_rows_come_in_stretches(ask, world):
     assert body["rows"] == world.trace.rows(0, 100, control_only=True) and body["next"] is None
 
 
-async def test_a_row_comes_with_its_causes_back_to_the_root(ask, world):
+async def test_a_row_is_returned_with_its_causes_back_to_the_root(ask, world):
     seq = next(row["seq"] for row in world.trace.rows(types=["update.applied"]))
     _, body = await ask(f"row/{seq}.json")
     assert body["row"] == world.trace.row(seq)
@@ -30,7 +30,7 @@ async def test_a_row_comes_with_its_causes_back_to_the_root(ask, world):
     assert body["evidence"]["type"] == "update.written"
 
 
-async def test_a_marker_shows_its_bytes_and_travels(ask, world):
+async def test_a_marker_is_returned_with_its_bytes_and_its_path(ask, world):
     _, body = await ask("marker/1.json")
     assert body == json.loads(json.dumps(world.marker(1)))
 
@@ -41,14 +41,14 @@ async def test_summary_and_inputs_are_the_engines(ask, world):
     assert inputs["digest"] == world.digest() and inputs["until_us"] == 6_000_000
 
 
-async def test_statistics_have_pulsar_admins_shape(ask):
+async def test_statistics_have_pulsar_admins_form(ask):
     _, body = await ask("admin/stats/a/orders.json")
     assert "billing" in json.loads(body["text"])["subscriptions"] and body["notes"]
     _, body = await ask("admin/stats-internal/a/orders.json")
     assert "pulsar.repl.b" in json.loads(body["text"])["cursors"]
 
 
-def test_what_many_viewers_ask_at_one_instant_is_made_once():
+def test_an_answer_for_many_viewers_at_one_instant_is_computed_once():
     made = []
 
     class Counted(World):
@@ -95,7 +95,7 @@ async def test_higher_tiles_count_what_they_cover(ask, world):
         assert first_cell == {kind: covered.count(kind) for kind in set(covered)}
 
 
-async def test_only_full_tiles_may_be_kept(made, monkeypatch):
+async def test_only_full_tiles_may_be_cached(made, monkeypatch):
     monkeypatch.setattr("visualizer.questions.tiles.CELLS", 64)
     page = Page(made.lab.pk, made.token)
     await page.open()
@@ -120,16 +120,16 @@ async def test_only_full_tiles_may_be_kept(made, monkeypatch):
         ("rows.json?limit=1000000", 400, "bad-argument"),
     ],
 )
-async def test_what_cannot_be_answered_is_said_in_words(ask, path, status, code):
+async def test_an_impossible_question_is_refused_with_a_reason(ask, path, status, code):
     answered, body = await ask(path)
     assert (answered, body["code"]) == (status, code)
     assert body["error"] and body["hint"]
 
 
-async def test_a_lab_that_is_not_there_is_said(hub):
+async def test_an_unknown_lab_is_404(hub):
     answer = await AsyncClient().get("/labs/nosuchlab/summary.json")
     assert answer.status_code == 404 and json.loads(answer.content)["code"] == "not-found"
 
 
-async def test_questions_are_only_asked_not_posted(made):
+async def test_questions_cannot_be_posted(made):
     assert (await AsyncClient().post(f"/labs/{made.lab.pk}/summary.json")).status_code == 405

@@ -1,4 +1,4 @@
-"""What one address may have at once, and that others have room beside it."""
+"""Limits per client address, and room for others beside it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def scope(peer: str | None, forwarded: str = "") -> dict[str, Any]:
         ([], None, "198.51.100.7", ""),
     ],
 )
-def test_whose_request_it_is(settings, trusted, peer, forwarded, counted):
+def test_the_client_address_of_a_request(settings, trusted, peer, forwarded, counted):
     settings.TRUSTED_PROXIES = trusted
     assert client_of(scope(peer, forwarded)) == counted
 
 
 async def open_as(hub: Any, name: str, lab_id: str) -> str:
-    """Open a lab for this address; why not, when it is refused."""
+    """Open a lab for this address; returns the reason when it is refused."""
     clients.client.set(name)
     try:
         await hub.room(lab_id)
@@ -57,7 +57,7 @@ async def open_as(hub: Any, name: str, lab_id: str) -> str:
 
 @pytest.fixture
 async def many(hub):
-    """Makes labs of the small scenario."""
+    """Creates labs of the small scenario."""
 
     async def make(count: int) -> list[str]:
         return [(await sync_to_async(new_lab)({"yaml": SCENARIO})).lab.pk for _ in range(count)]
@@ -65,7 +65,7 @@ async def many(hub):
     return make
 
 
-async def test_of_300_labs_opened_at_once_no_more_than_there_are_places_are(hub, many, monkeypatch):
+async def test_of_300_labs_opened_at_once_only_as_many_open_as_there_are_places(hub, many, monkeypatch):
     monkeypatch.setattr(
         "visualizer.labs.saving.PATIENCE_S", PATIENCE_S
     )  # 300 writes in a row on a busy machine
@@ -89,10 +89,10 @@ class Still:
         """Nothing to close."""
 
     async def tick(self) -> None:
-        """Nothing to look after."""
+        """Nothing to do."""
 
 
-async def test_one_client_does_not_take_every_place(hub, many, monkeypatch):
+async def test_one_client_cannot_take_every_place(hub, many, monkeypatch):
     monkeypatch.setattr(clients, "OPEN_LABS_PER_CLIENT", 2)
     first, second, third = await many(3)
     assert await open_as(hub, "10.0.0.1", first) == await open_as(hub, "10.0.0.1", second) == ""
@@ -101,7 +101,7 @@ async def test_one_client_does_not_take_every_place(hub, many, monkeypatch):
     assert await open_as(hub, "10.0.0.2", third) == ""
 
 
-async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_has_few(
+async def test_in_a_full_process_the_client_with_most_labs_gives_one_up_for_a_client_with_few(
     hub, many, monkeypatch
 ):
     monkeypatch.setattr("visualizer.labs.hub.ROOMS", 4)
@@ -122,9 +122,7 @@ async def test_in_a_full_process_whoever_has_most_labs_gives_one_up_for_whoever_
     await page.close()
 
 
-async def test_of_labs_run_again_with_one_thing_changed_each_client_and_the_process_have_few(
-    hub, many, monkeypatch
-):
+async def test_what_if_runs_are_limited_for_each_client_and_for_the_process(hub, many, monkeypatch):
     monkeypatch.setattr("visualizer.labs.reruns.RUNNING", clients.RERUNS_PER_CLIENT + 1)
     monkeypatch.setattr("visualizer.labs.reruns.Study.turn", lambda *_: False)  # none of them ends
     *first, other, more = await many(clients.RERUNS_PER_CLIENT + 3)
@@ -148,7 +146,7 @@ async def test_of_labs_run_again_with_one_thing_changed_each_client_and_the_proc
     assert await ask("10.0.0.3", more) == "", "as soon as one is over"
 
 
-async def test_without_memory_no_lab_is_run_again(made, hub, monkeypatch):
+async def test_without_memory_no_what_if_run_starts(made, hub, monkeypatch):
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.frame()
@@ -182,7 +180,7 @@ async def test_a_page_that_answers_no_frame_is_closed_with_a_code_and_a_reason(m
     await asleep.close()
 
 
-async def test_a_socket_that_says_nothing_is_closed(made, monkeypatch):
+async def test_a_socket_that_sends_nothing_is_closed(made, monkeypatch):
     monkeypatch.setattr("visualizer.live.sockets.FIRST_MESSAGE_S", 0.2)
     from labsite.asgi import application
 

@@ -1,4 +1,6 @@
-"""Quotas on what is stored for one address: labs made and kept, reports; and whose report is made next."""
+"""Quotas on what is stored for one address: labs created and kept, reports; and the order in which reports
+are made.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def comes_from():
-    """Sets whose request it is."""
+    """Sets the address of the request."""
     yield clients.client.set
     clients.client.set("")
 
 
-def test_labs_of_an_hour_and_labs_kept_are_bounded_for_each_address(comes_from, monkeypatch):
+def test_labs_per_hour_and_kept_labs_are_bounded_for_each_address(comes_from, monkeypatch):
     monkeypatch.setattr(clients, "LABS_PER_HOUR", 2)
     monkeypatch.setattr(clients, "LABS_PER_CLIENT", 3)
     comes_from("203.0.113.9")
@@ -60,7 +62,7 @@ def test_reports_of_one_address_are_bounded(comes_from, monkeypatch):
     ask_for_report(labs[2], {}, "http://testserver")
 
 
-def test_thirty_reports_of_one_address_do_not_hold_up_anothers(monkeypatch):
+def test_thirty_reports_of_one_address_do_not_delay_anothers(monkeypatch):
     lab, made = new_lab({"yaml": SCENARIO}).lab, []
 
     def queued(client: str) -> Report:

@@ -1,4 +1,4 @@
-"""Redis dies in mid-play and returns without its memory: labs go on where they run, everyone is told,
+"""Redis dies during playback and restarts empty: labs continue where they run, every page gets a notice,
 nothing is lost.
 """
 
@@ -25,14 +25,14 @@ def sites(tmp_path, mortal_redis):
     shutil.rmtree(tmp_path, ignore_errors=True)
 
 
-def told(page: SitePage, over: bool = False) -> str | None:
-    """What the page is told in words; waits until it is, or until it is over."""
+def shown_notice(page: SitePage, over: bool = False) -> str | None:
+    """The notice shown by the page; waits until it is shown, or until it is over."""
     return page.until(
         "notice", lambda notice: notice["code"] == "processes-apart" and (notice["words"] is None) == over
     )["words"]
 
 
-def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
+def test_labs_continue_when_redis_dies_during_playback_and_restarts(sites, mortal_redis):
     first, second = sites
     lab = first.open_lab(yaml=LONG)
     here = first.page(lab)
@@ -42,8 +42,8 @@ def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
     there.frame(lambda frame: frame["at_us"] > 1_000_000)
 
     mortal_redis.kill()
-    assert "continues here" in told(here)
-    assert "cannot be shown" in told(there)
+    assert "goes on here" in shown_notice(here)
+    assert "cannot be shown" in shown_notice(there)
     before = here.frame()
     here.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
     assert here.until("result")["ok"], "the lab goes on, commands too"
@@ -53,12 +53,12 @@ def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
     there.send({"type": "command", "id": 2, "command": {"do": "cluster.crash", "cluster": "b"}})
     assert there.until("error")["code"] == "no-redis"
     latecomer = second.page(lab)
-    assert "cannot be shown" in told(latecomer)
+    assert "cannot be shown" in shown_notice(latecomer)
     unknown = second.page(second.open_lab(yaml=SCENARIO))
     assert "Nothing is lost" in unknown.until("error")["hint"]
 
     mortal_redis.start()
-    assert told(here, over=True) is None and told(there, over=True) is None
+    assert shown_notice(here, over=True) is None and shown_notice(there, over=True) is None
     back = there.frame(lambda frame: frame["snapshot"])
     assert back["epoch"] == begun["epoch"] and back["playing"] and back["at_us"] > later["at_us"]
     assert (
@@ -73,7 +73,7 @@ def test_redis_dies_in_mid_play_and_returns(sites, mortal_redis):
         page.close()
 
 
-def test_a_process_that_starts_without_redis_says_so_and_works_when_it_is_back(tmp_path, mortal_redis):
+def test_a_process_started_without_redis_reports_it_and_works_when_it_is_back(tmp_path, mortal_redis):
     mortal_redis.kill()
     site = Site(tmp_path, mortal_redis.url).wait()
     try:

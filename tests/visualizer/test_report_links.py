@@ -1,4 +1,4 @@
-"""The replay link of a report that was downloaded: an address of the site that made it, or a command line."""
+"""The replay link of a downloaded report: an address of the site that made it, or a command line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run_of(commands: list[dict], until_us: int = 1_000_000) -> dict:
         ({"host": "lab.example.org:8443", "x-forwarded-proto": "https"}, "https://lab.example.org:8443"),
     ],
 )
-def test_a_report_remembers_the_site_that_was_asked(settings, monkeypatch, headers, site):
+def test_a_report_stores_the_site_that_made_it(settings, monkeypatch, headers, site):
     settings.ALLOWED_HOSTS, settings.SECURE_PROXY_SSL_HEADER = (
         ["lab.example.org"],
         ("HTTP_X_FORWARDED_PROTO", "https"),
@@ -82,7 +82,7 @@ def test_the_page_links_to_the_site_that_made_it():
 
 
 async def report_on(lab_id: str, branch: int, **body: int) -> Report:
-    """A report as the lab's owner asks for it once the lab is stored on this branch."""
+    """A report requested by the lab's owner once the lab is stored on this branch."""
     await saved(lab_id)
     async with asyncio.timeout(PATIENCE_S):
         while (await Lab.objects.aget(pk=lab_id)).branch != branch:
@@ -93,7 +93,7 @@ async def report_on(lab_id: str, branch: int, **body: int) -> Report:
 
 
 async def digest_of_replay(report: Report, at_us: int) -> str:
-    """What the lab of a report's replay link has run up to its furthest instant, which must be `at_us`."""
+    """Digest of the lab of a report's replay link up to its furthest instant, which must be `at_us`."""
     client = AsyncClient(headers={"host": "testserver"})
     assert (
         f"up to {at_us / 1e6:.3f} s" in (await client.get(f"/reports/{report.pk}/replay/")).content.decode()
@@ -110,7 +110,7 @@ async def digest_of_replay(report: Report, at_us: int) -> str:
     return digest
 
 
-async def test_a_report_is_replayed_as_it_was_whatever_its_lab_did_since(made, monkeypatch):
+async def test_a_report_is_replayed_unchanged_whatever_its_lab_did_since(made, monkeypatch):
     """Reports about three branches of one lab: each link leads to the run of its own report."""
     monkeypatch.setattr("visualizer.reports.requests.queue", lambda report: None)
     monkeypatch.setattr("visualizer.reports.requests.WAITING_MOST", 4)
@@ -153,7 +153,7 @@ def test_a_copy_has_the_commands_of_its_labs_branch(monkeypatch):
 
 
 @pytest.mark.django_db
-def test_a_replay_link_of_a_report_that_is_gone_or_from_elsewhere_makes_nothing():
+def test_a_replay_link_of_a_deleted_report_or_from_another_site_creates_nothing():
     assert Client().get("/reports/nosuchreport/replay/").status_code == 404
     lab = new_lab({"yaml": SCENARIO}).lab
     report = Report.objects.create(
@@ -172,9 +172,9 @@ def test_a_replay_link_of_a_report_that_is_gone_or_from_elsewhere_makes_nothing(
 @pytest.mark.parametrize(
     "commands",
     [[], [{"number": 1, "at_us": 500_000, "do": "cluster.crash", "cluster": "b"}]],
-    ids=["none by hand", "one by hand"],
+    ids=["no live commands", "one live command"],
 )
-def test_without_a_site_the_page_gives_a_command_line_that_replays_the_run(tmp_path, commands):
+def test_without_a_site_the_page_has_a_command_line_that_replays_the_run(tmp_path, commands):
     run = run_of(commands)
     text = replay(run)
     assert "href" not in text

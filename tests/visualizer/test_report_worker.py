@@ -1,4 +1,4 @@
-"""The report worker waits for a database that is away, and ends for other errors."""
+"""The report worker waits for an unavailable database, and ends on other errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def worker() -> Any:
-    """As `manage.py db_worker --batch` makes it: it ends when no task is left."""
+    """As `manage.py db_worker --batch` creates it: it ends when no task is left."""
     load_command_class(get_commands()["db_worker"], "db_worker")
     how = {
         "interval": 0,
@@ -30,7 +30,7 @@ def worker() -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_worker_goes_on_when_the_database_is_back(kind, monkeypatch, caplog):
+def test_the_worker_continues_when_the_database_is_back(kind, monkeypatch, caplog):
     with injected_faults() as faults:
         pauses: list[float] = []
 
@@ -48,7 +48,7 @@ def test_the_worker_goes_on_when_the_database_is_back(kind, monkeypatch, caplog)
     )
 
 
-def test_another_error_ends_it(monkeypatch):
+def test_another_error_ends_the_worker(monkeypatch):
     def wrong(*_: Any) -> None:
         raise db.IntegrityError("two tasks with one key")
 

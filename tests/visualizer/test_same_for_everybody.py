@@ -1,7 +1,7 @@
 """What a page shows depends on the instant and the branch only, not on how the viewer came there.
 
-Each way of coming to an instant gives its messages to the page's own reducer (in Node); what it then holds
-and draws from is compared as JSON. Only what is said of the connection and of playback itself is left out.
+Each way to an instant feeds its messages to the page's own reducer (in Node); the resulting state and drawing
+input are compared as JSON. Only what concerns the connection and playback itself is left out.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from visualizer.questions.events import events
 PAGE = Path(__file__).resolve().parents[2] / "static" / "js"
 
 CELLS = 400
-"""Entries of each log that every page holds; what lies before them is fetched as tiles."""
+"""Entries of each log that every page holds; earlier ones are fetched as tiles."""
 
 CASES = {
     "region-down": [3_900_000, 9_900_000],
@@ -39,7 +39,7 @@ CASES = {
     "tenant-moves": [8_000_000],
     "groups-killed": [16_000_000],
 }
-"""Built-in scenarios of each family, and instants at which they are looked at."""
+"""Built-in scenarios of each family, and instants at which they are compared."""
 
 
 class Viewer:
@@ -72,7 +72,7 @@ async def _result(awaitable: Any) -> Any:
 
 
 class Lab:
-    """A session with a clock of its own: a turn takes 10 ms."""
+    """A session with its own clock: a turn takes 10 ms."""
 
     def __init__(self, name: str, stored: StoredLab | None = None) -> None:
         self.scenario = load_scenario(name)
@@ -97,7 +97,7 @@ class Lab:
             self.session.took(0.001)
 
     def play_to(self, at_us: int, speed: float) -> None:
-        """Frame by frame, as a playing lab does, to exactly that instant."""
+        """Frame by frame, as in playback, to exactly that instant."""
         until_us, self.session.until_us = self.session.until_us, at_us
         self.session.play(speed)
         self.run()
@@ -139,7 +139,7 @@ class Lab:
         )
 
     def reload(self) -> list[str]:
-        """What a page is sent that opens the lab now."""
+        """The messages to a page that opens the lab now."""
         self.session.looking.want(snapshot=True)
         self.run()
         assert self.viewer.snapshot is not None
@@ -179,7 +179,7 @@ console.log(JSON.stringify(shown, plain));
 
 
 def shown_by(lab: Lab, pages: list[list[str]], around: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the page's code makes of each list of messages."""
+    """The result of the page's code for each list of messages."""
     node = shutil.which("node")
     assert node, (
         "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."

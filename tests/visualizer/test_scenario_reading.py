@@ -1,5 +1,5 @@
-"""Texts of scenarios are read one at a time, off the event loop; what is said of a text that is wrong
-everywhere is short.
+"""Texts of scenarios are read one at a time, off the event loop; the report on a text with many errors is
+short.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def threads(monkeypatch):
     [{"yaml": SCENARIO}, {"yaml": WRONG}, {"yaml": SCENARIO, "set": [["until", "9s"]]}],
     ids=["good", "wrong", "changed"],
 )
-async def test_a_visitors_text_is_read_in_the_one_thread_for_it(threads, body):
+async def test_a_visitors_text_is_read_in_the_dedicated_thread(threads, body):
     await AsyncClient().post("/labs/", json.dumps(body), content_type="application/json")
     assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
 
 
 @pytest.mark.parametrize("path", ["/my-set-up/", "/my-set-up/scenario.json", "/my-set-up/check/"])
-async def test_so_is_a_set_up(threads, path):
+async def test_a_set_up_is_read_in_the_dedicated_thread(threads, path):
     client = AsyncClient()
     answer = await (
         client.post(path, json.dumps({"yaml": SCENARIO}), content_type="application/json")
@@ -63,7 +63,7 @@ async def test_so_is_a_set_up(threads, path):
     assert [name.rsplit("_", 1)[0] for name in threads] == ["scenario-reading"]
 
 
-async def test_and_each_of_a_set_ups_runs():
+async def test_each_run_of_a_set_up_is_read_in_the_dedicated_thread():
     def name(text, **how):
         return threading.current_thread().name
 
@@ -85,7 +85,7 @@ async def test_the_answer_about_nine_thousand_problems_is_short(path):
     assert len(answer.content) < ANSWER_BYTES
 
 
-def test_when_too_many_wait_a_text_is_refused():
+def test_when_too_many_texts_wait_a_further_one_is_refused():
     go_on = threading.Event()
     waiting = [scenario_reading._submitted(go_on.wait) for _ in range(WAITING_TEXTS)]
     try:
@@ -97,7 +97,7 @@ def test_when_too_many_wait_a_text_is_refused():
     assert all(one.result() for one in waiting) and read_in_turn(len, "text") == 4
 
 
-def test_no_garbage_is_looked_for_while_a_text_is_read_and_again_after_an_error():
+def test_garbage_collection_is_off_while_a_text_is_read_and_on_after_an_error():
     seen: list[bool] = []
 
     def read(wrong: bool) -> None:

@@ -1,5 +1,5 @@
-"""The site behind its real server: limits of requests and messages, closes after internal errors, what
-runs on beside them.
+"""The site behind its real server: limits of requests and messages, closes after internal errors, and
+other labs continuing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def closed_with(page: SitePage) -> tuple[int, str]:
-    """The code and words with which the server closes this page; frames before it are passed over."""
+    """The code and reason with which the server closes this page; frames before it are skipped."""
     try:
         while True:
             page.receive()
@@ -38,8 +38,8 @@ def closed_with(page: SitePage) -> tuple[int, str]:
         return page.close_code, page.close_words
 
 
-def test_every_close_code_of_the_application_is_one_that_the_server_library_sends():
-    """Autobahn, which serves under Daphne, takes 1000 and 3000 to 4999 only; so does a browser's own
+def test_every_close_code_of_the_application_can_be_sent_by_the_server_library():
+    """Autobahn, which serves under Daphne, accepts 1000 and 3000 to 4999 only; so does a browser's own
     `close`.
     """
     codes = {
@@ -94,9 +94,9 @@ def test_a_request_with_endless_headers_is_refused(site):
         assert line.recv(12) == b"HTTP/1.1 400"
 
 
-def test_no_server_is_named_and_a_proxys_headers_change_nothing(site):
-    """Who the client is, is decided by Django's settings: a server that believed X-Forwarded-For would let
-    anybody choose an address.
+def test_the_server_header_is_omitted_and_proxy_headers_change_nothing(site):
+    """Django's settings decide the client address: a server that trusted X-Forwarded-For would let any
+    client choose an address.
     """
     with socket.create_connection(("127.0.0.1", site.port), timeout=PATIENCE_S) as line:
         line.sendall(

@@ -1,5 +1,5 @@
-"""A set-up of one's own: form to text, problems at their fields, twenty runs that equal the command
-line's.
+"""A user's own set-up: form to text, problems at their fields, twenty runs equal to those of the command
+line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def problems_of(**given: str) -> list[tuple[str, str]]:
 # --- the form
 
 
-def test_the_form_as_it_is_first_shown_is_a_scenario():
+def test_the_initial_form_is_a_valid_scenario():
     scenario = load_scenario_text(text_of())
     assert scenario.links["us-west", "us-east"].latency.nominal_us == 40_000, "half of the round trip"
     assert [command.do for command in scenario.commands] == ["cluster.crash", "subscription.fail-over"]
@@ -110,11 +110,11 @@ def test_three_regions_have_three_round_trips():
         ({"period": "1s"}, [("period", '"1s" is not a whole number; write a whole number')]),
     ],
 )
-def test_a_problem_comes_back_at_its_field_in_the_loaders_words(given, expected):
+def test_a_problem_is_shown_at_its_field_in_the_loaders_text(given, expected):
     assert problems_of(**given) == expected
 
 
-def test_two_wrong_fields_are_both_said():
+def test_two_wrong_fields_are_both_reported():
     assert [field for field, _ in problems_of(rate="fast", queue="-1")] == ["rate", "queue"]
 
 
@@ -122,7 +122,7 @@ def test_two_wrong_fields_are_both_said():
     "typed", ["{a: b}", "- x", "#", '"', "a\n  b: c", "x: y", "&anchor", "'", "\x00", "\u2028x", "<script>"]
 )
 @pytest.mark.parametrize("field", ["regions", "rate", "processing", "from", "consumers", "period"])
-def test_whatever_is_typed_stays_one_value(field, typed):
+def test_any_input_stays_one_value(field, typed):
     """No value can open a mapping of its own: problems are about values, at this field or one that names
     it.
     """
@@ -136,7 +136,7 @@ def test_whatever_is_typed_stays_one_value(field, typed):
 
 
 @pytest.mark.django_db
-def test_the_page_keeps_what_was_typed_and_says_what_is_wrong(client: Client):
+def test_the_page_keeps_the_input_and_shows_what_is_wrong(client: Client):
     page = client.get("/my-set-up/", {"rate": "fast <b>", "from": "atlantis"}).content.decode()
     assert 'value="fast &lt;b&gt;"' in page and "<b>&quot;" not in page
     assert "is not a rate" in page and 'aria-invalid="true"' in page
@@ -144,7 +144,7 @@ def test_the_page_keeps_what_was_typed_and_says_what_is_wrong(client: Client):
 
 
 @pytest.mark.django_db
-def test_the_address_is_the_set_up(client: Client):
+def test_the_address_contains_the_set_up(client: Client):
     answer = client.get("/my-set-up/scenario.json", {"regions": "a, b", "rtt.a.b": "10ms"}).json()
     assert answer["problems"] == [] and answer["failure"] == {
         "from": "a",
@@ -159,7 +159,7 @@ def test_the_address_is_the_set_up(client: Client):
 
 
 @pytest.mark.django_db
-def test_a_text_of_ones_own_is_told_line_and_column(client: Client):
+def test_problems_of_a_users_text_have_line_and_column(client: Client):
     def check(text: Any) -> Any:
         return client.post("/my-set-up/check/", json.dumps({"yaml": text}), content_type="application/json")
 
@@ -178,7 +178,7 @@ def test_a_text_of_ones_own_is_told_line_and_column(client: Client):
 
 
 def run_to_the_end(text: str) -> list[dict[str, Any]]:
-    """A study driven without a pump, waiting for its threads where it waits."""
+    """A study driven without a pump, which waits for its threads where necessary."""
     from asgiref.sync import async_to_sync
 
     told: list[dict[str, Any]] = []
@@ -195,7 +195,7 @@ def run_to_the_end(text: str) -> list[dict[str, Any]]:
     return told
 
 
-def test_each_run_is_the_command_lines():
+def test_each_run_equals_that_of_the_command_line():
     text = text_of(**SMALL)
     told = run_to_the_end(text)
     assert [message["type"] for message in told] == ["asked", *["run"] * RUNS, "done"]
@@ -210,7 +210,7 @@ def test_each_run_is_the_command_lines():
     assert len({run["duplicates"] for run in told[1:-1]}) > 3, "twenty equal runs would answer nothing"
 
 
-def test_the_failure_comes_at_twenty_instants_of_one_period():
+def test_the_failure_happens_at_twenty_instants_of_one_period():
     scenario = load_scenario_text(text_of(period="2000"))
     planned = variations(scenario, failure_of(scenario))
     assert [one.seed for one in planned] == list(range(1, RUNS + 1))
@@ -232,13 +232,13 @@ def test_the_failure_comes_at_twenty_instants_of_one_period():
     ],
     ids=["wrong", "nothing fails", "too large", "ends too early"],
 )
-def test_what_cannot_be_answered_is_said_in_words(text, code, monkeypatch):
+def test_an_impossible_request_is_refused_with_a_reason(text, code, monkeypatch):
     monkeypatch.setattr("visualizer.setups.study.ROWS_OF_A_RUN", 20_000)
     last = run_to_the_end(text)[-1]
     assert last["type"] == "error" and last["code"] == code and last["error"] and last["hint"]
 
 
-def test_our_own_bug_ends_this_study_only_and_is_said(monkeypatch, caplog):
+def test_an_internal_error_ends_this_study_only_and_is_reported(monkeypatch, caplog):
     told: list[dict[str, Any]] = []
     ended: list[Study] = []
     study = Study("study", text_of(), told.append, ended.append)
@@ -251,7 +251,7 @@ def test_our_own_bug_ends_this_study_only_and_is_said(monkeypatch, caplog):
 # --- many studies
 
 
-def test_a_few_run_at_once_and_the_others_stand_in_line(monkeypatch):
+def test_a_few_studies_run_at_once_and_the_others_are_queued(monkeypatch):
     clock = Clock()
     studies = Studies(Pump(lambda session, error: None, clock, clock.sleep))
     told: dict[int, list[dict[str, Any]]] = {number: [] for number in range(RUNNING + WAITING + 1)}
@@ -262,7 +262,7 @@ def test_a_few_run_at_once_and_the_others_stand_in_line(monkeypatch):
     assert refused.value.code == "too-many"
     cancels[0]()
     assert told[RUNNING + 1][-1] == {"type": "waiting", "before": RUNNING}, "who waits moves up"
-    cancels[RUNNING + 3]()  # one that waits leaves the line
+    cancels[RUNNING + 3]()  # a waiting one leaves the queue
     assert told[RUNNING + 4][-1]["before"] == told[RUNNING + 2][-1]["before"] + 1
     for cancel in cancels:
         cancel()
@@ -270,7 +270,7 @@ def test_a_few_run_at_once_and_the_others_stand_in_line(monkeypatch):
 
 
 class Question:
-    """A page that asks on the answers' socket."""
+    """A page that sends a request on the answers' socket."""
 
     def __init__(self) -> None:
         self.socket = Socket(application, "/ws/answers/", headers=[(b"host", HOST.encode()), ORIGIN])
@@ -284,7 +284,7 @@ class Question:
         return json.loads(await self.socket.receive_from())
 
 
-async def test_an_answer_comes_run_by_run_while_a_lab_plays(made: Any, hub: Any):
+async def test_an_answer_arrives_run_by_run_while_a_lab_plays(made: Any, hub: Any):
     page, question = Page(made.lab.pk, made.token), Question()
     await page.open()
     await page.send({"type": "play", "speed": 1})
@@ -307,7 +307,7 @@ async def test_an_answer_comes_run_by_run_while_a_lab_plays(made: Any, hub: Any)
     await page.close()
 
 
-async def test_closing_the_socket_takes_the_question_back(hub: Any):
+async def test_closing_the_socket_cancels_the_request(hub: Any):
     question = Question()
     await question.ask(text_of())
     assert (await question.next())["type"] == "asked"
@@ -317,7 +317,7 @@ async def test_closing_the_socket_takes_the_question_back(hub: Any):
 
 
 @pytest.mark.parametrize("message", ["nonsense", "[]", '{"type": "ask"}', '{"type": "ask", "yaml": 7}'])
-async def test_what_is_no_question_is_refused_in_words(hub: Any, message: str):
+async def test_an_invalid_request_is_refused_with_a_reason(hub: Any, message: str):
     question = Question()
     await question.socket.connect()
     await question.socket.send_to(text_data=message)
@@ -360,20 +360,20 @@ async def test_a_run_opens_as_a_lab_at_its_failover(hub: Any):
         {"set": [["until", 3]]},
     ],
 )
-def test_a_lab_is_not_made_from_nonsense(client: Client, body: dict[str, Any]):
+def test_a_lab_is_not_created_from_invalid_fields(client: Client, body: dict[str, Any]):
     answer = client.post("/labs/", json.dumps({"yaml": text_of(), **body}), content_type="application/json")
     assert answer.status_code == 400 and answer.json()["code"] == "bad-field"
 
 
 @pytest.mark.django_db
-def test_a_change_that_is_wrong_is_the_loaders_to_say(client: Client):
+def test_an_invalid_change_is_reported_by_the_loader(client: Client):
     answer = client.post(
         "/labs/", json.dumps({"yaml": text_of(), "set": [["until", "soon"]]}), content_type="application/json"
     )
     assert answer.status_code == 400 and "until" in answer.json()["problems"][0]["path"]
 
 
-def test_answers_that_are_kept_are_bounded(monkeypatch):
+def test_the_number_of_kept_answers_is_bounded(monkeypatch):
     monkeypatch.setattr(studies_module, "KEPT", 3)
     clock = Clock()
     studies = Studies(Pump(lambda session, error: None, clock, clock.sleep))

@@ -40,7 +40,7 @@ def settings_with(tmp_path: Path, names: list[str], **environment: str) -> dict:
     return json.loads(done.stdout)
 
 
-def test_with_nothing_set_it_works_on_this_machine(tmp_path):
+def test_the_defaults_work_on_a_single_machine(tmp_path):
     found = settings_with(tmp_path, ["DATABASES", "CHANNEL_LAYERS", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG"])
     database = found["DATABASES"]["default"]
     assert database["ENGINE"].endswith("sqlite3") and database["OPTIONS"]["transaction_mode"] == "IMMEDIATE"
@@ -55,7 +55,7 @@ def test_with_nothing_set_it_works_on_this_machine(tmp_path):
     )
 
 
-def test_the_environment_changes_what_a_deployment_needs(tmp_path):
+def test_the_environment_sets_what_a_deployment_needs(tmp_path):
     found = settings_with(
         tmp_path,
         ["DATABASES", "CHANNEL_LAYERS", "SECRET_KEY", "ALLOWED_HOSTS"],
@@ -72,7 +72,7 @@ def test_the_environment_changes_what_a_deployment_needs(tmp_path):
     assert found["ALLOWED_HOSTS"] == ["lab.example.org", "www.lab.example.org"]
 
 
-def test_wrong_values_are_all_named_at_the_start(tmp_path):
+def test_wrong_values_are_all_reported_at_the_start(tmp_path):
     done = run_manage(
         "check",
         FAILOVER_LAB_DATA=str(tmp_path),
@@ -94,13 +94,13 @@ def test_wrong_values_are_all_named_at_the_start(tmp_path):
         assert text in done.stderr
 
 
-def test_the_present_settings_pass_their_checks():
+def test_the_current_settings_pass_their_checks():
     assert run_checks() == []
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/", "/labs/nosuchlab/", "/static/js/pages/lab.js", "/nowhere"])
-def test_every_answer_carries_the_security_headers(client, path):
+def test_every_response_has_the_security_headers(client, path):
     headers = client.get(path).headers
     policy = headers["Content-Security-Policy"]
     assert "default-src 'self'" in policy and "script-src" not in policy and "http" not in policy
@@ -109,7 +109,7 @@ def test_every_answer_carries_the_security_headers(client, path):
 
 
 @pytest.mark.parametrize("path", ["/static/js/pages/lab.js", "/static/plotly/plotly.min.js"])
-def test_static_files_need_no_other_server(client, path):
+def test_static_files_are_served_without_another_server(client, path):
     answer = client.get(path)
     assert answer.status_code == 200 and "javascript" in answer.headers["Content-Type"]
     again = client.get(path, headers={"if-none-match": answer.headers["ETag"]})
@@ -119,7 +119,7 @@ def test_static_files_need_no_other_server(client, path):
 @pytest.mark.parametrize(
     "path", ["/static/../manage.py", "/static/%2e%2e/manage.py", "/static/js/../../manage.py"]
 )
-def test_static_files_stay_in_their_folder(client, path):
+def test_static_files_outside_their_folder_are_404(client, path):
     assert client.get(path).status_code == 404
 
 

@@ -1,8 +1,7 @@
-"""No request of a page keeps the other labs waiting: on a large lab every job and question looks at few
-rows in one turn.
+"""No request of a page delays the other labs: on a large lab every job and question handles few rows in one turn.
 
-What is measured is work, not time: rows looked through or read on the event loop's thread, and queue events,
-by turn. What cannot be cut must happen in a thread, where the lab stands still and the loop does not.
+What is measured is work, not time: rows searched or read on the event loop's thread, and queue events, by
+turn. What cannot be cut must happen in a thread, during which the lab pauses and the loop does not.
 """
 
 from __future__ import annotations
@@ -41,15 +40,15 @@ MOST = {
     "counted": 0,
     "hashed": 0,
 }
-"""By turn.
+"""Per turn.
 
-Searched: rows of which types or columns were asked for; read: rows made whole; hashed: rows that a digest was
-taken of.
+Searched: rows whose types or columns were requested; read: rows made whole; hashed: rows included in a
+digest.
 """
 
 
 class Audience:
-    """Somebody watches; frames go nowhere."""
+    """A viewer; its frames are discarded."""
 
     def __init__(self) -> None:
         self.frames = 0
@@ -69,7 +68,7 @@ class Audience:
 
 
 class NoPump:
-    """Studies beside the lab are pump participants of their own: here none runs."""
+    """Studies beside the lab are pump participants of their own: none runs here."""
 
     def add(self, study: Any) -> None: ...
 
@@ -78,7 +77,7 @@ class NoPump:
 
 @pytest.fixture(scope="module")
 def lab() -> Session:
-    """A lab with some 200,000 rows and a failover half-way, standing at its end."""
+    """A lab with some 200,000 rows and a failover half-way, at its end."""
     scenario = load_scenario_text(scenarios.fail_over(MESSAGES))
     world = World.from_scenario(scenario)
     world.run(END_US)
@@ -91,7 +90,7 @@ def lab() -> Session:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
-    """What the present turn has done so far on this thread."""
+    """Work of the current turn so far on this thread."""
     done: Counter[str] = Counter()
     here = threading.get_ident()
 
@@ -169,7 +168,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_question_is_tried_here():
+def test_every_question_is_covered():
     assert set(QUESTIONS) == set(ANSWERS)
 
 
@@ -182,7 +181,7 @@ async def test_a_question_about_a_large_lab_is_bounded_in_every_turn(lab, work, 
     within_bounds(most, what)
 
 
-async def test_a_question_for_rare_rows_looks_at_a_piece_in_a_turn(lab, work):
+async def test_a_question_for_rare_rows_searches_a_piece_per_turn(lab, work):
     await done(lab, jobs.seek(lab, END_US, None), work)
     never = {"message": ["web", 10**9]}
     for job in (jobs.step(lab, True, never), jobs.step(lab, True, {"subscription": "none"})):
@@ -193,7 +192,7 @@ async def test_a_question_for_rare_rows_looks_at_a_piece_in_a_turn(lab, work):
 
 
 @pytest.mark.parametrize("to_us", [END_US // 2, 1, END_US, END_US + 2_000_000])
-async def test_seeks_steps_and_branches_are_cut(lab, work, to_us):
+async def test_seeks_steps_and_branches_are_cut_into_turns(lab, work, to_us):
     _, turns, most = await done(lab, jobs.seek(lab, to_us, None), work)
     within_bounds(most, f"seek to {to_us}")
     for job in (
@@ -204,8 +203,8 @@ async def test_seeks_steps_and_branches_are_cut(lab, work, to_us):
         within_bounds((await done(lab, job, work))[2], "step")
 
 
-async def test_the_frame_after_a_branch_looks_at_a_piece_in_a_turn(work):
-    """A branch's checks begin up to a block of rows behind it: the first frame shows what they find, and
+async def test_the_frame_after_a_branch_checks_a_piece_per_turn(work):
+    """A branch's checks begin up to a block of rows behind it: the first frame shows their findings, and
     reads all of it.
     """
     scenario = load_scenario_text(scenarios.fail_over(12_000))
@@ -235,8 +234,8 @@ async def test_a_forward_run_of_a_large_lab_takes_many_turns(work):
     assert turns > 50
 
 
-async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
-    """A count waits in a thread: the turn that asks for it returns at once."""
+async def test_the_loop_continues_while_a_run_is_counted(lab, work):
+    """Counting waits in a thread: the turn that requests it returns at once."""
     lab.looking.want()
     while lab.turn(0.0):
         pass
@@ -271,7 +270,7 @@ async def test_the_loop_goes_on_while_a_run_is_counted(lab, work):
         }
     ),
 )
-async def test_a_lab_without_logs_refuses_in_words_what_is_asked_about_logs(what: str) -> None:
+async def test_a_lab_without_logs_refuses_questions_about_logs_with_a_reason(what: str) -> None:
     session = Session("groups", 1, Audience())
     scenario = load_scenario("groups-leave")
     world = World.from_scenario(scenario)

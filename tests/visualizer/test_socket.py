@@ -1,4 +1,4 @@
-"""The socket's conversation: welcome, frames, controls, resuming, refusals."""
+"""The socket's protocol: welcome, frames, controls, resuming, refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_a_page_is_welcomed_and_starts_from_a_snapshot_frame(made):
     await page.close()
 
 
-async def test_playing_brings_numbered_frames_that_move_on(owner):
+async def test_playing_sends_numbered_frames_that_advance(owner):
     await owner.send({"type": "play", "speed": 5})
     await owner.frame(lambda frame: frame["at_us"] > 2_000_000)
     numbers = [frame["number"] for frame in owner.frames]
@@ -41,7 +41,7 @@ async def test_playing_brings_numbered_frames_that_move_on(owner):
     assert instants == sorted(instants)
 
 
-async def test_frames_together_hold_every_cell_and_control_row_once(owner, made):
+async def test_all_frames_together_contain_every_cell_and_control_row_once(owner, made):
     await owner.send({"type": "play", "speed": 8})
     last = await owner.frame(lambda frame: frame["at_us"] >= 3_000_000)
     assert not any(frame["sampled"] for frame in owner.frames)
@@ -59,7 +59,7 @@ async def test_frames_together_hold_every_cell_and_control_row_once(owner, made)
     }
 
 
-async def test_playing_stops_at_the_scenarios_end_and_may_go_on(owner):
+async def test_playing_stops_at_the_scenarios_end_and_may_continue(owner):
     await owner.seek(7_900_000)
     await owner.send({"type": "play", "speed": 10})
     end = await owner.frame(lambda frame: not frame["playing"] and frame["at_us"] > 7_900_000)
@@ -68,7 +68,7 @@ async def test_playing_stops_at_the_scenarios_end_and_may_go_on(owner):
     await owner.frame(lambda frame: frame["at_us"] > 8_000_000)
 
 
-async def test_pause_and_speed_show_in_the_next_frame(owner):
+async def test_pause_and_speed_are_in_the_next_frame(owner):
     await owner.send({"type": "play", "speed": 2})
     await owner.frame(lambda frame: frame["playing"] and frame["speed"] == 2)
     await owner.send({"type": "speed", "speed": 0.5})
@@ -88,7 +88,7 @@ async def test_seeking_begins_an_epoch_with_a_snapshot(owner):
     assert back["view"]["furthest_us"] == 4_000_000
 
 
-async def test_the_risk_curve_of_a_stretch_that_was_run_comes_for_a_local_subscription_too(hub):
+async def test_the_risk_curve_up_to_a_seek_target_is_sent_for_a_local_subscription_too(hub):
     from visualizer.labs.definitions import new_lab
 
     local = await sync_to_async(new_lab)({"yaml": SCENARIO.replace("replicateSubscriptionState: true, ", "")})
@@ -102,7 +102,7 @@ async def test_the_risk_curve_of_a_stretch_that_was_run_comes_for_a_local_subscr
     await page.close()
 
 
-async def test_seeking_to_a_row_stands_at_its_instant(owner):
+async def test_seeking_to_a_row_goes_to_its_instant(owner):
     there = await owner.seek(2_000_000)
     row = there["rows"][5]
     await owner.send({"type": "seek", "seq": row["seq"]})
@@ -116,7 +116,7 @@ async def test_many_seeks_end_at_the_last_one(owner):
     await owner.frame(lambda frame: frame["at_us"] == 2_900_000 and not frame["busy"])
 
 
-async def test_a_command_behind_a_seek_takes_effect_where_the_seek_went(owner, made):
+async def test_a_command_after_a_seek_takes_effect_at_the_seeks_target(owner, made):
     await owner.send({"type": "seek", "at_us": 2_000_000})
     await owner.send({"type": "command", "id": 1, "command": {"do": "cluster.crash", "cluster": "b"}})
     await owner.send({"type": "seek", "at_us": 3_000_000})
@@ -145,7 +145,7 @@ async def test_steps_go_from_control_row_to_control_row_and_back(owner):
         ({"subscription": "billing"}, "subscription"),
     ],
 )
-async def test_steps_by_filter(owner, which, field):
+async def test_steps_follow_their_filter(owner, which, field):
     await owner.send({"type": "step", "filter": which})
     frame = await owner.frame(lambda frame: frame["at_us"] > 0 and not frame["busy"])
     world = _world(owner)
@@ -161,7 +161,7 @@ async def test_a_command_after_a_step_begins_no_branch(owner):
     assert _world(owner).branch == 0 and _world(owner).now_us == _world(owner).furthest_us
 
 
-async def test_a_step_that_finds_nothing_says_so_and_stays(owner):
+async def test_a_step_that_finds_nothing_is_reported_and_does_not_move(owner):
     await owner.send({"type": "step", "filter": {"message": ["nobody", 1]}})
     error = await owner.until("error")
     assert error["code"] == "nothing-there"
@@ -187,7 +187,7 @@ async def test_a_command_is_stored_and_answered(owner, made):
     assert any(row["type"] == "cluster.crashed" for row in frame["rows"])
 
 
-async def test_a_refused_command_says_what_would_be_right(owner, made):
+async def test_a_refused_command_has_a_hint_of_what_would_be_right(owner, made):
     result = await owner.command(do="cluster.crash", cluster="atlantis")
     assert result["ok"] is False
     assert result["code"] and result["error"] and result["hint"]
@@ -206,7 +206,7 @@ async def test_a_command_in_the_past_begins_a_branch_and_the_old_one_stays(owner
     assert frame["view"]["links"]["a -> b"]["state"] == "up"
 
 
-async def test_two_pages_see_the_same(owner, made):
+async def test_two_pages_show_the_same(owner, made):
     watcher = Page(made.lab.pk)
     await watcher.open()
     await owner.until("viewers", lambda viewers: viewers["count"] == 2)
@@ -221,7 +221,7 @@ async def test_two_pages_see_the_same(owner, made):
     await watcher.close()
 
 
-async def test_a_page_that_comes_back_soon_goes_on_where_it_was(owner, made):
+async def test_a_page_that_reconnects_soon_resumes_where_it_was(owner, made):
     page = Page(made.lab.pk)
     await page.open()
     await page.frame()
@@ -241,7 +241,7 @@ async def test_a_page_that_comes_back_soon_goes_on_where_it_was(owner, made):
     await again.close()
 
 
-async def test_a_page_that_comes_back_to_another_epoch_starts_over(owner, made):
+async def test_a_page_that_reconnects_in_another_epoch_starts_over(owner, made):
     page = Page(made.lab.pk)
     await page.open(epoch=12, number=3)
     assert (await page.frame())["snapshot"]
@@ -265,11 +265,11 @@ async def test_a_page_that_comes_back_to_another_epoch_starts_over(owner, made):
         ("x" * 70_000, "too-long"),
     ],
 )
-async def test_what_cannot_be_taken_is_answered_in_words(owner, text, code):
+async def test_an_invalid_message_is_answered_with_a_reason(owner, text, code):
     await owner.socket.send_to(text_data=text)
     error = await owner.until("error")
     assert error["code"] == code and error["error"] and error["hint"]
-    await owner.seek(100_000)  # and the lab goes on
+    await owner.seek(100_000)  # and the lab continues
 
 
 async def test_binary_messages_are_refused(owner):
@@ -295,12 +295,12 @@ async def test_controls_need_the_owners_token(made):
     assert await LabCommand.objects.acount() == 0
 
 
-async def test_only_a_hash_of_the_token_is_kept(made):
+async def test_only_a_hash_of_the_token_is_stored(made):
     lab = await Lab.objects.aget(pk=made.lab.pk)
     assert made.token not in str(vars(lab))
 
 
-async def test_hello_comes_first(made):
+async def test_a_message_before_hello_is_refused(made):
     page = Page(made.lab.pk, made.token)
     await page.socket.connect()
     await page.send({"type": "play"})
@@ -308,7 +308,7 @@ async def test_hello_comes_first(made):
     await page.close()
 
 
-async def test_what_is_asked_before_welcome_is_done_after_it(made):
+async def test_messages_sent_before_welcome_are_handled_after_it(made):
     page = Page(made.lab.pk, made.token)
     await page.socket.connect()
     await page.send({"type": "hello", "token": made.token})
@@ -318,7 +318,7 @@ async def test_what_is_asked_before_welcome_is_done_after_it(made):
     await page.close()
 
 
-async def test_a_lab_that_is_not_there_is_said(hub):
+async def test_an_unknown_lab_is_not_found(hub):
     page = Page("nosuchlab")
     await page.socket.connect()
     await page.send({"type": "hello"})
@@ -329,7 +329,7 @@ async def test_a_lab_that_is_not_there_is_said(hub):
 @pytest.mark.parametrize(
     "origin", [None, b"http://elsewhere.example", b"http://testserver:81", b"null", b"file://testserver"]
 )
-async def test_a_socket_from_elsewhere_is_refused(made, origin):
+async def test_a_socket_from_another_origin_is_refused(made, origin):
     page = Page(made.lab.pk, origin=(b"origin", origin) if origin else None)
     connected, _ = await page.socket.connect()
     assert not connected
@@ -342,7 +342,7 @@ async def test_a_trusted_origin_may_differ_from_the_host(made, settings):
     await page.close()
 
 
-async def test_a_host_that_is_not_allowed_is_refused_even_with_its_own_origin(made):
+async def test_a_disallowed_host_is_refused_even_with_a_matching_origin(made):
     headers = [(b"host", b"evil.example"), (b"origin", b"http://evil.example")]
     socket = Socket(application, f"/ws/labs/{made.lab.pk}/", headers=headers)
     connected, _ = await socket.connect()

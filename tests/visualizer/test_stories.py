@@ -1,5 +1,5 @@
-"""What a page asks after a failover: its messages by cause, a story, what would have helped; the same as
-the engine and the report say.
+"""Questions of a page after a failover: its messages by cause, a story, what would have helped; the same
+as the engine and the report have.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def world() -> World:
     return world
 
 
-async def test_the_failover_comes_with_its_groups_and_its_forecast(page_of_lab, ask, world):
+async def test_the_failover_is_returned_with_its_groups_and_its_forecast(page_of_lab, ask, world):
     _, body = await ask("why-twice.json")
     real = world.counted().failovers[0]
     told = body["failovers"][0]
@@ -69,13 +69,13 @@ async def test_the_failover_comes_with_its_groups_and_its_forecast(page_of_lab, 
     assert sum(group["count"] for group in told["groups"] if group["kind"] == "duplicates") == real.duplicates
 
 
-async def test_it_stays_while_somebody_steps_through_a_story(page_of_lab, ask):
+async def test_the_lists_stay_while_a_story_is_stepped_through(page_of_lab, ask):
     after = (await ask("why-twice.json"))[1]
     await page_of_lab.seek(1_000_000)
     assert (await ask("why-twice.json"))[1] == after
 
 
-async def test_messages_come_in_pages(page_of_lab, ask, world):
+async def test_messages_are_returned_in_pages(page_of_lab, ask, world):
     real = world.counted().failovers[0]
     cause = groups(real)[0]["cause"]
     status, body = await ask(f"failovers/0/duplicates.json?cause={cause}&first=2&limit=3")
@@ -102,7 +102,7 @@ async def finished(ask) -> dict[str, Any]:
             await asyncio.sleep(0.05)
 
 
-async def test_what_would_have_helped_is_what_the_report_says(page_of_lab, ask, world):
+async def test_what_would_have_helped_equals_the_report(page_of_lab, ask, world):
     body = await finished(ask)
     meta = {
         "rows": len(world.trace),
@@ -126,7 +126,7 @@ async def test_what_would_have_helped_is_what_the_report_says(page_of_lab, ask, 
     )
 
 
-async def test_the_lab_plays_on_while_the_variants_run(page_of_lab, ask):
+async def test_the_lab_continues_playing_while_the_variants_run(page_of_lab, ask):
     await page_of_lab.seek(0)
     await ask("what-if.json")
     await page_of_lab.send({"type": "play", "speed": 4})
@@ -135,20 +135,22 @@ async def test_the_lab_plays_on_while_the_variants_run(page_of_lab, ask):
     assert (await finished(ask))["state"] == "done"
 
 
-async def test_a_mistake_of_ours_in_a_variant_is_said_and_the_lab_goes_on(page_of_lab, ask, monkeypatch):
+async def test_an_internal_error_in_a_variant_is_reported_and_the_lab_continues(
+    page_of_lab, ask, monkeypatch
+):
     monkeypatch.setattr("visualizer.labs.reruns.Rerun.step", lambda self, events: 1 // 0)
     body = await finished(ask)
     assert body["state"] == "failed" and "ZeroDivisionError" in body["words"]
     assert (await page_of_lab.seek(2_000_000))["at_us"] == 2_000_000
 
 
-async def test_a_long_run_is_not_run_again_and_that_is_said(page_of_lab, ask, monkeypatch):
+async def test_variants_of_a_long_run_are_refused_with_a_reason(page_of_lab, ask, monkeypatch):
     monkeypatch.setattr("visualizer.labs.reruns.ROWS_MOST", 10)
     body = await finished(ask)
     assert body["state"] == "failed" and "are not run again" in body["words"]
 
 
-async def test_a_variant_opens_as_a_lab_of_ones_own_at_the_failover(page_of_lab, ask, lab, world):
+async def test_a_variant_opens_as_a_users_own_lab_at_the_failover(page_of_lab, ask, lab, world):
     variant = next(one for one in (await finished(ask))["variants"] if one["key"] == "period-halved")
     answer = await AsyncClient(headers={"host": "testserver"}).post(
         f"/labs/{lab.lab.pk}/variants/", {"key": "period-halved", "at_us": str(4_500_000)}
@@ -164,7 +166,7 @@ async def test_a_variant_opens_as_a_lab_of_ones_own_at_the_failover(page_of_lab,
     await opened.close()
 
 
-async def test_a_variant_keeps_what_was_done_by_hand(hub, made):
+async def test_a_variant_keeps_live_commands(hub, made):
     opened = Page(made.lab.pk, made.token)
     await opened.open()
     await opened.seek(3_000_000)
@@ -201,7 +203,7 @@ async def test_a_variant_keeps_what_was_done_by_hand(hub, made):
         ("failovers/0/duplicates.json?limit=100000", 400, "bad-argument"),
     ],
 )
-async def test_what_is_not_there_is_said_in_words(page_of_lab, ask, path, status, code):
+async def test_an_unknown_story_or_list_is_refused_with_a_reason(page_of_lab, ask, path, status, code):
     answered, body = await ask(path)
     assert (answered, body["code"]) == (status, code) and body["error"] and body["hint"]
 
@@ -215,7 +217,7 @@ async def test_an_unknown_variant_is_refused(page_of_lab, lab):
     assert (await AsyncClient().get(f"/labs/{lab.lab.pk}/variants/")).status_code == 405
 
 
-async def test_the_forecast_comes_with_its_curve_lag_and_rules(page_of_lab, ask, world):
+async def test_the_forecast_is_returned_with_its_curve_lag_and_rules(page_of_lab, ask, world):
     await page_of_lab.seek(4_000_000)
     status, body = await ask("forecast/billing/orders.json")
     here = World.from_scenario(world.scenario)
@@ -242,13 +244,13 @@ async def test_the_forecast_comes_with_its_curve_lag_and_rules(page_of_lab, ask,
     assert later["curve"]["at_us"] == at_us[place + 1 :]
 
 
-async def test_a_forecast_of_nothing_is_said_in_words(page_of_lab, ask):
+async def test_a_forecast_of_an_unknown_subscription_is_refused_with_a_reason(page_of_lab, ask):
     for path in ("forecast/nobody/orders.json", "forecast/billing/nothing.json"):
         status, body = await ask(path)
         assert status == 404 and body["hint"]
 
 
-async def test_a_shared_group_has_lists_and_stories_as_a_failover_has(hub):
+async def test_a_shared_group_has_lists_and_stories_like_a_failover(hub):
     from visualizer.labs.definitions import new_lab
 
     made = await sync_to_async(new_lab)({"yaml": load_scenario("groups-killed-in-a-chunk").canonical_text})

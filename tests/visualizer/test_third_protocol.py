@@ -1,5 +1,5 @@
-"""A lab of the protocol that only the tests have opens over the socket: welcome, frames, commands, seeking;
-and the page's modules show it.
+"""A lab of the protocol that exists only in the tests opens over the socket: welcome, frames, commands,
+seeking; and the page's modules show it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ async def owner(monkeypatch: pytest.MonkeyPatch, hub: Any) -> Any:
     await page.close()
 
 
-async def test_a_lab_is_welcomed_crashed_and_sought(owner: Any, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_lab_of_the_third_protocol_takes_a_crash_and_a_seek(
+    owner: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     assert owner.welcome["scenario"] == "one-crash"
     assert owner.welcome["protocol"] == NAME
     assert owner.welcome["tables"]["commands"]["server.crash"] == {
@@ -100,8 +102,10 @@ console.log(JSON.stringify({
 
 
 @pytest.mark.django_db
-def test_its_part_of_the_page_shows_the_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the server sends of such a lab goes through the page's modules, its manifest in their table."""
+def test_the_page_shows_the_frames_of_the_third_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's messages of such a lab pass through the page's modules, with its manifest in their
+    table.
+    """
     registered.register(monkeypatch)
     lab = new_lab({"yaml": TEXT}).lab
     world = World.from_scenario(load_scenario_text(TEXT))

@@ -1,4 +1,4 @@
-"""Tiles of a log whose beginning was trimmed: cells stay in their place."""
+"""Tiles of a log whose beginning was trimmed: cells keep their place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tile_of(kept: int, level: int, index: int) -> dict:
 
 @pytest.mark.parametrize("kept", [0, 1, 100, 512, 700, LENGTH])
 @pytest.mark.parametrize("index", [0, 1, 5, 9])
-def test_entries_stay_in_their_place_whatever_was_trimmed(kept, index):
+def test_entries_keep_their_place_whatever_was_trimmed(kept, index):
     shown = tile_of(kept, 0, index)
     first = index * CELLS
     expected = [-1 if at < kept else 0 for at in range(first, min(first + CELLS, max(LENGTH, first)))]
@@ -48,7 +48,7 @@ def test_entries_stay_in_their_place_whatever_was_trimmed(kept, index):
 
 @pytest.mark.parametrize("kept", [0, 3, 512, 1500])
 @pytest.mark.parametrize("level", [1, 2])
-def test_counts_are_of_what_is_still_there(kept, level):
+def test_counts_cover_only_entries_still_kept(kept, level):
     counts = tile_of(kept, level, 0)["counts"].get("0", [0] * CELLS)
     span = 4**level
     assert counts == [

@@ -1,5 +1,5 @@
-"""A slow page: what it gets, what it misses, which notices it gets; and an old page, which answers each
-frame.
+"""A slow page: which frames it gets and misses, which notices it gets; and an older page, which answers
+each frame.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def test_a_new_viewer_starts_from_a_snapshot():
     assert not viewer.wants_snapshot
 
 
-def test_who_keeps_up_misses_nothing():
+def test_a_page_that_keeps_up_misses_nothing():
     viewer = Viewer(1)
     viewer.offer(frame(1, snapshot=True))
     numbers = []
@@ -49,7 +49,7 @@ def test_who_keeps_up_misses_nothing():
     assert viewer.missed_total == viewer.lagged_count == 0
 
 
-def test_a_laggard_is_told_what_it_missed_and_starts_over():
+def test_a_page_that_falls_behind_is_notified_of_what_it_missed_and_starts_over():
     viewer = Viewer(1)
     viewer.offer(frame(1, snapshot=True))
     for number in range(2, FRAMES_AHEAD + 11):
@@ -68,7 +68,7 @@ def test_a_laggard_is_told_what_it_missed_and_starts_over():
     assert viewer.missed_total == 11 and viewer.lagged_count == 1
 
 
-def test_seen_of_the_newest_counts_for_all_before_and_foreign_ones_for_nothing():
+def test_seen_of_the_newest_frame_counts_for_all_before_and_unknown_ones_are_ignored():
     viewer = Viewer(1)
     viewer.offer(frame(1, snapshot=True))
     for number in range(2, FRAMES_AHEAD + 1):
@@ -81,7 +81,7 @@ def test_seen_of_the_newest_counts_for_all_before_and_foreign_ones_for_nothing()
     assert viewer.lagged_count == 0
 
 
-def test_a_page_that_takes_nothing_is_closed_and_its_buffer_let_go():
+def test_a_page_that_takes_nothing_is_closed_and_its_buffer_freed():
     viewer = Viewer(1)
     for number in range(TEXTS_WAITING + 10):
         viewer.say({"type": "viewers", "count": number})
@@ -89,7 +89,7 @@ def test_a_page_that_takes_nothing_is_closed_and_its_buffer_let_go():
     assert viewer.closing
 
 
-def test_a_page_that_answers_every_tenth_frame_misses_nothing_wherever_it_begins():
+def test_a_page_that_answers_every_tenth_frame_misses_nothing_wherever_it_starts():
     for begin in range(1, SEEN_EVERY + 1):
         viewer = Viewer(1)
         viewer.offer(frame(1, snapshot=True))
@@ -102,8 +102,8 @@ def test_a_page_that_answers_every_tenth_frame_misses_nothing_wherever_it_begins
         assert taken == list(range(1, 300)) and viewer.lagged_count == 0
 
 
-def test_a_slow_page_that_answers_every_tenth_frame_comes_back_wherever_it_begins():
-    """Its last answer may be up to nine frames old when the server stops: nothing else would tell the
+def test_a_slow_page_that_answers_every_tenth_frame_recovers_wherever_it_starts():
+    """Its last answer may be up to nine frames old when the server stops: no other message would tell the
     server that it is done.
     """
     for begin in range(1, SEEN_EVERY + 1):
@@ -123,7 +123,7 @@ def test_a_slow_page_that_answers_every_tenth_frame_comes_back_wherever_it_begin
         assert len(sent(viewer)) < FRAMES_AHEAD, "what it had not answered still counts"
 
 
-def test_an_old_page_that_answers_each_frame_is_served_as_before():
+def test_an_older_page_that_answers_each_frame_is_served_as_before():
     viewer = Viewer(1)
     viewer.offer(frame(1, snapshot=True))
     for number in range(2, FRAMES_AHEAD + 5):

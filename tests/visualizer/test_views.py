@@ -1,4 +1,4 @@
-"""The pages, and making a lab."""
+"""The pages, and creating a lab."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pictures(client: Client, *names: str) -> dict[str, dict]:
     return client.get("/scenarios/pictures.json", {"names": ",".join(names)}).json()
 
 
-def test_the_gallery_is_there_before_its_pictures_and_keeps_each(client, monkeypatch):
+def test_the_gallery_is_served_before_its_pictures_and_keeps_each(client, monkeypatch):
     assert all(scenario["picture"] is None for scenario in client.get("/").context["scenarios"])
     made = pictures(client, *scenario_names())
     assert ScenarioPicture.objects.count() == len(made) == len(scenario_names())
@@ -45,7 +45,7 @@ def test_the_gallery_is_there_before_its_pictures_and_keeps_each(client, monkeyp
     assert client.get("/scenarios/pictures.json", {"names": "region-down,etc"}).status_code == 404
 
 
-def test_a_pictures_threads_are_what_the_snapshots_say(client):
+def test_the_threads_of_a_picture_agree_with_the_snapshots(client):
     """region-down: the snapshot of 5 s covers shop/49 in every region; its thread ends behind that cell."""
     picture = pictures(client, "region-down")["region-down"]
     threads = [thread for thread in picture["threads"] if thread["of"] == "us-west"]
@@ -71,9 +71,9 @@ def test_a_pictures_threads_are_what_the_snapshots_say(client):
         assert told[-1] == (49 if lane["cluster"] != "us-west" else told[-1])
 
 
-def test_a_groups_picture_shows_its_failure(client):
-    """groups-two-readers: ada and ben both read two of the four streams; the leader believes in ada alone,
-    and ben's lease outlives its word.
+def test_the_picture_of_a_group_shows_its_failure(client):
+    """groups-two-readers: ada and ben both read two of the four streams; the leader has only ada in its
+    table, and ben's lease outlives his last message.
     """
     shown = {
         name: one["group"]
@@ -109,7 +109,7 @@ def test_outcomes_are_those_of_the_real_runs_and_not_on_the_page(client):
     assert client.get("/scenarios/outcomes.json").json() == {}
 
 
-def test_a_lab_is_made_from_a_scenario_by_name(client):
+def test_a_lab_is_created_from_a_scenario_by_name(client):
     answer = post(client, {"scenario": "two-regions", "seed": 7})
     body = answer.json()
     assert answer.status_code == 201 and body["url"] == f"/labs/{body['id']}/"
@@ -119,12 +119,12 @@ def test_a_lab_is_made_from_a_scenario_by_name(client):
     )
 
 
-def test_a_lab_is_made_from_a_text(client):
+def test_a_lab_is_created_from_a_text(client):
     body = post(client, {"yaml": SCENARIO}).json()
     assert Lab.objects.get(pk=body["id"]).scenario_name == "two-towns"
 
 
-def test_every_problem_of_a_text_is_said_with_line_and_column(client):
+def test_every_problem_of_a_text_has_line_and_column(client):
     answer = post(
         client, {"yaml": SCENARIO.replace("until: 8s", "until: soon").replace("count: 300", "count: many")}
     )
@@ -153,13 +153,13 @@ def test_every_problem_of_a_text_is_said_with_line_and_column(client):
         ([], "bad-json"),
     ],
 )
-def test_what_makes_no_lab_is_said_in_words(client, body, code):
+def test_an_invalid_request_creates_no_lab_and_has_a_reason(client, body, code):
     answer = post(client, body)
     assert answer.status_code == 400 and answer.json()["code"] == code
     assert answer.json()["error"] and answer.json()["hint"]
 
 
-def test_a_text_can_never_name_a_file(client):
+def test_a_text_can_never_refer_to_a_file(client):
     assert post(client, {"yaml": "pyproject.toml"}).json()["code"] == "bad-scenario"
 
 
@@ -168,17 +168,17 @@ def test_the_form_works_without_scripts(client):
     assert answer.status_code == 302 and "#token=" in answer.headers["Location"]
 
 
-def test_another_sites_page_makes_no_lab(client):
+def test_a_page_of_another_site_creates_no_lab(client):
     for origin in ("http://elsewhere.example", "null"):
         assert post(client, {"scenario": "two-regions"}, origin=origin).status_code == 403
     assert post(client, {"scenario": "two-regions"}, origin="http://testserver").status_code == 201
 
 
-def test_getting_makes_nothing(client):
+def test_a_get_request_creates_nothing(client):
     assert client.get("/labs/").status_code == 200 and not Lab.objects.exists()
 
 
-def test_the_lab_page_names_its_socket_and_api(client):
+def test_the_lab_page_contains_its_socket_and_api_addresses(client):
     lab = post(client, {"scenario": "two-regions"}).json()
     page = client.get(lab["url"]).content.decode()
     assert f'data-lab-id="{lab["id"]}"' in page
@@ -186,7 +186,7 @@ def test_the_lab_page_names_its_socket_and_api(client):
     assert lab["token"] not in page
 
 
-def test_a_lab_that_is_not_there_is_a_page_of_its_own(client):
+def test_an_unknown_lab_has_a_404_page(client):
     for path in ("/labs/nosuchlab/", "/labs/nosuchlab/replay/"):
         answer = client.get(path)
         assert answer.status_code == 404 and b"<html" in answer.content

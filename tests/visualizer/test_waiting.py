@@ -1,4 +1,4 @@
-"""Jobs in line: order, bounds, and seeks of which only the newest is worth doing."""
+"""Queued jobs: order, bounds, and seeks of which only the newest is worth executing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SLICE_S = 0.01
 
 
 class Line:
-    """Jobs of so many slices each; keeps which ended and which were given up."""
+    """Jobs of so many slices each; records which ended and which were cancelled."""
 
     def __init__(self) -> None:
         self.waiting, self.now_s = Waiting(), 100.0
@@ -54,7 +54,7 @@ def test_jobs_are_done_in_order():
     assert line.ended == ["a", "b", "c"]
 
 
-def test_of_seeks_that_wait_only_the_newest_is_done():
+def test_of_queued_seeks_only_the_newest_is_executed():
     line = Line()
     for number in range(50):
         line.add(f"seek {number}", 3, replaceable=True)
@@ -62,7 +62,7 @@ def test_of_seeks_that_wait_only_the_newest_is_done():
     assert line.ended == ["seek 49"]
 
 
-def test_a_seek_behind_which_something_waits_is_done():
+def test_a_seek_followed_by_another_job_is_executed():
     line = Line()
     line.add("seek", 3, replaceable=True)
     line.add("command", 1)
@@ -72,8 +72,10 @@ def test_a_seek_behind_which_something_waits_is_done():
     assert line.ended == ["seek", "command", "last"]
 
 
-def test_dragging_shows_instants_on_the_way_when_seeks_are_quick():
-    """Every 30 ms a newer one, each takes 100 ms: those under way are finished, those between are dropped."""
+def test_dragging_shows_instants_in_between_when_seeks_are_fast():
+    """Every 30 ms a newer one, each takes 100 ms: those being executed are finished, those between are
+    dropped.
+    """
     line = Line()
     for number in range(40):
         line.add(f"seek {number}", 10, replaceable=True)
@@ -82,7 +84,7 @@ def test_dragging_shows_instants_on_the_way_when_seeks_are_quick():
     assert line.ended[-1] == "seek 39" and len(line.ended) >= 10
 
 
-def test_a_long_seek_is_given_up_for_the_newest_one():
+def test_a_long_seek_is_cancelled_for_the_newest_one():
     line = Line()
     line.add("far", 10_000, replaceable=True)
     line.run(5)
@@ -91,7 +93,7 @@ def test_a_long_seek_is_given_up_for_the_newest_one():
     assert line.given_up == ["far"] and line.ended == ["near"]
 
 
-def test_too_many_are_refused_and_when_the_lab_ends_all_are_told():
+def test_too_many_jobs_are_refused_and_all_are_notified_when_the_lab_ends():
     line = Line()
     for number in range(JOBS_WAITING):
         line.add(str(number), 1)

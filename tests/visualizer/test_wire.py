@@ -1,4 +1,4 @@
-"""What a page may send: types and bounds, and that nothing else gets through."""
+"""Messages that a page may send: types and bounds, and that nothing else is accepted."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ json_values = st.recursive(
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_taken_or_refused_in_words(text):
-    _taken_or_refused(text)
+def test_any_text_is_accepted_or_refused_with_a_reason(text):
+    _accepted_or_refused(text)
 
 
 @given(
@@ -36,11 +36,11 @@ def test_any_text_is_taken_or_refused_in_words(text):
         max_size=4,
     ),
 )
-def test_any_fields_are_taken_or_refused_in_words(kind, fields):
-    _taken_or_refused(json.dumps({"type": kind, **fields}))
+def test_any_fields_are_accepted_or_refused_with_a_reason(kind, fields):
+    _accepted_or_refused(json.dumps({"type": kind, **fields}))
 
 
-def _taken_or_refused(text: str) -> None:
+def _accepted_or_refused(text: str) -> None:
     try:
         message = decode(text)
     except Refused as refused:
@@ -72,7 +72,7 @@ def _taken_or_refused(text: str) -> None:
         {"type": "branch", "number": 0},
     ],
 )
-def test_what_the_protocol_names_is_taken(message):
+def test_messages_of_the_protocol_are_accepted(message):
     assert decode(json.dumps(message)) == message
 
 
@@ -94,13 +94,13 @@ def test_what_the_protocol_names_is_taken(message):
         {"type": "hello", "token": "t" * 201},
     ],
 )
-def test_what_is_out_of_bounds_is_refused(message):
+def test_values_out_of_bounds_are_refused(message):
     with pytest.raises(Refused) as caught:
         decode(json.dumps(message))
     assert caught.value.code == "bad-message"
 
 
-def test_the_longest_message_is_taken_and_a_longer_one_refused():
+def test_the_longest_message_is_accepted_and_a_longer_one_refused():
     padding = MESSAGE_LIMIT - len('{"type":"pause"}')
     assert decode('{"type":"pause"}' + " " * padding) == {"type": "pause"}
     with pytest.raises(Refused, match="characters"):
