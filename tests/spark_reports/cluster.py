@@ -1,5 +1,5 @@
-"""Spark daemons of the tests: any one, and a standalone master with its worker; started from the pip
-package and ended by id.
+"""Spark daemons of the tests: a single daemon, and a standalone master with its worker; started from the
+pip package and ended by id.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ START_LIMIT_S = 240
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """For a daemon or a driver: Spark of the pip package, files in the folder, and every Java in it,
-    executors too, as quick to start as a short report's driver.
+    """For a daemon or a driver:
+
+    Spark of the pip package, files in the folder, and every Java in it, executors too, as quick to start as a
+    short report's driver.
     """
     return {
         **os.environ,
@@ -41,7 +43,7 @@ def environment(folder: Path) -> dict[str, str]:
 def started(
     command: list[str], folder: Path, log: Path, sign: str, memory: str = "256m"
 ) -> tuple[subprocess.Popen[bytes], re.Match[str]]:
-    """A daemon that has said `sign` in its log; `memory` is its heap."""
+    """A daemon whose log contains `sign`; `memory` is its heap."""
     with log.open("wb") as output:
         process = subprocess.Popen(
             [str(BIN / "spark-class"), *command],

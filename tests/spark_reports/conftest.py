@@ -1,4 +1,4 @@
-"""One Spark session for the whole run of these tests, and traces of every built-in scenario, made once."""
+"""One Spark session for the whole run of these tests, and traces of every built-in scenario, written once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Runs of durable shared subscriptions that no built-in scenario tells: random faults of code and network,
-and groups of every shape beside private subscriptions.
+"""Runs of durable shared subscriptions that no built-in scenario covers: random faults of code and
+network, and groups of every shape beside private subscriptions.
 """
 
 from __future__ import annotations
@@ -93,8 +93,9 @@ def group_worlds() -> dict[str, World]:
 
 
 def lost_by_hand(world: World) -> Trace:
-    """The rows of a run in which nobody ever got every seventh message, though positions passed it: what
-    no engine of ours does, countings must see.
+    """The rows of a run in which every seventh message was never delivered, though positions passed it.
+
+    No engine of the lab does that, but counting must detect it.
     """
     trace = Trace(VOCABULARY)
     for row in world.trace.rows():

@@ -1,9 +1,7 @@
-"""One report over runs of every system that has a part of its own in it: tenants' moves, topic creation,
-shadow topics, declared brokers, groups.
+"""One report over runs of every system that has a part of its own in it: tenants' migrations, topic creation, shadow topics, declared brokers, groups.
 
-Rules: the job is made once for all files that ask about its parts, since Spark costs by the job and not by
-the run. `page` renders the runs that one file is about, so that what it counts there does not depend on the
-others.
+Rules: the job runs once for all files that test its parts, since Spark costs by the job and not by the run.
+`page` renders the runs that one file tests, so that what it counts there does not depend on the others.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ TEXTS = {"moved": MOVED}
 
 
 class Systems:
-    """The runs and what the report tells of them, by scenario."""
+    """The runs and the report's figures of them, by scenario."""
 
     def __init__(self, spark: Any, folder: Path) -> None:
         self.worlds: dict[str, World] = {

@@ -1,5 +1,5 @@
-"""The report's comparison of strategies: counted by Spark from traces of its own, equal to the
-simulator's, apart from the run's own figures.
+"""The report's comparison of strategies: counted by Spark from its own traces, equal to the simulator's,
+separate from the run's own figures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def made(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str
     return report, folder / "out"
 
 
-def test_spark_counts_of_each_strategy_what_the_simulator_counts(made: tuple[dict[str, Any], Path]) -> None:
+def test_spark_counts_of_each_strategy_equal_the_simulators(made: tuple[dict[str, Any], Path]) -> None:
     out = StringIO()
     compare(NAME, out, StringIO(), as_json=True)
     told = made[0]["runs"][0]["comparison"]
@@ -53,7 +53,7 @@ def test_spark_counts_of_each_strategy_what_the_simulator_counts(made: tuple[dic
         }
 
 
-def test_the_run_itself_is_told_as_without_a_comparison(made: tuple[dict[str, Any], Path]) -> None:
+def test_the_run_itself_is_reported_as_without_a_comparison(made: tuple[dict[str, Any], Path]) -> None:
     report, folder = made
     assert len(report["runs"]) == 1 and report["runs"][0]["failovers"][0]["duplicates"] == 9
     assert list(report["runs"][0]["failovers"][0]["by_cause"]).index("after_last_sync") == 7, (
@@ -89,7 +89,7 @@ def test_the_page_has_the_three_columns(made: tuple[dict[str, Any], Path]) -> No
     assert "<script>" not in page(report).split("<h2>Under three strategies</h2>")[1].split("</table>")[0]
 
 
-def test_only_one_short_run_is_compared_and_only_where_somebody_wants_it(tmp_path: Path) -> None:
+def test_only_a_single_short_run_is_compared_and_only_on_request(tmp_path: Path) -> None:
     one = find_traces([write_run(run_scenario(NAME), tmp_path / "a.parquet")])
     plain = find_traces([write_run(run_scenario("region-down"), tmp_path / "b.parquet")])
     scenarios = [run_scenario(NAME).scenario]

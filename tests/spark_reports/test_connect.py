@@ -23,9 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment of a process whose sessions are a Connect server's; Java is nowhere to be found in
-    it.
-    """
+    """The environment of a process whose sessions are a Connect server's; Java cannot be found in it."""
     folder, port = tmp_path_factory.mktemp("connect"), free_port()
     server, _ = started(
         [
@@ -105,12 +103,13 @@ spark = open_session()
 print(any(cancelled_after_s() < 2 for _ in range(5)), spark.range(3).count())
 spark.stop()
 """
-"""Wants to cancel when it is told that four tasks run; a busy machine may hold one cancel up, not each of
-five.
+"""Requests a cancel when four tasks are reported as running.
+
+A busy machine may delay one cancel, not each of five.
 """
 
 
-def test_progress_is_told_and_a_cancel_ends_the_query_within_two_seconds(client: dict[str, str]) -> None:
+def test_progress_is_reported_and_a_cancel_ends_the_query_within_two_seconds(client: dict[str, str]) -> None:
     said = subprocess.run(
         [sys.executable, "-c", CANCELLED],
         cwd=ROOT,

@@ -80,7 +80,7 @@ SYNC_TEXTS = {
     ),
     "sync-reset": body(_PUBLISHES, _HOLES, commands=_RESET + _PLANNED),
 }
-"""Runs of acknowledgement-state sync whose requests are late, lost, forgotten or taken back."""
+"""Runs of acknowledgement-state sync whose requests are late, lost, forgotten or revoked."""
 
 _SLOW = BASE.replace("processing: 1ms", "processing: 15ms")
 MIGRATIONS = {
@@ -102,7 +102,7 @@ MIGRATIONS = {
         PARTS,
     ),
 }
-"""Moves of a tenant by other strategies, in partitions, from the latest entry, and with a source that
+"""Migrations of a tenant by other strategies, in partitions, from the latest entry, and with a source that
 crashes between two unloads.
 """
 
@@ -118,8 +118,8 @@ def counted_by_spark(spark: Any, inputs: list[TraceInput], scenarios: list[Any])
 
 @pytest.fixture(scope="module")
 def worlds() -> dict[str, World]:
-    """Every built-in scenario with clusters, those with a comparison under each strategy, and random ones,
-    whose people and faults do what no scenario of ours thought of.
+    """Every built-in scenario with clusters, those with a comparison under each strategy, and random ones
+    with faults and commands that no built-in scenario has.
     """
     made = {name: run_scenario(name) for name in COUNTED} | {
         f"random-{seed}": run_scenario(random_scenario(seed)) for seed in RANDOM_SEEDS
@@ -137,7 +137,7 @@ def worlds() -> dict[str, World]:
 
 
 def write_traces(worlds: dict[str, World], folder: Path) -> list[TraceInput]:
-    """All traces of the folder, these among them; every third of these is a .jsonl."""
+    """All traces of the folder, including these; every third of these is a .jsonl."""
     for number, (name, world) in enumerate(worlds.items()):
         write_run(world, folder / f"{name}{'.jsonl' if number % 3 == 0 else '.parquet'}")
     return find_traces([folder])
@@ -145,7 +145,7 @@ def write_traces(worlds: dict[str, World], folder: Path) -> list[TraceInput]:
 
 def worked_cases(patch: pytest.MonkeyPatch) -> dict[str, tuple[Any, Any, list[Any]]]:
     """Trace, scenario and failovers of every worked case, by name: what the counting's own tests count, of
-    each trace as it is in the end.
+    each trace in its final state.
     """
     seen: dict[int, tuple[str, tuple[Any, Any, list[Any]]]] = {}
     count_run = trace_builder.count_run
@@ -221,7 +221,7 @@ def differences(name: str, theirs: dict, ours: dict, skip: tuple[str, ...] = ())
     ]
 
 
-def test_every_figure_of_every_scenario_is_the_simulators(library: Any, worlds: dict[str, World]) -> None:
+def test_every_figure_of_every_scenario_equals_the_simulators(library: Any, worlds: dict[str, World]) -> None:
     failovers, subscriptions = library
     found = []
     for name, world in worlds.items():
@@ -246,7 +246,7 @@ def test_every_figure_of_every_scenario_is_the_simulators(library: Any, worlds: 
     assert not found, "\n".join(found)
 
 
-def test_the_failovers_of_every_scenario_are_the_plain_recounts(
+def test_the_failovers_of_every_scenario_equal_the_plain_recounts(
     library: Any, worlds: dict[str, World]
 ) -> None:
     failovers, _ = library
@@ -261,7 +261,7 @@ def test_the_failovers_of_every_scenario_are_the_plain_recounts(
     assert sum(failover["duplicates"] for name in worlds for failover in failovers[name]) > 100
 
 
-def test_the_causes_of_sync_are_those_of_an_account_in_sets(library: Any, worlds: dict[str, World]) -> None:
+def test_the_causes_of_sync_equal_a_recount_with_sets(library: Any, worlds: dict[str, World]) -> None:
     failovers, _ = library
     found, seen = [], {"sync_in_flight": 0, "after_last_sync": 0}
     for name, world in worlds.items():
@@ -275,7 +275,9 @@ def test_the_causes_of_sync_are_those_of_an_account_in_sets(library: Any, worlds
     assert min(seen.values()) > 20, seen
 
 
-def test_the_worked_cases_by_hand(library: Any, cases: dict[str, tuple[Any, Any, list[Any]]]) -> None:
+def test_spark_counts_of_the_worked_cases_are_those_by_hand(
+    library: Any, cases: dict[str, tuple[Any, Any, list[Any]]]
+) -> None:
     assert len(cases) > 20
     told, _ = library
     found = []
@@ -306,7 +308,7 @@ def test_the_worked_cases_by_hand(library: Any, cases: dict[str, tuple[Any, Any,
     assert not found, "\n".join(found)
 
 
-def test_every_figure_of_every_group_is_the_simulators_and_the_plain_recounts(
+def test_every_figure_of_every_group_equals_the_simulators_and_the_plain_recounts(
     spark: Any, tmp_path: Path
 ) -> None:
     worlds = {name: run_scenario(name) for name in SHARED} | group_worlds()

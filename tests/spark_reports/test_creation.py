@@ -1,5 +1,6 @@
-"""The report's part about topic creation: Spark's figures against a plain recount and the engine's own,
-and the page's words.
+"""The report's part about topic creation:
+
+Spark's figures against a plain recount and the engine's own, and the texts of the page.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ def rows(world, *types):
 
 
 def recount(world, source, target, base, at_us):
-    """Messages of `source` that came by an instant and are not in the target's log by then."""
+    """Messages of `source` stored by an instant that are not in the target's log by then."""
     stored = [
         row
         for row in rows(world, "message.stored")
@@ -45,7 +46,7 @@ def recount(world, source, target, base, at_us):
 
 
 @pytest.mark.parametrize("name", CREATION)
-def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(systems, name):
+def test_starts_and_delays_agree_with_the_rows_and_the_engine(systems, name):
     run, world = systems.told[name], systems.worlds[name]
     for one in run["creation"]["replicators"]:
         link = (one["from"], one["to"])
@@ -70,7 +71,7 @@ def test_starts_and_what_waits_are_what_the_rows_and_the_engine_say(systems, nam
 
 
 @pytest.mark.parametrize("name", ["drifted-partitions", "schema-refused"])
-def test_the_delay_over_time_is_what_the_broker_said_at_each_instant(systems, name):
+def test_the_delay_curve_agrees_with_the_stats_at_each_instant(systems, name):
     world = systems.worlds[name].fork()
     for one in systems.told[name]["creation"]["replicators"]:
         points = list(zip(one["curve"]["at_us"], one["curve"]["delay_us"], strict=True))
@@ -88,13 +89,13 @@ def test_the_delay_over_time_is_what_the_broker_said_at_each_instant(systems, na
     )
 
 
-def test_what_was_created_and_refused_is_told_in_order(systems):
+def test_created_topics_and_refusals_are_listed_in_order(systems):
     happened = systems.told["created-apart"]["creation"]["happened"]
     assert [row["type"] for row in happened] == ["topic.created", "topic.created", "topic.creation-refused"]
     assert [row["seq"] for row in happened] == sorted(row["seq"] for row in happened)
 
 
-def test_a_run_without_any_of_it_has_no_such_part(systems):
+def test_a_run_without_topic_creation_has_no_such_part(systems):
     assert (
         systems.told[WITHOUT]["creation"] is None
         and html.sections(systems.told[WITHOUT], "x") == ""
@@ -102,7 +103,7 @@ def test_a_run_without_any_of_it_has_no_such_part(systems):
     )
 
 
-def test_the_sentence_of_a_run_without_a_failover(systems):
+def test_the_summary_sentence_of_a_run_without_a_failover(systems):
     assert (
         'us does not replicate orders to eu: <span class="harm">70 messages are waiting</span>.'
         in html.sentence(systems.told["clients-created-it-before"])
@@ -112,7 +113,7 @@ def test_the_sentence_of_a_run_without_a_failover(systems):
     )
 
 
-def test_the_page_tells_every_run(systems):
+def test_the_page_describes_every_run(systems):
     page = systems.page(CREATION)
     assert page.count("<h2>Replicators</h2>") == 4 and page.count('id="creation-') == 4
     assert (
@@ -144,7 +145,7 @@ def test_replicators_of_a_region_that_is_down_are_down_with_it():
     assert ends == ["not connected", "down with its region"]
 
 
-def test_regions_that_are_down_are_those_whose_last_row_says_so(spark):
+def test_regions_whose_last_row_is_a_crash_or_loss_are_down(spark):
     rows = [
         (0, 1, "us", "cluster.crashed"),
         (0, 2, "us", "cluster.restarted"),

@@ -75,7 +75,7 @@ def test_each_start_of_a_formula_gets_an_apostrophe(start):
         min_size=1,
     )
 )
-def test_no_cell_of_any_row_begins_as_a_formula(tmp_path_factory, rows):
+def test_no_cell_of_any_row_starts_as_a_formula(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "file.csv"
     write_csv(path, ["a", "b", "=c"], rows)
     with path.open(newline="") as file:
@@ -88,7 +88,7 @@ def test_no_cell_of_any_row_begins_as_a_formula(tmp_path_factory, rows):
             assert cell.removeprefix("'") == ("" if value is None else str(value)).removeprefix("'")
 
 
-def test_there_is_no_other_writer_of_csv():
+def test_csv_is_written_in_one_module_only():
     root = Path(__file__).resolve().parents[2]
     found = [
         path.relative_to(root).as_posix()

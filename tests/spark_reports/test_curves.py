@@ -1,4 +1,4 @@
-"""Curves from bins: ordinals of places, positions over time, the risk and the lag."""
+"""Curves from bins: ordinals of positions, positions over time, the risk and the lag."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def marked(bin_: int, ledger: int, entry: int, cluster: str = "a") -> SimpleName
     )
 
 
-def test_ordinals_run_through_ledgers() -> None:
+def test_ordinals_continue_over_ledgers() -> None:
     starts = curves.ledger_starts([appended(0, 5, 9), appended(1, 8, 4)])[("a", "orders")]
     assert starts == {5: 0, 8: 10}
     ordinals = [
@@ -46,7 +46,7 @@ def test_positions_hold_their_value_until_the_next_and_never_pass_the_end() -> N
     assert told["a"]["end"][0][0] == 1.0
 
 
-def test_a_deleted_cursor_stands_nowhere() -> None:
+def test_a_deleted_cursor_has_no_position() -> None:
     gone = SimpleNamespace(cluster="a", topic="orders", subscription="billing", bin=1, mark=ABSENT)
     told = curves.positions([appended(0, 5, 9)], [marked(0, 5, 3), gone], 1, 3, {"orders"}, "billing")
     assert [value for _, value in told["a"]["mark"]] == [4, None, None]

@@ -1,5 +1,5 @@
 """The report's part about durable shared subscriptions: its values against the rows and the simulator's
-summary, its words and charts, its downloads.
+summary, its texts and charts, its downloads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def group_of(systems, name):
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_who_read_what_and_how_evenly_is_what_the_rows_say(systems, name):
+def test_sessions_and_their_shares_agree_with_the_rows(systems, name):
     group, world = group_of(systems, name), systems.worlds[name]
     summary = world.summary()["groups"][group["name"]]
     assert {key: group[key] for key in summary} == summary
@@ -54,7 +54,7 @@ def test_who_read_what_and_how_evenly_is_what_the_rows_say(systems, name):
 
 
 @pytest.mark.parametrize("name", GROUPS)
-def test_each_cause_has_an_example_whose_rows_are_there(systems, name):
+def test_each_cause_has_an_example_whose_rows_exist(systems, name):
     group, world = group_of(systems, name), systems.worlds[name]
     assert {one["cause"]: one["duplicates"] for one in group["causes"]} == {
         cause: count for cause, count in group["by_cause"].items() if count
@@ -80,7 +80,7 @@ def test_each_cause_has_an_example_whose_rows_are_there(systems, name):
         assert {example["ack_seq"], example["decided_seq"]} <= {row["seq"] for row in one["story"]}
 
 
-def test_the_page_tells_both_and_links_to_instants(systems):
+def test_the_page_describes_both_groups_and_links_to_instants(systems):
     page = systems.page(GROUPS)
     assert (
         "What helps most: <b>no link cut or slowed</b>. 31 fewer duplicates" in page
@@ -115,14 +115,14 @@ def test_the_page_tells_both_and_links_to_instants(systems):
     assert systems.told[WITHOUT]["groups"] == []
 
 
-def test_what_people_name_is_escaped(systems):
+def test_names_given_by_users_are_escaped(systems):
     group = {**group_of(systems, GROUPS[0]), "name": "<script>", "filter": "<script>"}
     run = {**systems.told[GROUPS[0]], "title": "<script>", "groups": [group]}
     (article,) = groups.articles([run], True)
     assert "&lt;script&gt;" in article and "<script>" not in article
 
 
-def test_the_downloads_have_the_groups_beside_the_failovers(systems):
+def test_the_downloads_contain_the_groups_beside_the_failovers(systems):
     with (systems.folder / "figures.csv").open() as file:
         lines = {line["scenario"]: line for line in csv.DictReader(file) if line["group"]}
     assert sorted(lines) == sorted(GROUPS)
@@ -147,12 +147,12 @@ def test_the_downloads_have_the_groups_beside_the_failovers(systems):
         assert sum(row["reordered"] for row in mine) == group["reordered"]
 
 
-def test_words_are_there_for_everything_that_is_counted():
+def test_every_counted_figure_has_a_text():
     assert tuple(GROUP_CAUSES) == group_causes.CAUSES
     assert all(term and says.endswith(".") for term, says in group_words.DEFINITIONS)
 
 
-def test_filters_are_read_as_clients_write_them():
+def test_filters_are_parsed_as_clients_write_them():
     assert filter_of("$share/g/a/+/c") == "a/+/c" and filter_of("$queue/a/#") == "a/#"
     assert (
         topic_pattern("a/+/c") == "^a/[^/]*/c$"

@@ -1,5 +1,6 @@
-"""The report's part about declared brokers: Spark's figures against the engine's own, and audiences kept
-out of what counts by subscription.
+"""The report's part about declared brokers:
+
+Spark's figures against the engine's own, and audiences excluded from what counts by subscription.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from tests.spark_reports.systems import LATENCY, WITHOUT
 
 
 @pytest.mark.parametrize("name", LATENCY)
-def test_brokers_and_latencies_are_the_engines(systems, name):
+def test_brokers_and_latencies_equal_the_engines(systems, name):
     part, world = systems.told[name]["latency"], systems.worlds[name]
     figures = world.summary()["brokers"]
     assert {one["broker"] for one in part["brokers"]} == {
@@ -36,7 +37,7 @@ def test_brokers_and_latencies_are_the_engines(systems, name):
     } == readers
 
 
-def test_an_audience_is_no_subscription(systems):
+def test_an_audience_does_not_count_as_a_subscription(systems):
     assert set(systems.told["starved-subscription"]["subscriptions"]) == {"payments"}
 
 
@@ -44,7 +45,7 @@ def test_a_run_without_brokers_has_no_such_part(systems):
     assert systems.told[WITHOUT]["latency"] is None and html.sections(systems.told[WITHOUT]) == ""
 
 
-def test_the_page_tells_it_and_calls_the_fit_a_fit(systems):
+def test_the_page_describes_latency_and_labels_the_fit_as_a_fit(systems):
     page = systems.page(LATENCY)
     assert page.count("<h2>Latency</h2>") == page.count("<h2>Brokers</h2>") == 3
     assert (

@@ -1,5 +1,6 @@
-"""The report's part about tenants on the move: Spark's figures against the engine's own summary and a
-plain recount, and the page's words.
+"""The report's part about tenants' migrations:
+
+Spark's figures against the engine's own summary and a plain recount, and the texts of the page.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def rows(world, *types, **wanted):
 
 
 @pytest.mark.parametrize("name", MIGRATION)
-def test_steps_and_traffic_are_what_the_engine_and_the_rows_say(systems, name):
+def test_steps_and_traffic_agree_with_the_engine_and_the_rows(systems, name):
     (one,), world = systems.told[name]["migrations"], systems.worlds[name]
     summary = world.summary()["migrations"][0]
     assert {key: one[key] for key in ("tenant", "from", "to", "strategy")} == {
@@ -46,7 +47,7 @@ def test_steps_and_traffic_are_what_the_engine_and_the_rows_say(systems, name):
     )
 
 
-def test_the_page_tells_what_stopped_a_step_and_what_the_switch_cost(systems):
+def test_the_page_describes_what_stopped_a_step_and_the_cost_of_the_switch(systems):
     runs, page = systems.told, systems.page(MIGRATION)
     assert (
         "the link blue -&gt; green is cut: green has received acknowledgements of 0 of 1 subscriptions"

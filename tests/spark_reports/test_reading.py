@@ -38,14 +38,14 @@ def test_directories_and_files_are_found_once_and_numbered(trace: Path) -> None:
     assert found[0].meta["rows"] > 100
 
 
-def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
+def test_a_missing_or_unreadable_file_is_refused_with_a_reason(tmp_path: Path) -> None:
     with pytest.raises(TraceFileError, match="no such file or directory"):
         find_traces([tmp_path / "nowhere"])
     with pytest.raises(TraceFileError, match="simulate --trace"):
         find_traces([tmp_path])
 
 
-def test_lines_that_were_cut_off_are_noticed(tmp_path: Path) -> None:
+def test_truncated_lines_are_detected(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     write_run(run_scenario("figure-4"), path)
     assert find_traces([path])[0].meta["rows"] > 50
@@ -56,7 +56,7 @@ def test_lines_that_were_cut_off_are_noticed(tmp_path: Path) -> None:
             find_traces([path])
 
 
-def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
+def test_each_variant_changes_one_thing_and_the_first_changes_nothing(trace: Path) -> None:
     meta = read_meta(trace)
     compared, _as_it_was = what_if.compare(meta, lambda: None)
     assert compared["same_bytes"] is True
@@ -66,7 +66,7 @@ def test_variants_change_one_thing_and_the_first_nothing(trace: Path) -> None:
     assert compared["variants"][0]["cases"][0]["figures"]["markers"] > 0
 
 
-def test_the_table_begins_with_what_happened_and_ends_with_what_makes_no_difference(trace: Path) -> None:
+def test_the_table_begins_with_the_unchanged_run_and_ends_with_variants_without_effect(trace: Path) -> None:
     run = {"what_if": what_if.compare(read_meta(trace), lambda: None)[0]}
     told = table(run, 0)
     names, differences = (
@@ -107,19 +107,21 @@ def test_the_table_begins_with_what_happened_and_ends_with_what_makes_no_differe
     assert "no change helps" in alone and "no failover" in alone
 
 
-def test_another_engine_is_not_compared(trace: Path) -> None:
+def test_a_trace_of_another_engine_version_is_not_compared(trace: Path) -> None:
     compared, _as_it_was = what_if.compare({**read_meta(trace), "trace_sha256": "0" * 64}, lambda: None)
     assert compared["variants"] == [] and "other rows" in compared["note"]
 
 
-def test_long_runs_are_not_run_again(trace: Path) -> None:
+def test_long_runs_are_not_repeated(trace: Path) -> None:
     compared, _as_it_was = what_if.compare(
         {**read_meta(trace), "rows": what_if.ROWS_MOST + 1}, lambda: pytest.fail("it ran")
     )
     assert compared["variants"] == [] and "1,000,000" in compared["note"]
 
 
-def test_java_is_asked_for_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_old_java_is_refused_with_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(session.JavaMissing, match="apt-get install openjdk-17-jre-headless"):
         session.check_java()
@@ -141,7 +143,7 @@ def test_java_is_asked_for_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"spark.master": "spark://m:7077", session.SHUFFLED: "64"}, 9_000, "64"),
     ],
 )
-def test_a_job_is_cut_by_its_rows_and_a_cluster_that_chose_for_itself_is_left_alone(
+def test_shuffle_partitions_follow_the_rows_unless_the_cluster_sets_them(
     settings: dict[str, str], rows: int, partitions: str
 ) -> None:
     own = SparkConf(loadDefaults=False).setAll(settings.items())
@@ -155,7 +157,7 @@ def test_a_job_is_cut_by_its_rows_and_a_cluster_that_chose_for_itself_is_left_al
         assert now[session.SHUFFLED] == partitions
 
 
-def test_the_archive_is_the_same_for_the_same_sources_and_holds_what_is_read(tmp_path: Path) -> None:
+def test_the_archive_is_the_same_for_the_same_sources_and_contains_only_what_is_read(tmp_path: Path) -> None:
     one, other = make_package(tmp_path / "one.zip"), make_package(tmp_path / "two.zip")
     assert one.read_bytes() == other.read_bytes()
     names = set(zipfile.ZipFile(one).namelist())

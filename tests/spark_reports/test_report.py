@@ -1,5 +1,5 @@
-"""A whole report, made as the site makes it: progress on its row, the files, and that the page stands
-alone; and cancelling.
+"""A whole report, made as the site makes it: progress on its row, the files, and that the page is
+self-contained; and cancelling.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 def done(
     spark: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Report, list[tuple[str, int]]]:
-    """A finished report on a lab in which region-down ran to its end, and the steps that its row went
-    through.
-    """
+    """A finished report on a lab in which region-down ran to its end, and the steps of its row."""
     settings.DATA_DIR, settings.ALLOWED_HOSTS = tmp_path, ["testserver"]
     lab = new_lab({"scenario": "region-down"}).lab
     report = Report.objects.create(
@@ -59,7 +57,7 @@ def done(
 
 
 class Addresses(HTMLParser):
-    """Everything that a browser would fetch."""
+    """Every address that a browser would fetch."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +82,7 @@ def test_a_report_from_the_queue_to_the_downloads(done: tuple[Report, list[tuple
     check_contents(report, run, failover)
     check_files(report, failover)
     check_page(report, failover)
-    check_that_what_people_name_is_escaped(told)
+    check_that_user_given_names_are_escaped(told)
     client = Client()
     shown = client.get(f"/reports/{report.pk}/").content.decode()
     assert f"/reports/{report.pk}/document/" in shown
@@ -167,20 +165,20 @@ def check_page(report: Report, failover: dict[str, Any]) -> None:
     assert re.search(rf"{failover['duplicates']} messages? twice", text)
 
 
-def check_that_what_people_name_is_escaped(told: dict[str, Any]) -> None:
+def check_that_user_given_names_are_escaped(told: dict[str, Any]) -> None:
     failover = told["runs"][0]["failovers"][0]
     told["runs"][0]["title"] = failover["subscription"] = "</script><script>alert(1)</script>"
     failover["series"]["positions"] = {"</script><b>": next(iter(failover["series"]["positions"].values()))}
     assert "<script>alert(1)" not in page(told) and "</script><b>" not in page(told)
 
 
-def test_words_are_there_for_everything_that_is_counted() -> None:
+def test_every_counted_figure_has_a_text() -> None:
     assert tuple(CAUSES)[: len(COUNTED_CAUSES)] == COUNTED_CAUSES
     assert all(term and says.endswith(".") for term, says in DEFINITIONS)
 
 
 class Wanting(NullProgress):
-    """Wants to cancel from the moment on when it is told that four tasks run."""
+    """Requests a cancel as soon as four tasks are reported as running."""
 
     def __init__(self) -> None:
         self.since: float | None = None
@@ -194,7 +192,7 @@ class Wanting(NullProgress):
 
 
 def cancelled_after_s(spark: Any) -> float:
-    """How long a job that would run for hours goes on when nobody wants it any more."""
+    """How long a job that would run for hours continues after its cancellation."""
     wanting = Wanting()
     steps = [
         ("for ever", lambda: spark.range(0, 10**13, 1, 4).selectExpr("sum(id % 7)").collect()),

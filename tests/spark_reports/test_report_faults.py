@@ -1,4 +1,4 @@
-"""Reports while the database is away or the disk is full: the work goes on, its end is written, nothing
+"""Reports while the database is away or the disk is full: the work continues, its end is written, nothing
 internal is shown.
 """
 
@@ -33,7 +33,7 @@ def report(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Re
     )
 
 
-def test_a_report_that_ends_while_the_database_is_away_is_written_when_it_is_back(
+def test_a_report_finished_while_the_database_is_away_is_written_when_it_is_back(
     report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with injected_faults() as faults:
@@ -56,13 +56,13 @@ def test_a_report_that_ends_while_the_database_is_away_is_written_when_it_is_bac
     assert (report.state, report.figures) == ("done", [{"duplicates": 7}])
 
 
-def test_a_report_given_up_while_the_database_was_away_goes_on_when_its_worker_is_heard_again(
+def test_a_report_given_up_while_the_database_was_away_continues_when_its_worker_reports_again(
     report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
         state = "running"
-        while state != "failed":  # its row is written by another thread meanwhile
-            Report.objects.filter(pk=report.pk).update(worker_seen_at=timezone.now() - timedelta(minutes=1))
+        while state != "failed":  # its row is written by another thread in between
+            Report.objects.filter(pk=report.pk).update(heard_at=timezone.now() - timedelta(minutes=1))
             state = Client().get(f"/reports/{report.pk}/status.json").json()["state"]
         row.say("counting")
         while Report.objects.get(pk=report.pk).state == "failed":
@@ -83,7 +83,7 @@ def test_a_report_given_up_while_the_database_was_away_goes_on_when_its_worker_i
         (RuntimeError(SECRET), "internal error (RuntimeError)"),
     ],
 )
-def test_what_drivers_and_spark_say_stays_in_the_log(
+def test_messages_of_drivers_and_spark_stay_in_the_log(
     report: Report,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

@@ -1,4 +1,4 @@
-"""What a report says of runs without a failover: alone, several, many, and beside runs that failed over."""
+"""The report's texts on runs without a failover: alone, several, many, and beside runs that failed over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def titles(text):
     return re.findall(r"<h1[^>]*>(.*?)</h1>", text)
 
 
-def test_several_runs_have_a_sentence_each(systems):
+def test_each_of_several_runs_has_a_sentence(systems):
     text = systems.page(CREATION)
     assert titles(text)[0] == "5 runs, none with a failover." and "<title>5 runs · " in text
     assert len(titles(text)) == 6 and all(
@@ -24,7 +24,7 @@ def test_several_runs_have_a_sentence_each(systems):
     assert "markers took <b>" in titles(text)[-1], "a run about none of the systems says what it cost"
 
 
-def test_beside_runs_that_failed_over_none_is_passed_over(systems):
+def test_beside_runs_that_failed_over_no_run_is_omitted(systems):
     moves = systems.told["tenant-moves"]["failovers"]
     text = systems.page(("tenant-moves", "shadow-retention-loss", "starved-subscription"))
     assert titles(text)[0].startswith(f"{len(moves)} failover") and "<h2>Runs without a failover</h2>" in text
@@ -44,7 +44,7 @@ def test_every_chart_has_its_figure_and_every_figure_its_chart(systems):
         assert drawn == set(re.findall(r'<script type="application/json" id="([a-z0-9-]+)"', text)), names
 
 
-def test_of_many_runs_the_first_are_told_at_length(systems):
+def test_of_many_runs_only_the_first_are_described_in_full(systems):
     text = systems.page((*CREATION, *SHADOWS, *LATENCY))
     assert (
         "The first 8 are described in full below." in text
@@ -54,7 +54,7 @@ def test_of_many_runs_the_first_are_told_at_length(systems):
     assert systems.told[WITHOUT]["scenario"] in text
 
 
-def test_one_run_is_its_own_sentence(systems):
+def test_a_single_run_has_its_sentence_as_the_title(systems):
     text = page({**systems.report, "runs": [systems.told["schema-refused"]]})
     assert (
         titles(text) == ["Every replicator is running at the end, after 1 refusal."]

@@ -1,5 +1,6 @@
-"""The report's part about shadow topics: Spark's figures against the engine's own and a plain recount, and
-the page's words.
+"""The report's part about shadow topics:
+
+Spark's figures against the engine's own and a plain recount, and the texts of the page.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from tests.spark_reports.systems import SHADOWS, WITHOUT
 
 
 def recount(world, shadow, source):
-    """Delay of each entry of the source from stored to seen, None for never, by walking the rows."""
+    """Delay of each entry of the source from stored to visible, None for never, by iterating over the
+    rows.
+    """
     stored = {
         (row["ledger"], row["entry"]): row["at_us"]
         for row in world.trace.rows(types=["message.stored"])
@@ -34,7 +37,7 @@ def recount(world, shadow, source):
 
 
 @pytest.mark.parametrize("name", SHADOWS)
-def test_figures_are_the_engines_and_a_recounts(systems, name):
+def test_figures_equal_the_engines_and_a_recount(systems, name):
     run, world = systems.told[name], systems.worlds[name]
     summary = world.summary()["shadows"]
     assert [one["topic"] for one in run["shadows"]["topics"]] == sorted(summary)
@@ -68,7 +71,7 @@ def test_a_run_without_shadows_has_no_such_part(systems):
     )
 
 
-def test_the_sentence_of_a_run_without_a_failover(systems):
+def test_the_summary_sentence_of_a_run_without_a_failover(systems):
     assert '1 shadow topic lost <span class="harm">53 messages</span>' in html.sentence(
         systems.told["shadow-retention-loss"]
     )
@@ -80,7 +83,7 @@ def test_the_sentence_of_a_run_without_a_failover(systems):
     )
 
 
-def test_the_page_tells_every_run(systems):
+def test_the_page_describes_every_run(systems):
     page = systems.page(SHADOWS)
     assert (
         page.count("<h2>Shadow topics</h2>") == 4

@@ -1,5 +1,5 @@
-"""Reports on the site without Spark: who may ask, what the page says, how a report ends when its worker
-does.
+"""Reports on the site without Spark: who may request them, what the page shows, how a report ends when its
+worker does.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def post(path: str, token: str | None = None, body: dict | None = None, **header
     )
 
 
-def test_the_owner_asks_and_the_task_is_queued(made: Any) -> None:
+def test_the_owner_requests_a_report_and_the_task_is_queued(made: Any) -> None:
     answer = post(f"/labs/{made.lab.pk}/reports/", made.token, {"until_us": 5_000_000})
     assert answer.status_code == 201
     report = Report.objects.get(pk=answer.json()["id"])
@@ -71,14 +71,14 @@ def test_the_owner_asks_and_the_task_is_queued(made: Any) -> None:
     assert page.status_code == 200 and b"Queued." in page.content
 
 
-def test_a_report_ends_at_the_scenarios_end_unless_asked_otherwise(made: Any) -> None:
+def test_a_report_ends_at_the_scenarios_end_unless_requested_otherwise(made: Any) -> None:
     scenario = read_scenario(made.lab.scenario_text, made.lab.seed)
     type(made.lab).objects.filter(pk=made.lab.pk).update(furthest_us=2 * scenario.until_us)
     answer = post(f"/labs/{made.lab.pk}/reports/", made.token)
     assert Report.objects.get(pk=answer.json()["id"]).until_us == scenario.until_us
 
 
-def test_others_are_refused_in_words(made: Any) -> None:
+def test_requests_without_the_owners_token_are_refused_with_a_reason(made: Any) -> None:
     path = f"/labs/{made.lab.pk}/reports/"
     assert post(path).json()["code"] == "not-owner"
     assert post(path, "wrong").status_code == 403
@@ -90,13 +90,15 @@ def test_others_are_refused_in_words(made: Any) -> None:
     assert Report.objects.count() == 0
 
 
-def test_a_lab_has_few_reports_at_once(made: Any) -> None:
+def test_the_number_of_reports_at_once_per_lab_is_limited(made: Any) -> None:
     path = f"/labs/{made.lab.pk}/reports/"
     codes = [post(path, made.token).status_code for _ in range(4)]
     assert codes == [201, 201, 201, 429]
 
 
-def test_a_silent_worker_is_shown_as_failed_and_can_be_tried_again(made: Any, report: Report) -> None:
+def test_a_report_whose_worker_is_silent_is_shown_as_failed_and_can_be_retried(
+    made: Any, report: Report
+) -> None:
     Report.objects.filter(pk=report.pk).update(
         state="running",
         worker_seen_at=timezone.now() - timedelta(seconds=60),
@@ -133,7 +135,9 @@ def test_a_living_worker_is_left_alone(report: Report) -> None:
     assert post(f"/reports/{report.pk}/again/", "x").status_code == 403
 
 
-def test_a_queued_report_is_cancelled_at_once_and_a_running_one_is_asked(made: Any, report: Report) -> None:
+def test_a_queued_report_is_cancelled_at_once_and_a_running_one_is_asked_to_stop(
+    made: Any, report: Report
+) -> None:
     assert post(f"/reports/{report.pk}/cancel/", made.token).json()["state"] == "cancelled"
     assert report_worker.make_report(report.pk, 1) == "given up"
     Report.objects.filter(pk=report.pk).update(
@@ -143,43 +147,43 @@ def test_a_queued_report_is_cancelled_at_once_and_a_running_one_is_asked(made: A
     assert told["state"] == "running" and told["cancel_wanted"]
 
 
-def test_waiting_long_names_the_worker(report: Report) -> None:
+def test_after_a_long_wait_the_note_names_the_worker(report: Report) -> None:
     Report.objects.filter(pk=report.pk).update(queued_at=timezone.now() - timedelta(minutes=1))
     assert "db_worker" in Client().get(f"/reports/{report.pk}/status.json").json()["note"]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_spark_is_installed_a_waiting_report_says_so(
+def test_while_spark_is_installed_a_waiting_report_shows_it(
     made: Any, report: Report, data_folder: Path
 ) -> None:
-    def said(text: str) -> tuple[str, str]:
+    def shown_progress(text: str) -> tuple[str, str]:
         (data_folder / "report-tools.json").write_text(text)
         status = Client().get(f"/reports/{report.pk}/status.json").json()
         return status["words"], status["note"]
 
-    words, note = said('{"state": "installing", "words": "fetching pyspark"}')
+    words, note = shown_progress('{"state": "installing", "words": "fetching pyspark"}')
     assert words == "Installing Spark: fetching pyspark." and "begins by itself" in note
     assert b"Installing Spark: fetching pyspark." in Client().get(f"/reports/{report.pk}/").content
-    words, note = said('{"state": "failed", "words": "pip ended with an error"}')
+    words, note = shown_progress('{"state": "failed", "words": "pip ended with an error"}')
     assert words == "Spark could not be installed, so this report waits." and "script/server" in note
     for broken in ("", "[]", '{"state": 1}', "\x00"):
-        assert said(broken) == ("Queued.", "")
+        assert shown_progress(broken) == ("Waiting for the worker.", "")
     Report.objects.filter(pk=report.pk).update(
         state=Report.State.RUNNING, worker_seen_at=timezone.now(), step_name="starting Spark"
     )
-    assert said('{"state": "installing", "words": "fetching pyspark"}')[0] == "Starting Spark.", (
+    assert shown_progress('{"state": "installing", "words": "fetching pyspark"}')[0] == "Starting Spark.", (
         "only what waits is waiting for it"
     )
 
 
-def test_the_two_sides_of_the_installation_name_the_same_file() -> None:
+def test_both_sides_of_the_installation_use_the_same_file() -> None:
     from script.support.report_tools import STATUS_NAME
     from visualizer.reports import tools
 
     assert tools.STATUS_NAME == STATUS_NAME
 
 
-def test_without_java_the_page_says_what_to_install(
+def test_without_java_page_and_log_name_the_package_to_install(
     report: Report, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def no_java(**_: Any) -> None:
@@ -193,14 +197,16 @@ def test_without_java_the_page_says_what_to_install(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_cancel_is_heard_before_spark_starts(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancel_before_spark_starts_is_respected(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_worker.Row, "cancel_wanted", lambda row: True)
     assert report_worker.make_report(report.pk, 1) == "cancelled"
     assert not report.folder.exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_breaks_is_said_on_the_row(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_is_recorded_on_the_row_without_internals(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/somewhere")
 
@@ -211,7 +217,7 @@ def test_what_breaks_is_said_on_the_row(report: Report, monkeypatch: pytest.Monk
     assert "/var/lib" not in report.error + report.hint, "a visitor sees no path of the server"
 
 
-def test_files_come_only_from_the_table(report: Report) -> None:
+def test_only_files_of_the_downloads_table_are_served(report: Report) -> None:
     report.folder.mkdir(parents=True)
     (report.folder / "figures.csv").write_text("a\n1\n")
     path = f"/reports/{report.pk}/download/csv/"
@@ -226,7 +232,7 @@ def test_files_come_only_from_the_table(report: Report) -> None:
     assert Client().get(f"/reports/{report.pk}/download/html/").status_code == 404
 
 
-def test_no_such_report_is_a_page() -> None:
+def test_an_unknown_report_is_404() -> None:
     assert Client().get("/reports/nothere/").status_code == 404
     assert Client().get("/reports/nothere/status.json").status_code == 404
 
@@ -237,7 +243,7 @@ def test_the_web_process_never_imports_spark() -> None:
         "reverse; reverse('reports:report', args=['x']);"
         "print([name for name in sys.modules if name.split('.')[0] in ('pyspark', 'spark_reports', 'py4j')])"
     )
-    said = subprocess.run(
+    shown_progress = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
         capture_output=True,
@@ -245,4 +251,4 @@ def test_the_web_process_never_imports_spark() -> None:
         check=True,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "labsite.settings"},
     )
-    assert said.stdout.strip() == "[]"
+    assert shown_progress.stdout.strip() == "[]"

@@ -72,7 +72,7 @@ def test_both_commands_give_the_same_report(master: str, tmp_path: Path) -> None
     assert one["runs"][0]["failovers"][0]["duplicates"] > 0
 
 
-def test_bad_input_is_said_in_words_with_code_2(tmp_path: Path) -> None:
+def test_bad_input_is_refused_with_a_reason_and_exit_code_2(tmp_path: Path) -> None:
     (tmp_path / "no.parquet").write_bytes(b"no")
     command = [
         sys.executable,
@@ -134,8 +134,8 @@ told = spark.sparkContext.parallelize(json.loads(sys.argv[3]), 2).map(replayed).
 print(json.dumps({"driver": os.getpid(), "told": told}))
 spark.stop()
 """
-"""A driver of its own: the engine comes to the executors in the archive, and nothing of it is loaded in
-the driver.
+"""A driver of its own: the executors get the engine in the archive, and nothing of it is loaded in the
+driver.
 """
 
 

@@ -1,4 +1,4 @@
-"""The report's templates: shipped whole, found in the archive, escaping what they are given."""
+"""The report's templates: all shipped, found in the archive, escaping their input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ print(render("html/templates/section.html", title="a < b", says="c", body="d"))
 """
 
 
-def test_every_template_is_in_the_package_and_has_no_fault_of_syntax() -> None:
+def test_every_template_is_in_the_package_and_has_valid_syntax() -> None:
     templates = sorted(path for path in package_files() if path.suffix == ".html")
     assert templates == sorted((ROOT / "spark_reports").rglob("*.html")) and templates
     for path in templates:

@@ -1,4 +1,6 @@
-"""The protocol that only the tests have gets a report: counted by Spark, on the page, in the downloads."""
+"""The protocol that exists only in the tests gets a report: counted by Spark, on the page, in the
+downloads.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ commands:
 """
 
 
-def test_a_report_counts_what_the_summary_counts(
+def test_report_figures_equal_the_summary(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered.register(monkeypatch)
