@@ -1,10 +1,9 @@
-"""A real server and a real headless Chromium for the page's tests: one of each for all of them, a fresh
-browser context per test.
+"""A real server and a real headless Chromium for the page's tests: one of each for all of them, a new browser context per test.
 
-Rules: what a test makes (labs, reports) stays on the server, so none may expect to be alone there; what a
-person's browser keeps is in its context. No test waits for a length of time, and none reads a page that still
-changes: what a press or click leads to comes over a socket and is drawn a frame later. A single thing is read
-by `expect`, which asks until it is so; several, or a picture, once the page is `at_rest()`.
+Rules: what a test creates (labs, reports) stays on the server, so no test may expect to be alone there; what
+a user's browser stores is in its context. No test waits for a length of time, and none reads a page that
+still changes: the result of a press or click arrives over a socket and is drawn a frame later. A single thing
+is read by `expect`, which polls until it is so; several, or a picture, once the page is `at_rest()`.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from script.support.processes import Supervisor
 from script.support.temporary_site import Site, temporary_site
 
 WIDE = {"width": 1440, "height": 900}
-# a busy machine is no reason to fail; what is so at once is not waited for
+# a busy machine is no reason to fail; what is ready immediately is not waited for
 expect.set_options(timeout=1000 * WAIT_LIMIT_SECONDS)
 
 
 def fresh_context(browser: Browser, **options: Any) -> BrowserContext:
-    """A person's browser with nothing kept in it; its pages can be waited for until they are at rest."""
+    """A user's browser with nothing stored in it; its pages can be waited for until they are at rest."""
     context = browser.new_context(**{"viewport": WIDE, **options})
     context.set_default_timeout(1000 * WAIT_LIMIT_SECONDS)
     context.add_init_script(path=NOTES_OF_UNREST)
@@ -48,8 +47,8 @@ def site() -> Iterator[Site]:
 
 
 class Chromium:
-    """The browser of this folder's tests: started when first asked for and, should it have died in a test,
-    for the next one.
+    """The browser of this folder's tests: started on first use and, should it have crashed in a test, for
+    the next one.
     """
 
     def __init__(self) -> None:
@@ -85,8 +84,9 @@ def browser(pytestconfig: pytest.Config) -> Browser:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """The browser ends with this folder's last test: Playwright holds an event loop, beside which no other
-    test could have one.
+    """The browser ends with this folder's last test:
+
+    Playwright holds an event loop, which no other test could share.
     """
     if (nextitem is None or nextitem.path.parent != item.path.parent) and CHROMIUM in item.config.stash:
         item.config.stash[CHROMIUM].close()
@@ -94,8 +94,8 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
-    """Whatever goes wrong on a page is put in the list: console, exceptions, requests elsewhere, answers
-    of 400 and more.
+    """Every problem on a page is added to the list: console, exceptions, requests to other hosts,
+    responses of 400 and more.
     """
     page.on(
         "console",
@@ -121,10 +121,10 @@ def note_troubles(page: Page, address: str, troubles: list[str]) -> None:
 
 
 class Lab:
-    """A lab's page as its owner sees it, and all that went wrong on it."""
+    """A lab's page as its owner sees it, and every problem on it."""
 
     def __init__(self, page: Page, site: Site, made: dict[str, str]) -> None:
-        """`troubles` are noted from now on."""
+        """`troubles` are recorded from now on."""
         self.page, self.site, self.made = page, site, made
         self.troubles: list[str] = []
         note_troubles(page, site.address, self.troubles)
@@ -152,7 +152,7 @@ class Lab:
         wait_until_drawn(self.page)
 
     def at_rest(self) -> Lab:
-        """Waits until the page has nothing left to do: what it shows now stays."""
+        """Waits until the page has nothing left to do: what it shows now does not change any more."""
         wait_until_at_rest(self.page)
         return self
 
@@ -183,7 +183,7 @@ def make_lab(browser: Browser, site: Site) -> Iterator[Callable[..., Lab]]:
 
 @pytest.fixture
 def open_lab(make_lab: Callable[..., Lab]) -> Iterator[Callable[..., Lab]]:
-    """Opens labs of scenarios, on whose pages nothing may go wrong."""
+    """Opens labs of scenarios, on whose pages no problem may occur."""
     opened: list[Lab] = []
 
     def open_one(scenario: str, query: str = "") -> Lab:
@@ -197,7 +197,7 @@ def open_lab(make_lab: Callable[..., Lab]) -> Iterator[Callable[..., Lab]]:
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
     """Opens a page of the site in a context of its own, and waits until it is `ready`, a function in
-    JavaScript, and at rest; nothing may go wrong on it.
+    JavaScript, and at rest; no problem may occur on it.
     """
     troubles: list[str] = []
     contexts: list[BrowserContext] = []

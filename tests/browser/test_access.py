@@ -18,13 +18,13 @@ THEMES = ("light", "dark")
 
 WHOLE = "document"
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
-"""The rules of axe that a theme can break: contrast, and links that only their colour shows."""
+"""The rules of axe that a theme can break: contrast, and links recognised only by their colour."""
 
 
 def findings(page: Any, part: str = WHOLE, only: dict[str, Any] | None = None) -> list[str]:
     """What axe calls serious or critical on the page at rest, one line each with the element.
 
-    The script comes from the wheel, into this page only.
+    The script is taken from the wheel, into this page only.
     """
     wait_until_at_rest(page)
     if not page.evaluate("() => Boolean(globalThis.axe)"):
@@ -48,8 +48,8 @@ def findings(page: Any, part: str = WHOLE, only: dict[str, Any] | None = None) -
 
 
 def findings_in_both_themes(page: Any, part: str = WHOLE) -> list[str]:
-    """By every rule in the light theme, by those about colours in the dark one, which the page takes up
-    where it stands.
+    """By every rule in the light theme, by those about colours in the dark one, to which the page switches
+    without a reload.
     """
     found = [f"light: {line}" for line in findings(page, part)]
     page.emulate_media(color_scheme="dark")
@@ -107,12 +107,12 @@ def open_things(lab: Lab):
         yield f"the view {tab.inner_text()}"
 
 
-def test_the_lab_with_everything_open(lab):
+def test_the_lab_with_everything_open_has_no_findings(lab):
     found = [f"{state}: {line}" for state in open_things(lab) for line in findings_in_both_themes(lab.page)]
     assert found == []
 
 
-def test_a_phone(make_lab):
+def test_a_phone_has_no_findings(make_lab):
     lab = make_lab(
         "region-down", viewport={"width": 390, "height": 844}, color_scheme="light", has_touch=True
     ).open()
@@ -121,7 +121,7 @@ def test_a_phone(make_lab):
 
 
 @pytest.mark.parametrize("path", ["/", "/my-set-up/", "/labs/", "/labs/nosuchlab/", "/nowhere/"])
-def test_the_other_pages(browser, site, path):
+def test_the_other_pages_have_no_findings(browser, site, path):
     context = fresh_context(browser, color_scheme="light")
     page = context.new_page()
     page.goto(f"{site.address}{path}")
@@ -130,7 +130,7 @@ def test_the_other_pages(browser, site, path):
     assert found == []
 
 
-def test_a_planted_fault_is_found(open_page):
+def test_a_planted_fault_is_detected(open_page):
     page = open_page("/")
     page.evaluate(
         "() => { const image = document.createElement('img'); image.src = "
@@ -140,7 +140,7 @@ def test_a_planted_fault_is_found(open_page):
     assert any("image-alt" in line for line in found)
 
 
-def test_a_planted_fault_of_one_theme_is_found(open_page):
+def test_a_planted_fault_of_one_theme_is_detected(open_page):
     page = open_page("/")
     plant = (
         "theme => { const sheet = new CSSStyleSheet(); sheet.replaceSync(`@media (prefers-color-scheme: "

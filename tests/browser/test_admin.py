@@ -1,5 +1,5 @@
-"""The panel "pulsar-admin", driven as a person drives it: tool and cluster chosen, instants changed,
-text copied by button and key.
+"""The panel "pulsar-admin", used like a person uses it: tool and cluster chosen, instants changed, text
+copied by button and key.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from script.support.browsing import wait_until
 
 AT_US = 5_100_000
 HELD_UP_MS = 200
-"""A busy machine may hold a page up between its look at the clock and ours."""
+"""A busy machine may delay a page between its reading of the clock and ours."""
 NOTE_QUESTIONS = """() => {
   globalThis.asked_ms = [];
   const plain = globalThis.fetch;
@@ -23,8 +23,8 @@ NOTE_QUESTIONS = """() => {
     return plain(path, ...more);
   };
 }"""
-"""The instants at which the page asks, as itself reads the clock: when a request goes out the browser
-decides, and how busy the machine is.
+"""The instants at which the page sends requests, by its own clock: when a request is sent depends on the
+browser and the load of the machine.
 """
 
 
@@ -53,23 +53,23 @@ def press(lab, name):
 
 
 def shows(lab, at_us=AT_US):
-    """Waits until the panel shows what is printed at an instant."""
+    """Waits until the panel shows the output for an instant."""
     expect(panel(lab).locator(".when")).to_have_text(f"at {at_us / 1e6:.3f} s")
 
 
 def printed(lab):
-    """The lines shown at rest, margins left out."""
+    """The lines shown at rest, without margins."""
     return lab.at_rest().page.eval_on_selector_all(
         ".printout li code", "codes => codes.map((code) => code.textContent)"
     )
 
 
 def copied(lab, text):
-    """Waits until the clipboard holds a text."""
+    """Waits until the clipboard contains a text."""
     wait_until(lab.page, "async text => await navigator.clipboard.readText() === text", text)
 
 
-def test_the_lines_are_the_answers_own_and_the_cluster_is_where_the_consumers_are(lab):
+def test_the_lines_are_the_answers_own_and_the_initial_cluster_is_that_of_the_consumers(lab):
     shows(lab)
     expect(panel(lab).locator(".command")).to_contain_text(
         "broker.us-west:8080 topics stats persistent://public/default/orders"
@@ -79,7 +79,7 @@ def test_the_lines_are_the_answers_own_and_the_cluster_is_where_the_consumers_ar
     assert "\n".join(printed(lab)) + "\n" == answer(lab, "stats", "us-west")["text"]
 
 
-def test_notes_stand_beside_their_fields_and_differences_are_marked(lab):
+def test_notes_are_beside_their_fields_and_differences_are_marked(lab):
     shows(lab)
     backlog = panel(lab).locator(".printout li").filter(has_text='"msgBacklog"')
     expect(backlog).to_contain_text("A marker counts until a dispatcher reads it.")
@@ -93,7 +93,7 @@ def test_notes_stand_beside_their_fields_and_differences_are_marked(lab):
     expect(rate.first).to_have_class("differs")
 
 
-def test_tool_and_cluster_are_chosen(lab):
+def test_tool_and_cluster_can_be_chosen(lab):
     shows(lab)
     press(lab, "topics stats-internal")
     expect(panel(lab).locator(".printout")).to_contain_text('"markDeletePosition"')
@@ -112,7 +112,7 @@ def test_tool_and_cluster_are_chosen(lab):
     )
 
 
-def test_copied_by_button_and_by_key_whole_though_folded(lab):
+def test_the_whole_text_is_copied_by_button_and_by_key_even_when_folded(lab):
     shows(lab)
     panel(lab).get_by_role("button", name="Copy all").click()
     expect(lab.page.get_by_role("alert")).to_contain_text("Copied.")
@@ -123,7 +123,7 @@ def test_copied_by_button_and_by_key_whole_though_folded(lab):
     copied(lab, answer(lab, "stats", "us-east")["text"])
 
 
-def test_it_follows_the_instant(lab):
+def test_the_output_follows_the_instant(lab):
     shows(lab)
     before = printed(lab)
     lab.page.keyboard.press("ArrowRight")
@@ -137,7 +137,7 @@ def test_it_follows_the_instant(lab):
     assert printed(lab) == before
 
 
-def test_while_playing_it_asks_a_few_times_a_second_at_most(lab):
+def test_while_playing_the_panel_sends_a_few_requests_per_second_at_most(lab):
     shows(lab)
     lab.page.evaluate(NOTE_QUESTIONS)
     lab.page.evaluate("() => failoverLab.link.play(0.2)")
@@ -150,7 +150,7 @@ def test_while_playing_it_asks_a_few_times_a_second_at_most(lab):
     shows(lab, lab.state("state.at_us"))
 
 
-def test_a_region_that_is_down_answers_nothing_and_says_so(lab):
+def test_a_region_that_is_down_gives_no_output_and_a_reason(lab):
     shows(lab)
     lab.seek(8_000_000)
     press(lab, "us-west")
@@ -160,7 +160,7 @@ def test_a_region_that_is_down_answers_nothing_and_says_so(lab):
     expect(panel(lab).locator(".printout")).to_contain_text('"msgBacklog"')
 
 
-def test_a_viewer_sees_it_too_and_on_a_phone_nothing_is_cut_off(lab, make_lab):
+def test_a_viewer_sees_it_too_and_nothing_is_cut_off_on_a_phone(lab, make_lab):
     phone = make_lab(of=lab, viewport={"width": 360, "height": 740}).open(
         "?panel=your-own-tools", owner=False
     )

@@ -1,5 +1,5 @@
-"""What the tests here rest on: a page counts as at rest only when all that follows from a press is done,
-whatever it is made of.
+"""A foundation of these tests: a page counts as at rest only when every consequence of a press is done, of
+whatever kind it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ A_CHAIN = """() => {
 }"""
 
 
-def test_rest_comes_after_the_last_of_what_follows_and_does_not_wait_for_long_timers(open_page):
+def test_a_page_is_at_rest_after_the_last_consequence_and_without_waiting_for_long_timers(open_page):
     page = open_page("/labs/")
     assert page.evaluate(A_CHAIN) == ["timers: 1"]
     wait_until_at_rest(page)
@@ -37,13 +37,13 @@ def test_rest_comes_after_the_last_of_what_follows_and_does_not_wait_for_long_ti
 
 
 def drawing_processes() -> list[int]:
-    """Chromium's GPU processes among what this process has started."""
+    """Chromium's GPU processes among the child processes of this one."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended while we looked
+            continue  # it ended during the search
     found = []
     for pid in parents:
         above = pid
@@ -57,9 +57,9 @@ def drawing_processes() -> list[int]:
     return found
 
 
-def test_the_browser_outlives_its_drawing_process(open_page):
-    """Chromium ends with the sixth one that dies, unless told otherwise: a busy machine was enough for
-    that.
+def test_the_browser_survives_the_end_of_its_gpu_process(open_page):
+    """Chromium ends with the sixth one that dies, unless configured otherwise: a busy machine was enough
+    for that.
     """
     page, died = open_page("/labs/"), 0
     while died < 8:

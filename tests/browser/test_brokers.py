@@ -1,5 +1,5 @@
-"""“Brokers” as a person uses it: who is behind, who is busy, whose latency is how large, by the place in
-the fan-out.
+"""The panel “Brokers” as a person uses it: which consumers are behind, which brokers are busy, and the
+latency by the place in the fan-out.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def row_of(lab, name):
     return panel_of(lab).locator("tbody tr").filter(has=lab.page.get_by_role("rowheader", name=name))
 
 
-def test_the_figures_are_the_engines_before_and_after_the_others_move(lab):
+def test_the_figures_are_the_engines_before_and_after_moving_the_other_topic(lab):
     lab.seek(3_000_000)
     # order 46 is the last that payments has by then
     expect(row_of(lab, "payments").locator("td").nth(5)).to_have_text("567 ms")
@@ -34,7 +34,7 @@ def test_the_figures_are_the_engines_before_and_after_the_others_move(lab):
     expect(panel_of(lab)).to_contain_text("a fit to the one point that PIP-180 measured")
 
 
-def test_both_charts_are_drawn_and_said_in_words(lab):
+def test_both_charts_are_drawn_and_described_in_text(lab):
     lab.seek(8_000_000)
     expect(panel_of(lab).locator(".js-plotly-plot")).to_have_count(2)
     expect(panel_of(lab).locator(".curves").nth(0)).to_have_accessible_name(
@@ -56,7 +56,7 @@ def test_a_topic_is_moved_to_another_broker_from_the_form(lab):
     expect(row_of(lab, "left").locator("td").nth(0)).to_have_text("orders, orders-left")
 
 
-def test_without_brokers_the_panel_says_what_they_would_be(make_lab):
+def test_without_brokers_the_panel_explains_them(make_lab):
     lab = make_lab("two-regions").open("?panel=brokers")
     expect(panel_of(lab)).to_contain_text("This scenario declares no brokers")
     expect(panel_of(lab).locator(".halves")).to_be_hidden()

@@ -1,5 +1,5 @@
-"""Three strategies side by side, in a real browser: one clock for all columns, by pointer and key; words
-that say what the pictures show; the way to a lab.
+"""Three strategies side by side, in a real browser: one clock for all columns, by pointer and key; texts
+that describe the pictures; the link to a lab.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CLOCKS_SHOWN = """async () => {
   }
   return [...shown];
 }"""
-"""What the clock says in each frame of its first 1.6 s."""
+"""What the clock shows in each frame of its first 1.6 s."""
 COLUMNS = ("Local subscription", "Snapshots (PIP-33)", "Acknowledgement-state sync")
 
 
@@ -59,7 +59,7 @@ def figures(page: Page) -> list[str]:
     ]
 
 
-def test_one_clock_steers_all_columns_and_they_count_up(opened):
+def test_one_clock_controls_all_columns_and_they_count_up(opened):
     page = opened()
     page.keyboard.press(" ")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -78,7 +78,7 @@ def test_one_clock_steers_all_columns_and_they_count_up(opened):
     assert figures(page) == ["58 duplicates", "48 duplicates", "9 duplicates"]
 
 
-def test_the_columns_say_in_words_and_numbers_what_they_draw(opened):
+def test_the_columns_describe_in_text_and_numbers_what_they_draw(opened):
     page = opened()
     seek(page, 8_000_000)
     picture = page.get_by_role(
@@ -97,7 +97,7 @@ def test_the_columns_say_in_words_and_numbers_what_they_draw(opened):
     expect(table.get_by_role("row", name=re.compile("^duplicates – – –$"))).to_be_visible()
 
 
-def test_speed_scrub_and_steps_by_key(opened):
+def test_speed_scrubbing_and_steps_by_key(opened):
     page = opened()
     page.keyboard.press(".")
     assert state(page, "speed") == 2
@@ -122,9 +122,9 @@ def test_speed_scrub_and_steps_by_key(opened):
     assert state(page, "at_us") == first
 
 
-def test_it_ends_and_begins_again(opened):
+def test_playback_ends_and_can_start_over(opened):
     page = opened()
-    # so slowly that nobody can come too late to see it play
+    # slowly enough that the test always sees it playing
     page.get_by_label("Speed").select_option(index=0)
     seek(page, state(page, "end_us") - 100)
     page.keyboard.press(" ")
@@ -156,14 +156,14 @@ def test_a_column_opens_as_a_lab_at_the_instant_shown(opened):
     expect(page).to_have_title(re.compile(re.escape("Snapshots (PIP-33)")))
 
 
-def test_a_run_in_which_nobody_moves_says_so(open_page):
+def test_a_run_without_a_failover_says_so(open_page):
     page = open_page("/compare/two-regions/")
     expect(page.get_by_role("alert")).to_contain_text(
         "This run has no failover, so there is nothing to compare."
     )
 
 
-def test_a_strategy_under_which_the_move_is_refused_says_why_and_the_others_play(opened):
+def test_a_strategy_under_which_the_failover_is_refused_shows_the_reason_and_the_others_play(opened):
     page = opened("tenant-moves")
     seek(page, 11_000_000)
     expect(page.get_by_role("region", name=COLUMNS[1], exact=True)).to_contain_text(
@@ -177,7 +177,7 @@ def test_a_strategy_under_which_the_move_is_refused_says_why_and_the_others_play
 
 @pytest.mark.parametrize("look", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_axe_finds_nothing_serious_and_nothing_lies_beyond_the_page(opened, look, width):
+def test_axe_finds_nothing_serious_and_nothing_exceeds_the_page(opened, look, width):
     page = opened(query=f"?theme={look}", viewport={"width": width, "height": 844}, reduced_motion="reduce")
     for at_us in (4_020_000, 8_000_000):
         seek(page, at_us)
@@ -187,7 +187,7 @@ def test_axe_finds_nothing_serious_and_nothing_lies_beyond_the_page(opened, look
         )
 
 
-def test_less_motion_moves_in_steps(opened):
+def test_with_reduced_motion_the_clock_moves_in_steps(opened):
     page = opened(reduced_motion="reduce")
     page.keyboard.press(" ")
     shown = page.evaluate(CLOCKS_SHOWN)

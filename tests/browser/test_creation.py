@@ -1,5 +1,5 @@
-"""“Topics and policies” as a person uses it: who does not replicate and why, refusals that climb, both
-sides in tables.
+"""The panel “Topics and policies” as a person uses it: which replicators do not run and why, growing
+numbers of refusals, both sides in tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def panel_of(lab):
     return lab.page.get_by_role("tabpanel", name="Topics and policies")
 
 
-def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
+def test_a_refusal_is_shown_with_its_text_beside_a_metric_of_zero(open_lab):
     lab = open_lab("clients-created-it-before", PANEL)
     lab.seek(12_000_000)
     panel = panel_of(lab)
@@ -38,7 +38,7 @@ def test_a_refusal_with_its_words_and_the_calm_metric(open_lab):
     wait_until(lab.page, "() => document.querySelectorAll('.creation .scatterlayer .trace').length === 3")
 
 
-def test_both_sides_in_tables_and_what_differs_marked(open_lab):
+def test_both_sides_are_in_tables_with_differences_marked(open_lab):
     lab = open_lab("drifted-partitions", PANEL)
     lab.seek(9_000_000)
     topics = panel_of(lab).get_by_role("region", name="Topics by cluster")
@@ -53,7 +53,7 @@ def test_both_sides_in_tables_and_what_differs_marked(open_lab):
     )
 
 
-def test_another_replicator_is_looked_at_by_keyboard(open_lab):
+def test_another_replicator_is_selected_by_keyboard(open_lab):
     lab = open_lab("compared-first", PANEL)
     lab.seek(7_000_000)
     panel = panel_of(lab)
@@ -69,7 +69,7 @@ def test_another_replicator_is_looked_at_by_keyboard(open_lab):
     expect(panel.locator(".curves")).to_have_attribute("aria-label", re.compile("us to eu, orders"))
 
 
-def test_it_follows_a_command_of_the_page(open_lab):
+def test_the_panel_follows_a_command_of_the_page(open_lab):
     lab = open_lab("drifted-partitions", PANEL)
     lab.seek(9_000_000)
     lab.page.evaluate(

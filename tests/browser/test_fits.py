@@ -1,4 +1,4 @@
-"""From 360 to 2560 px nothing is wider than the page, no words are cut off, and no words lie over others."""
+"""From 360 to 2560 px nothing is wider than the page, no text is cut off, and no text overlaps another."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ MISFITS = """() => {
   return bad;
 }"""
 
-# what the section on time says while it fetches or counts, longer than it ever is: no note may reach the
-# buttons beside it
+# the longest text that the section on time shows while it fetches or counts: no note may reach the buttons
+# beside it
 WITH_A_LONG_NOTE = f"""() => {{
   const note = document.querySelector("[data-part=time-note]");
   const words = note.textContent;
@@ -84,14 +84,14 @@ HIDDEN_BY_CONTROLS = """() => {
 
 
 def misfits(page: Any, how: str = MISFITS) -> list[str]:
-    """What does not fit on the page at rest, in words."""
+    """What does not fit on the page at rest, as text."""
     wait_until_at_rest(page)
     return page.evaluate(how)
 
 
 @pytest.fixture(scope="module")
 def runs(site):
-    """One lab per scenario for all sizes; each with something else that may not fit."""
+    """One lab per scenario for all sizes; each with another part that may not fit."""
     return {
         name: site.open_lab(scenario=name)
         for name in ("region-down", "figure-4", "groups-two-readers", "groups-thousand-streams")
@@ -108,7 +108,7 @@ LOOKS = {
     "?theme=dark": [size for size in SIZES if size[0] < 1000],
     "?mode=projector": [(1280, 720), *(size for size in SIZES if size[0] >= 1000)],
 }
-"""Each size in two looks; nobody projects a phone."""
+"""Each size in two modes; phones are not projected."""
 
 
 INSTANTS = {"region-down": 5_850_000, "figure-4": 2_900_000, "groups-two-readers": 11_000_000}
@@ -119,7 +119,7 @@ CASES = [
 
 
 OPENED_ANEW = "region-down"
-"""The lab that is opened at each size, in one page: a browser that has seen it before is half the work.
+"""The lab that is opened at each size, in one page: a browser that has seen it before does half the work.
 
 The others are opened once, and their window is resized.
 """
@@ -132,7 +132,7 @@ def test_a_lab_fits(make_lab, runs, name, look):
         lab.page.set_viewport_size({"width": width, "height": height})
         if place == 0 or name == OPENED_ANEW:
             lab.page.goto("about:blank")
-            lab.troubles.clear()  # what it said when it was left
+            lab.troubles.clear()  # its texts when it was left
             lab.open(look)
             lab.seek(INSTANTS[name])
         found = misfits(lab.page)
@@ -165,10 +165,10 @@ CUT_WORDS = """() => {
     draw.call(this, text, x, y, ...most);
   };
 }"""
-"""From now on `cutWords` has the words that a canvas shows in part only."""
+"""From now on `cutWords` has the texts that a canvas shows only partly."""
 
 
-def test_the_words_in_the_messages_between_nodes_are_not_cut_off(make_lab, runs):
+def test_texts_in_the_diagram_of_messages_between_nodes_are_not_cut_off(make_lab, runs):
     lab = make_lab(of=Of(runs["groups-two-readers"]))
     lab.page.add_init_script(f"({CUT_WORDS})()")
     lab.open("?panel=handshakes")
@@ -181,7 +181,7 @@ def test_the_words_in_the_messages_between_nodes_are_not_cut_off(make_lab, runs)
 
 
 @pytest.mark.parametrize("width", [360, 390, 768])
-def test_the_navigation_takes_one_line(open_page, width):
+def test_the_navigation_fits_one_line(open_page, width):
     page = open_page("/glossary/")
     page.set_viewport_size({"width": width, "height": 844})
     tops = page.evaluate(
@@ -200,8 +200,8 @@ TOO_SMALL = """() => [...document.querySelectorAll(".handle")].filter((handle) =
 
 
 @pytest.mark.parametrize(("name", "at_us"), [("region-down", 5_300_000), ("groups-two-readers", 11_000_000)])
-def test_a_finger_hits_what_can_be_broken(make_lab, runs, name, at_us):
-    """On a phone: 40 px at least, the room around a button included."""
+def test_touch_targets_of_breakable_parts_are_large_enough(make_lab, runs, name, at_us):
+    """On a phone: 40 px at least, including the space around a button."""
     lab = make_lab(of=Of(runs[name]))
     lab.page.set_viewport_size({"width": 390, "height": 844})
     lab.open()
@@ -211,7 +211,7 @@ def test_a_finger_hits_what_can_be_broken(make_lab, runs, name, at_us):
     assert lab.page.evaluate(TOO_SMALL) == []
 
 
-def test_a_planted_fault_is_found(make_lab, runs):
+def test_a_planted_fault_is_detected(make_lab, runs):
     lab = make_lab(of=Of(runs["figure-4"])).open()
     lab.at_rest().page.evaluate(
         "() => { const words = document.querySelector('.watch').cloneNode(true); words.style.marginTop = "

@@ -1,5 +1,5 @@
-"""“Forecast” as a person uses it: figures, curves with failovers beside them, and why no snapshot is asked
-for.
+"""The panel “Forecast” as a person uses it: figures, curves with failovers beside them, and why no
+snapshot is requested.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_the_curve_grows_while_it_plays(lab):
     )
 
 
-def test_why_no_snapshot_names_the_rule_the_region_and_the_way_out(lab):
+def test_why_no_snapshot_names_the_rule_the_region_and_the_remedy(lab):
     lab.seek(8_000_000)
     panel = panel_of(lab)
     expect(panel).to_contain_text("us-east skips the next snapshot.")
@@ -69,7 +69,7 @@ def test_why_no_snapshot_names_the_rule_the_region_and_the_way_out(lab):
     expect(panel.locator(".rules").nth(0).locator(".stops")).to_have_count(0)
 
 
-def test_on_a_phone_it_is_one_column(make_lab):
+def test_on_a_phone_the_panel_has_one_column(make_lab):
     lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open(
         "?panel=forecast"
     )

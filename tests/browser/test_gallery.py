@@ -1,5 +1,5 @@
 """The gallery in a real browser: pictures, search, the keyboard, a guess kept before playing, the outcome
-told afterwards.
+shown afterwards.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def test_search_by_words_and_the_empty_state(open_gallery):
     page.keyboard.press("/")
     search = page.get_by_label("Search")
     expect(search).to_be_focused()
-    page.keyboard.type("processes ten")  # what happens, in no title
+    page.keyboard.type("processes ten")  # from a description, in no title
     expect(page.locator(".card:visible")).to_have_count(1)
     expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
     search.fill("xyzzy")
@@ -57,7 +57,7 @@ def test_search_by_words_and_the_empty_state(open_gallery):
     expect(page.locator(".card:visible").nth(24)).to_be_visible()
 
 
-def test_arrows_go_from_card_to_card_and_enter_opens(open_gallery):
+def test_arrows_move_from_card_to_card_and_enter_opens(open_gallery):
     page = open_gallery()
     page.get_by_label("Search").focus()
     page.keyboard.press("ArrowDown")
@@ -76,7 +76,7 @@ def test_arrows_go_from_card_to_card_and_enter_opens(open_gallery):
     expect(page.locator(".here b")).to_have_text("Region crash: duplicates since the last snapshot")
 
 
-def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Site):
+def test_a_guess_is_kept_and_the_outcome_shown_only_after_playing(open_gallery, site: Site):
     page = open_gallery()
     facts = page.locator("[data-facts='region-down']")
     expect(facts).to_contain_text("not played")
@@ -110,8 +110,8 @@ def test_a_guess_then_the_outcome_only_when_it_was_played(open_gallery, site: Si
     expect(page.locator("[data-facts='three-regions']")).to_contain_text("not played")
 
 
-def test_nothing_of_it_is_sent(open_gallery):
-    """A guess is kept in the browser: no request goes out when it is made."""
+def test_no_guess_is_sent_to_the_server(open_gallery):
+    """A guess is kept in the browser: no request is sent when it is made."""
     page = open_gallery()
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url))
@@ -124,7 +124,7 @@ def test_nothing_of_it_is_sent(open_gallery):
     assert sent == []
 
 
-def test_it_works_without_scripts(browser: Browser, site: Site):
+def test_the_gallery_works_without_scripts(browser: Browser, site: Site):
     context = fresh_context(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(site.address)

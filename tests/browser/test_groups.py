@@ -1,5 +1,5 @@
-"""The page of a group lab as a person uses it: who reads what and who believes what, a look inside, a
-fault by the thing with its price said first, many streams.
+"""The page of a group lab as a person uses it: which session reads what, the tables of leader and
+sessions, an inspector, a fault with its cost shown first, many streams.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def open_lab(make_lab):
     assert [lab.troubles for lab in opened] == [[]] * len(opened)
 
 
-def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
+def test_two_readers_of_one_stream_are_reported_drawn_and_inspected(open_lab):
     lab = open_lab("groups-two-readers")
     page = lab.page
     expect(page.get_by_role("tab", name="Messages between nodes")).to_have_attribute("aria-selected", "true")
@@ -103,7 +103,7 @@ def test_two_readers_of_one_stream_are_told_shown_and_looked_into(open_lab):
     lab.until("state.view.spans_us.leader_borrower_timeout === 9000000")
 
 
-def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
+def test_killing_a_session_shows_its_cost_and_its_streams_stay_granted_in_the_leaders_table(open_lab):
     lab = open_lab("groups-killed-in-a-chunk")
     page = lab.page
     lab.seek(2_500_000)
@@ -124,7 +124,7 @@ def test_a_kill_says_its_price_and_leaves_a_ghost_at_the_leader(open_lab):
     expect(page.get_by_role("menu")).to_contain_text("Crash the leader of meters")
 
 
-def test_a_thousand_streams_fold_to_strips_and_arrows_walk_among_the_clients(open_lab):
+def test_a_thousand_streams_fold_to_strips_and_arrows_move_among_the_clients(open_lab):
     lab = open_lab("groups-thousand-streams")
     page = lab.page
     lab.seek(2_600_000)
@@ -150,8 +150,8 @@ def test_a_thousand_streams_fold_to_strips_and_arrows_walk_among_the_clients(ope
     expect(page.get_by_role("button", name="by shard")).to_be_visible()
 
 
-def test_a_stream_that_a_late_revoke_left_unread_is_said_so(open_lab):
-    """groups-late-revoke: from 7.5 s on ada gives the stream back, and her leader has it as granted."""
+def test_a_stream_left_unread_by_a_late_revoke_is_reported_as_such(open_lab):
+    """groups-late-revoke: from 7.5 s on ada releases the stream, and her leader has it as granted."""
     lab = open_lab("groups-late-revoke")
     page = lab.page
     lab.seek(10_000_000)

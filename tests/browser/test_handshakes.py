@@ -1,5 +1,5 @@
-"""“Messages between nodes” as a person uses it: the tab of a group lab, messages in words and in the picture, a cone
-that lights everywhere, pan, zoom, a crowd.
+"""The panel “Messages between nodes” as a person uses it: the tab of a group lab, messages as text and in
+the picture, a highlighted cone, pan, zoom, a crowded window.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ def picture(lab) -> str:
     return lab.at_rest().page.evaluate("() => document.querySelector('.handshakes canvas').toDataURL()")
 
 
-def test_a_group_lab_shows_its_handshakes_and_a_message_lights_its_cone(make_lab):
+def test_a_group_lab_shows_its_messages_and_a_message_highlights_its_cone(make_lab):
     lab = make_lab("groups-two-readers").open("?panel=handshakes")
     lab.seek(10_500_000)
     panel = lab.page.get_by_role("tabpanel", name="Messages between nodes")
@@ -43,7 +43,7 @@ def test_a_group_lab_shows_its_handshakes_and_a_message_lights_its_cone(make_lab
     assert lab.troubles == []
 
 
-def test_two_hundred_sessions_are_shown_by_pages(make_lab):
+def test_two_hundred_sessions_are_shown_in_pages(make_lab):
     lab = make_lab("groups-thousand-streams").open("?panel=handshakes")
     lab.seek(2_300_000)
     panel = lab.page.get_by_role("tabpanel", name="Messages between nodes")

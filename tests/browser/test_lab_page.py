@@ -25,8 +25,8 @@ CLICK_A_FLIGHT = """() => {
   }
   return false;
 }"""
-"""Goes over the canvas as a pointer would, until the page says that something in flight is there, and
-clicks it: in one step, since a frame in between may move it.
+"""Moves over the canvas like a pointer, until the page reports an object in flight there, and clicks it:
+in one step, since a frame in between may move it.
 """
 
 
@@ -37,7 +37,7 @@ def lab(make_lab):
     assert opened.troubles == []
 
 
-def test_gallery_opens_a_lab_of_ones_own(make_lab, site):
+def test_gallery_opens_a_users_own_lab(make_lab, site):
     lab = make_lab("two-regions")
     lab.page.goto(site.address)
     lab.page.get_by_label("Search").fill("region crash 5.3 s")
@@ -72,7 +72,7 @@ def test_play_pause_step_and_step_back_by_keyboard(lab):
     lab.until("!state.playing")
 
 
-def test_an_instant_as_typed(lab):
+def test_an_instant_can_be_typed(lab):
     lab.page.keyboard.press("g")
     lab.page.keyboard.type("3.5 s")
     lab.page.keyboard.press("Enter")
@@ -83,7 +83,7 @@ def test_an_instant_as_typed(lab):
     expect(lab.page.get_by_role("alert").filter(has_text="is not an instant")).to_be_visible()
 
 
-def test_the_sentence_and_the_table_say_what_the_engine_counts(lab):
+def test_the_sentence_and_the_table_show_the_engines_figures(lab):
     lab.seek(5_118_000)
     figures = lab.state("state.view.forecast.billing.to['us-east']")
     expect(lab.page.locator("[data-part=sentence]")).to_contain_text(f"{figures['duplicates']} duplicates")
@@ -92,7 +92,7 @@ def test_the_sentence_and_the_table_say_what_the_engine_counts(lab):
     )
 
 
-def test_crash_by_clicking_the_region_then_a_refusal_in_words(lab):
+def test_a_region_is_crashed_by_a_click_and_a_refusal_has_a_reason(lab):
     lab.seek(5_000_000)
     lab.page.get_by_role("button", name="us-west", exact=True).click()
     lab.page.get_by_role("menuitem", name="Crash now").click()
@@ -103,13 +103,13 @@ def test_crash_by_clicking_the_region_then_a_refusal_in_words(lab):
     expect(notice).to_be_visible()
     expect(notice).to_have_text(re.compile("cluster.crash was refused:.{15,}"))
     lab.page.get_by_role("button", name="us-west", exact=True).click()
-    lab.page.keyboard.press("r")  # restart, by its letter: who came by pointer has space for playing again
+    lab.page.keyboard.press("r")  # restart, by its letter: after a pointer action, space means play again
     lab.until("state.view.clusters['us-west'].state === 'up'")
     lab.page.keyboard.press("Space")
     lab.until("state.playing || state.at_us > 5000000")
 
 
-def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
+def test_failover_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
     lab.seek(7_000_000)
     lab.seek(5_100_000)
     lab.page.keyboard.press("o")
@@ -130,7 +130,7 @@ def test_fail_over_by_dialog_starts_a_branch_and_the_old_one_stays(lab):
     lab.until("state.view.branch === 0")
 
 
-def test_inside_a_marker_as_pip_33_prints_it(lab):
+def test_the_inspector_of_a_marker_prints_it_as_in_pip_33(lab):
     lab.seek(5_118_000)
     lab.at_rest()
     mark = lab.page.locator(".mark-button[aria-label^='snapshot response']").first
@@ -146,7 +146,7 @@ def test_inside_a_marker_as_pip_33_prints_it(lab):
     expect(panel).to_be_hidden()
 
 
-def test_an_event_says_because_and_leads_to_its_instant(lab):
+def test_an_event_shows_its_cause_and_links_to_its_instant(lab):
     lab.seek(5_118_000)
     event = (
         lab.at_rest().page.locator("[data-part=events] button.event").filter(has_text="response of").nth(3)
@@ -160,7 +160,7 @@ def test_an_event_says_because_and_leads_to_its_instant(lab):
     ).to_be_attached()
 
 
-def test_the_event_list_shows_the_instant_also_after_a_seek_back(lab):
+def test_the_event_list_shows_the_current_instant_also_after_a_seek_back(lab):
     lab.seek(10_000_000)
     lab.seek(5_300_000)
     present = lab.at_rest().page.evaluate("""() => {
@@ -171,7 +171,7 @@ def test_the_event_list_shows_the_instant_also_after_a_seek_back(lab):
     assert present["ahead"] > 10 and 0.1 < present["share"] < 0.4
 
 
-def test_this_instant_in_words(lab):
+def test_this_instant_is_described_in_text(lab):
     lab.seek(5_118_000)
     lab.page.keyboard.press("t")
     words = lab.page.get_by_role("region", name="Text view of this instant")
@@ -204,7 +204,7 @@ def test_a_second_viewer_sees_the_same_and_cannot_control(lab, make_lab):
     assert viewer.troubles == []
 
 
-def test_the_long_way_out_and_back_in(lab):
+def test_zooming_out_and_in_causes_no_errors(lab):
     lab.seek(9_000_000)
     for _ in range(8):
         lab.page.keyboard.press("-")
@@ -216,13 +216,13 @@ def test_the_long_way_out_and_back_in(lab):
 
 
 @pytest.mark.parametrize("query", ["?theme=dark", "?theme=light", "?mode=projector"])
-def test_every_look_draws(make_lab, query):
+def test_the_page_draws_with_every_display_option(make_lab, query):
     lab = make_lab("three-regions").open(query)
     lab.seek(4_250_000)
     assert lab.at_rest().troubles == []
 
 
-def test_a_phone_shows_all_in_one_column(make_lab):
+def test_a_phone_shows_everything_in_one_column(make_lab):
     lab = make_lab("three-regions", viewport={"width": 390, "height": 844}, has_touch=True).open()
     lab.seek(4_250_000)
     assert lab.at_rest().page.evaluate("() => document.documentElement.scrollWidth") <= 390
@@ -245,7 +245,7 @@ def test_reduced_motion_shows_the_servers_instants_only(make_lab):
     assert lab.troubles == []
 
 
-def test_a_dropped_line_is_said_and_resumed(lab):
+def test_a_lost_connection_is_reported_and_resumed(lab):
     lab.seek(2_000_000)
     lab.page.context.set_offline(True)
     lab.page.evaluate("() => globalThis.failoverLab.dropLine()")
@@ -308,7 +308,7 @@ def test_the_filter_of_steps_is_shown_and_follows_one_message(lab):
     expect(lab.page.get_by_role("alert").filter(has_text="names no message")).to_be_visible()
 
 
-def test_an_event_is_gone_to_by_its_number(lab):
+def test_an_event_is_reached_by_its_number(lab):
     lab.seek(5_000_000)
     row = lab.page.evaluate(
         "() => fetch(location.pathname + 'row/700.json').then((answer) => answer.json())"
@@ -319,7 +319,7 @@ def test_an_event_is_gone_to_by_its_number(lab):
     lab.until(f"state.at_us === {row['at_us']}")
 
 
-def test_an_open_dialog_pauses_playback_and_speaks_of_the_instant_shown(lab):
+def test_an_open_dialog_pauses_playback_and_describes_the_instant_shown(lab):
     lab.seek(4_000_000)
     lab.page.keyboard.press("Space")
     lab.until("state.playing")
@@ -341,7 +341,7 @@ def test_an_open_dialog_pauses_playback_and_speaks_of_the_instant_shown(lab):
     assert lab.state("state.playing") is False, "what stood still before stands still after"
 
 
-def test_running_past_the_scenarios_end_is_asked_first(lab):
+def test_running_past_the_scenarios_end_asks_for_confirmation(lab):
     end_us = lab.state("state.welcome.until_us")
     lab.seek(end_us)
     dialog = lab.page.locator("[data-part=question-dialog]")

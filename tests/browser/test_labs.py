@@ -1,4 +1,4 @@
-"""One's labs in a real browser: listed from the tokens it holds, shared by link, copied by a viewer,
+"""A user's labs in a real browser: listed from the tokens it holds, shared by link, copied by a viewer,
 renamed, deleted.
 """
 
@@ -34,7 +34,7 @@ def clipboard(page: Page) -> str:
     return page.evaluate("() => navigator.clipboard.readText()")
 
 
-def test_a_lab_is_listed_where_its_key_is_and_nowhere_else(lab, make_lab):
+def test_a_lab_is_listed_only_in_a_browser_with_its_token(lab, make_lab):
     page = my_labs(lab)
     card = page.get_by_role("listitem").filter(
         has=page.get_by_role("link", name="Region crash: duplicates since the last snapshot")
@@ -53,7 +53,7 @@ def test_a_lab_is_listed_where_its_key_is_and_nowhere_else(lab, make_lab):
 
 @pytest.fixture
 def allowed_refusal(lab):
-    """A test that makes the server refuse expects one answer of 400."""
+    """A test that makes the server refuse expects one response of 400."""
     yield
     refused = [trouble for trouble in lab.troubles if "400" in trouble]
     assert refused
@@ -62,7 +62,7 @@ def allowed_refusal(lab):
 
 
 @pytest.mark.usefixtures("allowed_refusal")
-def test_renaming_in_place_with_the_keyboard(lab):
+def test_a_lab_is_renamed_in_place_with_the_keyboard(lab):
     page = my_labs(lab)
     page.get_by_role("button", name=re.compile("^Rename")).focus()
     page.keyboard.press("Enter")
@@ -80,7 +80,7 @@ def test_renaming_in_place_with_the_keyboard(lab):
     page.keyboard.press("Escape")
 
 
-def test_deleting_says_what_is_lost_and_asks(lab):
+def test_deleting_names_what_is_lost_and_asks_for_confirmation(lab):
     lab.page.evaluate("() => failoverLab.link.command({ do: 'link.cut', link: 'us-east -> eu-central' })")
     lab.until("state.view.links['us-east -> eu-central'].state === 'cut'")
     page = my_labs(lab)
@@ -122,7 +122,7 @@ def test_the_owners_link_makes_another_browser_an_owner(lab, make_lab):
     ).to_be_visible()
 
 
-def test_a_viewer_takes_a_copy_and_stands_at_the_same_instant(lab, make_lab):
+def test_a_viewer_takes_a_copy_at_the_same_instant(lab, make_lab):
     viewer = make_lab(of=lab).open(owner=False)
     viewer.until(f"state.at_us === {AT_US}")
     viewer.page.get_by_role("button", name="Share").click()
@@ -154,7 +154,7 @@ def test_an_owner_sees_no_button_for_viewers(lab):
 
 
 @pytest.mark.parametrize("width", [360, 1440])
-def test_the_list_fits(lab, width):
+def test_the_list_fits_the_window(lab, width):
     page = my_labs(lab)
     page.set_viewport_size({"width": width, "height": 800})
     assert lab.at_rest().page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")

@@ -1,4 +1,4 @@
-"""The lanes in a real browser: partitions that fold, lanes that part, borders of ledgers, millions of
+"""The lanes in a real browser: partitions that fold, lanes that separate, borders of ledgers, millions of
 entries by tiles.
 """
 
@@ -33,11 +33,11 @@ consumers:
 
 
 def still(lab) -> str:
-    """What the canvas of what stands still shows at rest."""
+    """The canvas of the static parts at rest."""
     return lab.at_rest().page.evaluate("() => document.querySelector('[data-part=still]').toDataURL()")
 
 
-def test_partitions_fold_unfold_and_are_chosen(make_lab):
+def test_partitions_can_be_folded_unfolded_and_chosen(make_lab):
     lab = make_lab(yaml=PARTITIONED).open()
     lab.seek(6_000_000)
     fold = lab.page.get_by_role("button", name=re.compile("3 partitions"))
@@ -54,7 +54,7 @@ def test_partitions_fold_unfold_and_are_chosen(make_lab):
     assert lab.troubles == []
 
 
-def test_lanes_part_and_come_together(make_lab):
+def test_lanes_separate_and_align(make_lab):
     lab = make_lab("region-down").open()
     lab.seek(5_300_000)
     switch = lab.page.locator("[data-act=together]")

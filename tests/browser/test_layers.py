@@ -1,5 +1,5 @@
-"""“Layers” and “Rounds” as a person uses them: a client from inside with its state machines, what its
-layers told each other, the leader's clock, badge and figures.
+"""“Layers” and “Rounds” as a person uses them: the inside of a client with its state machines, messages
+between its layers, the leader's clock, badge and figures.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 STREAM = "1/1/meters/heat"
 
 
-def test_a_client_from_inside(open_lab):
-    """Of two readers of one stream: the one whom the leader has given up is connected and reads, and the
+def test_the_inside_of_a_client_is_shown(open_lab):
+    """Of two readers of one stream: the one that the leader has dropped is connected and reads, and the
     leader has the other.
     """
     lab = open_lab("groups-two-readers", "?panel=layers")
@@ -48,11 +48,11 @@ def test_a_client_from_inside(open_lab):
     expect(agent).to_contain_text("leader")
     panel.locator("section.machine-of").first.get_by_role("button").click()
     expect(lab.page.locator("[data-part=lit]")).to_contain_text("borrower 0")
-    lab.seek(500)  # before anybody is connected
+    lab.seek(500)  # before any session is connected
     expect(panel.get_by_role("img", name="Borrower ben/0")).to_have_count(0)
 
 
-def test_the_clock_of_rounds_its_badge_and_the_figures(open_lab):
+def test_the_clock_of_rounds_its_badge_and_its_figures_are_shown(open_lab):
     lab = open_lab("groups-two-readers", "?panel=rounds")
     panel = lab.page.get_by_role("tabpanel", name="Rebalances")
     lab.seek(4_000_000)

@@ -1,5 +1,5 @@
-"""“Tenant's move” as a person uses it: the tab that a tenant's scenario opens with, steps, conditions, the
-map, and its buttons.
+"""The panel “Tenant migration” as a person uses it: the tab that a tenant's scenario opens with, steps,
+conditions, the map, and its buttons.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ def panel_of(lab):
     return lab.page.get_by_role("tabpanel", name="Tenant migration")
 
 
-def test_a_tenants_scenario_opens_with_its_move_and_the_map_leads_clients_over(open_lab):
+def test_a_tenants_scenario_opens_with_its_migration_and_the_map_moves_clients(open_lab):
     lab = open_lab("tenant-moves")
     expect(lab.page.get_by_role("tab", name="Tenant migration")).to_have_attribute("aria-selected", "true")
     expect(panel_of(lab)).to_contain_text("No migration is running. LookupService: acme is in blue")
@@ -30,7 +30,7 @@ def test_a_tenants_scenario_opens_with_its_move_and_the_map_leads_clients_over(o
     expect(panel_of(lab).locator(".says").first).to_contain_text("acme is in green. Nothing is left in blue.")
 
 
-def test_a_lookup_service_that_is_down_is_drawn_with_who_asks_it_in_vain_and_what_green_was_told(open_lab):
+def test_a_failed_lookup_service_is_drawn_with_its_clients_and_the_acks_synced_to_green(open_lab):
     lab = open_lab("tenant-moves")
     expect(panel_of(lab).locator("svg")).to_have_attribute(
         "aria-label",
@@ -54,7 +54,7 @@ def test_a_lookup_service_that_is_down_is_drawn_with_who_asks_it_in_vain_and_wha
     expect(side).to_contain_text("459 of 469 acknowledged entries synced")
 
 
-def test_a_step_that_fails_says_why_and_is_tried_again_by_its_button(open_lab):
+def test_a_failed_step_shows_the_reason_and_is_retried_by_its_button(open_lab):
     lab = open_lab("tenant-link-fails")
     lab.seek(2_600_000)
     failed = panel_of(lab).locator(".steps li.failed")
@@ -65,6 +65,6 @@ def test_a_step_that_fails_says_why_and_is_tried_again_by_its_button(open_lab):
     expect(panel_of(lab).locator(".steps li.running")).to_contain_text("2 attempts")
 
 
-def test_a_lab_without_tenants_says_what_is_missing(open_lab):
+def test_a_lab_without_tenants_explains_what_is_missing(open_lab):
     lab = open_lab("two-regions", "?panel=migration")
     expect(panel_of(lab)).to_contain_text("No tenant of this scenario")

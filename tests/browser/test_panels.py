@@ -1,6 +1,4 @@
-"""The tab strip under the logs, with a panel as a contributor would write one put in the place of the
-page's own list.
-"""
+"""The tab strip under the logs, with a panel in a contributor's form in place of the page's own list."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ def lab(make_lab):
     assert made.troubles == []
 
 
-def test_a_panel_is_made_when_first_shown_and_told_only_while_shown(lab):
+def test_a_panel_is_created_when_first_shown_and_updated_only_while_shown(lab):
     lab.open()
     lab.seek(3_000_000)
     assert lab.page.evaluate("() => globalThis.made ?? 0") == 0
@@ -60,7 +58,7 @@ def test_a_panel_is_made_when_first_shown_and_told_only_while_shown(lab):
     assert lab.page.evaluate("() => globalThis.made") == 1
 
 
-def test_tabs_by_keyboard_and_by_address(lab):
+def test_tabs_are_selected_by_keyboard_and_by_address(lab):
     lab.open("?panel=heads")
     expect(lab.page.get_by_role("tab", name="Heads of the logs")).to_have_attribute("aria-selected", "true")
     expect(lab.page.get_by_role("tabpanel", name="Heads of the logs")).to_contain_text("orders: ")
@@ -73,7 +71,7 @@ def test_tabs_by_keyboard_and_by_address(lab):
     expect(lab.page.locator("#panel-time")).to_be_focused()
 
 
-def test_tabs_of_what_a_lab_has_nothing_of_are_put_away_unless_asked_for(make_lab):
+def test_tabs_without_content_in_a_lab_are_hidden_unless_requested(make_lab):
     plain = make_lab("two-regions").open()
     names = plain.at_rest().page.get_by_role("tab").all_inner_texts()
     assert names[0] == "Time" and not {"Shadow topics", "Brokers", "Tenant migration"} & set(names)

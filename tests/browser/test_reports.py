@@ -1,5 +1,5 @@
-"""A report by click: asked for on a lab, its worker killed half-way, tried again, read, downloaded, and
-opened without a network.
+"""A report by click: requested on a lab, its worker killed half-way, retried, read, downloaded, and opened
+without a network.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from tests.browser.test_access import THEMES, findings
 
 pytestmark = pytest.mark.slow
 MADE_WITHIN_MS = 1_200_000
-"""A minute on a free machine, which a busy one makes ten: Java starts, and the first report compiles its
-queries.
+"""A minute on an idle machine, which may become ten on a busy one:
+
+Java starts, and the first report compiles its queries.
 """
 
 
@@ -37,13 +38,13 @@ def start_worker(site: Site) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
 
 
 def java_of(pid: int) -> list[int]:
-    """Living Java processes that a process started, whoever their parent is by now."""
+    """Living Java processes started by a process, whatever their parent is by now."""
     found = []
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = place.read_text().partition("(")[2].rpartition(")")
         except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended while we looked
+            continue  # it ended during the search
         state, _parent, group = rest.split()[:3]
         if name == "java" and state != "Z" and int(group) == pid:
             found.append(int(place.parent.name))
@@ -57,13 +58,13 @@ addEventListener("DOMContentLoaded", () => {
     if (words) { note(); new MutationObserver(note).observe(words, {childList: true, characterData: true, subtree: true}); }
 });
 """
-"""Keeps every word that the page says of its report, over its reloads: the page leaves when the report is
-there, whoever reads along may come too late.
+"""Records every text that the page shows about its report, over its reloads: the page leaves when the
+report is ready, and a test that only reads along may be too late.
 """
 
 
 def steps_shown(page: Page) -> set[int]:
-    """The numbers of all steps that the page has said so far."""
+    """The numbers of all steps that the page has shown so far."""
     said = str(page.evaluate("sessionStorage.getItem('said') ?? ''")).splitlines()
     return {int(words.split()[1]) for words in said if words.startswith("Step ")}
 
@@ -75,7 +76,7 @@ def wait_for(what: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.1)
 
 
-def test_a_report_by_click_through_a_killed_worker(
+def test_a_report_is_made_by_click_despite_a_killed_worker(
     make_lab: Any, start_worker: Any, browser: Browser, tmp_path: Path
 ) -> None:
     lab = make_lab("fail-over-and-back").open()
@@ -110,7 +111,7 @@ def test_a_report_by_click_through_a_killed_worker(
 
 
 def read_the_page(page: Page) -> None:
-    """The page names the run; the report in its frame says what came of it."""
+    """The page names the run; the report in its frame has the outcome."""
     told = page.frame_locator("iframe")
     expect(told.get_by_role("heading", level=1).first).to_contain_text("2 failovers")
     expect(told.get_by_role("heading", name="What would have helped").first).to_be_visible()
@@ -132,7 +133,7 @@ def download_everything(page: Page, folder: Path) -> None:
 
 
 def opens_without_a_network(browser: Browser, file: Path) -> None:
-    """From a disk, offline: every chart is drawn, nothing is asked for, nothing complains."""
+    """From a disk, offline: every chart is drawn, nothing is requested, no errors."""
     context = fresh_context(browser, offline=True)
     page = context.new_page()
     troubles: list[str] = []
@@ -158,7 +159,7 @@ def opens_without_a_network(browser: Browser, file: Path) -> None:
 
 
 def is_for_everyone(browser: Browser, file: Path) -> None:
-    """axe finds nothing serious, light and dark, on a desk and on a phone; a phone's page is as wide as
+    """axe finds nothing serious, light and dark, on a desktop and on a phone; a phone's page is as wide as
     the phone.
     """
     for theme in THEMES:

@@ -45,15 +45,13 @@ FARTHEST = """async (pictures) => {
 """The largest difference between two pictures in any channel of a pixel."""
 
 ROUNDING = 4
-"""The same strokes, drawn again, may come out so much lighter or darker where they cross."""
+"""The same strokes, drawn again, may become so much lighter or darker where they cross."""
 
 BRANCH_AS_RUN = {"picture scrub", "picture spacetime", "picture lines", "view", "panel"}
-"""These also show how far the branch has been run: rows ahead, planned commands, time that was not run
-yet.
-"""
+"""These also show how far the branch has run: rows ahead, planned commands, time that was not run yet."""
 
 FORECAST_AS_RUN = BRANCH_AS_RUN | {"chart 0"}
-"""The chart of the forecast panel also marks each failover up to where the branch has been run."""
+"""The chart of the forecast panel also marks each failover up to where the branch has run."""
 
 
 def _seen(lab: Any) -> dict[str, Any]:
@@ -86,7 +84,7 @@ def _differing(
         ("region-down-twice", 1000, 5_500_000, "?panel=forecast"),
     ],
 )
-def test_played_opened_and_sought_back_show_the_same(make_lab, scenario, speed, at_us, query):
+def test_a_lab_played_opened_or_sought_back_shows_the_same(make_lab, scenario, speed, at_us, query):
     owner = make_lab(scenario).open(query)
     owner.page.evaluate("speed => failoverLab.link.play(speed)", speed)
     owner.until(f"state.at_us >= {at_us}")

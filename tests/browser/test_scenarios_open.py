@@ -1,5 +1,5 @@
-"""Every built-in scenario in the page: it opens, plays, jumps past its story, and the console stays
-silent.
+"""Every built-in scenario in the page: it opens, plays, jumps past its story, and the console has no
+errors.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ DRAWN = """() => {
 
 @pytest.fixture(scope="module")
 def tabs() -> Iterator[dict[Browser, Page]]:
-    """The tab of somebody who goes through the gallery, one for each browser: who has seen labs before has
-    half the work with the next one.
+    """The tab of a user who goes through the gallery, one for each browser: a browser that has seen labs
+    before does half the work with the next one.
     """
     met: dict[Browser, Page] = {}
     yield met
@@ -38,7 +38,7 @@ def tabs() -> Iterator[dict[Browser, Page]]:
 
 @pytest.fixture
 def next_lab(browser: Browser, site: Site, tabs: dict[Browser, Page]) -> Iterator[Callable[[str], Lab]]:
-    """Opens a lab where the one before stood. A tab on which something went wrong is not used again."""
+    """Opens a lab in the tab of the previous one. A tab on which a problem occurred is not used again."""
     page = tabs.pop(browser, None) or fresh_context(browser).new_page()
     opened: list[Lab] = []
 
@@ -48,7 +48,7 @@ def next_lab(browser: Browser, site: Site, tabs: dict[Browser, Page]) -> Iterato
 
     yield open_one
     if all(lab.troubles == [] for lab in opened):
-        page.goto("about:blank")  # what a page says when it is left is not the next one's
+        page.goto("about:blank")  # messages of a page that is being left do not belong to the next one
         tabs[browser] = page
     else:
         page.context.close()

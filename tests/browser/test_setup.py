@@ -1,5 +1,5 @@
 """My set-up, done in a real browser: the form and its YAML, problems at their fields, the answer run by
-run, a run as a lab, a text of one's own.
+run, a run as a lab, a user's own text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def answered(page: Page) -> None:
     wait_until_at_rest(page)
 
 
-def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
+def test_the_yaml_and_the_address_follow_the_input(open_set_up):
     page = open_set_up()
     page.get_by_label("Names").fill("ams, fra, lhr")
     expect(page.get_by_label("ams and fra")).to_be_visible()
@@ -50,7 +50,7 @@ def test_the_yaml_and_the_address_follow_what_is_typed(open_set_up):
     expect(page.get_by_label("lhr")).to_have_count(2)
 
 
-def test_a_problem_stands_at_its_field_and_nothing_typed_is_lost(open_set_up):
+def test_a_problem_is_shown_at_its_field_and_no_input_is_lost(open_set_up):
     page = open_set_up()
     rate = page.get_by_label("Rate")
     rate.fill("fast")
@@ -66,13 +66,13 @@ def test_a_problem_stands_at_its_field_and_nothing_typed_is_lost(open_set_up):
     expect(page.get_by_role("button", name="Open as a lab")).to_be_enabled()
 
 
-def test_the_field_in_hand_is_lit_in_the_yaml(open_set_up):
+def test_the_focused_field_is_highlighted_in_the_yaml(open_set_up):
     page = open_set_up()
     page.get_by_label("Period, ms").focus()
     expect(page.locator(".yaml .lit")).to_have_text("  replicatedSubscriptionsSnapshotFrequencyMillis: 1000")
 
 
-def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
+def test_the_answer_arrives_run_by_run_and_each_dot_opens_its_run(open_set_up):
     page = open_set_up(QUICK)
     answered(page)
     sentence = page.locator("[data-part=sentence]")
@@ -108,7 +108,7 @@ def test_the_answer_comes_run_by_run_and_each_dot_opens_its_run(open_set_up):
     )
 
 
-def test_an_answer_can_be_cancelled_and_asked_again(open_set_up):
+def test_an_answer_can_be_cancelled_and_requested_again(open_set_up):
     page = open_set_up("at=60s")
     page.get_by_role("button", name="Answer from 20 seeds").click()
     wait_until(page, "() => globalThis.failoverSetUp.answer().runs.length > 0")
@@ -118,7 +118,7 @@ def test_an_answer_can_be_cancelled_and_asked_again(open_set_up):
     expect(page.get_by_role("button", name="Answer from 20 seeds")).to_be_enabled()
 
 
-def test_an_answer_says_when_it_is_about_an_earlier_set_up(open_set_up):
+def test_an_answer_about_an_earlier_set_up_is_marked(open_set_up):
     page = open_set_up(QUICK)
     answered(page)
     page.get_by_label("Period, ms").fill("2000")
@@ -126,7 +126,7 @@ def test_an_answer_says_when_it_is_about_an_earlier_set_up(open_set_up):
     expect(page.locator(".plot .dot").nth(19), "what was found stays").to_be_visible()
 
 
-def test_a_text_of_ones_own_with_lines_and_columns(open_set_up, tmp_path: Path):
+def test_a_users_own_text_has_problems_with_line_and_column(open_set_up, tmp_path: Path):
     page = open_set_up(QUICK)
     page.get_by_role("button", name="YAML of my own").click()
     text = page.get_by_label("Scenario as YAML")
@@ -150,7 +150,7 @@ def test_a_text_of_ones_own_with_lines_and_columns(open_set_up, tmp_path: Path):
     expect(page.locator(".here b")).to_contain_text("My own, us-west goes down")
 
 
-def test_the_yaml_downloads(open_set_up):
+def test_the_yaml_can_be_downloaded(open_set_up):
     page = open_set_up()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
@@ -158,7 +158,7 @@ def test_the_yaml_downloads(open_set_up):
     assert Path(download.value.path()).read_text().startswith("format: 1\n")
 
 
-def test_it_works_without_scripts(open_set_up, browser: Browser, site: Site):
+def test_the_set_up_page_works_without_scripts(open_set_up, browser: Browser, site: Site):
     context = fresh_context(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{site.address}/my-set-up/")
@@ -181,7 +181,7 @@ def test_nothing_is_wider_than_the_page(open_set_up, width):
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_a_text_is_passed_on_by_link(open_set_up):
+def test_a_text_is_shared_by_link(open_set_up):
     page = open_set_up(QUICK, permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="YAML of my own").click()
     text = page.get_by_label("Scenario as YAML")

@@ -1,5 +1,5 @@
-"""“Shadows” as a person uses it: the tab that a shadow scenario opens with, the drawing, the figures, the
-sentence; other labs have nothing to show.
+"""The panel “Shadows” as a person uses it: the tab that a shadow scenario opens with, the drawing, the
+figures, the sentence; other labs have nothing to show.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ def panel_of(lab):
     return lab.page.get_by_role("tabpanel", name="Shadow topics")
 
 
-def test_a_shadow_scenario_opens_with_its_shadows_and_says_what_it_is_about(open_lab):
+def test_a_shadow_scenario_opens_with_its_shadows_and_a_description(open_lab):
     lab = open_lab("shadow-retention-loss")
     expect(lab.page.get_by_role("tab", name="Shadow topics")).to_have_attribute("aria-selected", "true")
     lab.seek(4_400_000)
@@ -24,7 +24,7 @@ def test_a_shadow_scenario_opens_with_its_shadows_and_says_what_it_is_about(open
     expect(panel_of(lab).locator(".pin")).to_have_count(2)
 
 
-def test_what_is_not_seen_is_drawn_dashed_until_it_is(open_lab):
+def test_entries_not_visible_in_the_shadow_are_marked_until_they_are(open_lab):
     lab = open_lab("shadow-source-unload")
     lab.seek(2_290_000)
     expect(panel_of(lab).locator("tbody tr").nth(1)).to_contain_text("23 entries, for 2.2 s")
@@ -50,7 +50,7 @@ def test_a_chosen_shadow_topic_shows_its_lane_and_the_same_panel(open_lab):
     expect(panel_of(lab).locator("tbody tr")).to_have_count(3)
 
 
-def test_a_lab_without_shadows_has_no_such_tab_unless_its_address_asks_for_it(open_lab):
+def test_a_lab_without_shadows_has_no_such_tab_unless_its_address_requests_it(open_lab):
     lab = open_lab("two-regions")
     expect(lab.page.get_by_role("tab", name="Time")).to_have_attribute("aria-selected", "true")
     expect(lab.page.get_by_role("tab", name="Shadow topics")).to_have_count(0)

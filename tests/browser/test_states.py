@@ -1,5 +1,5 @@
-"""The states that a reader seldom meets are shown: no line, connected again, too slow, our own mistake,
-before the first picture.
+"""The rare states of the page are shown: no connection, reconnected, too slow, internal error, before the
+first frame.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from playwright.sync_api import WebSocketRoute, expect
 from script.support.lab_rooms import MISTAKE, REMEMBER_SOCKETS, tell
 
 
-def test_before_the_first_picture_the_page_says_so(make_lab):
+def test_before_the_first_frame_the_page_shows_connecting_and_keeps_the_pictures_place(make_lab):
     lab = make_lab("two-regions")
     lab.page.route_web_socket("**/ws/labs/**", lambda socket: None)
     lab.page.goto(f"{lab.site.address}{lab.made['url']}")
@@ -23,7 +23,7 @@ def test_before_the_first_picture_the_page_says_so(make_lab):
     assert lab.troubles == []
 
 
-def test_a_lost_line_is_said_shown_and_mended(make_lab):
+def test_reconnecting_and_reconnected_are_shown_after_a_lost_connection(make_lab):
     lab = make_lab("two-regions").open()
     lab.seek(3_000_000)
     lab.page.evaluate(
@@ -40,7 +40,7 @@ def test_a_lost_line_is_said_shown_and_mended(make_lab):
     assert lab.troubles == []
 
 
-def test_too_slow_passes_and_our_own_mistake_stays(make_lab):
+def test_the_notice_of_a_slow_page_disappears_and_that_of_an_internal_error_stays(make_lab):
     lab = make_lab("two-regions")
     lab.page.add_init_script(REMEMBER_SOCKETS)
     lab.open()
@@ -62,8 +62,10 @@ def test_too_slow_passes_and_our_own_mistake_stays(make_lab):
         ({"wire": 1}, "The server speaks wire version 1"),
     ],
 )
-def test_a_lab_that_the_page_cannot_show_says_what_to_do(make_lab, differs, words):
-    """Server and page differ in version: a lasting message, no exception, and nothing of what follows is drawn."""
+def test_a_lab_that_the_page_cannot_show_has_a_message_with_what_to_do(make_lab, differs, words):
+    """Server and page differ in version: a lasting message, no exception, and nothing that follows is
+    drawn.
+    """
     lab = make_lab("two-regions")
 
     def relay(socket: WebSocketRoute) -> None:
@@ -82,6 +84,6 @@ def test_a_lab_that_the_page_cannot_show_says_what_to_do(make_lab, differs, word
 
 
 def _changed(text: str, fields: dict[str, object]) -> str:
-    """A message of the server; in a welcome some fields are other ones."""
+    """A message of the server; in a welcome some fields are changed."""
     message = json.loads(text)
     return json.dumps({**message, **fields}) if message["type"] == "welcome" else text

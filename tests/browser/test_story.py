@@ -1,5 +1,5 @@
-"""“Why duplicates?” as a person uses it: the list by cause, a message's story step by step, its link, on a
-phone, as a viewer.
+"""The panel “Why duplicates?” as a person uses it: the list by cause, a message's story step by step, its
+link, on a phone, as a viewer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from script.support.browsing import wait_until
 
 LONGEST_READ_MS = 30_000
-"""No sentence is told for longer."""
+"""No sentence is shown for longer."""
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def words(lab) -> str:
 
 
 def tell(lab, name: str) -> None:
-    """Choose a message, stop it from going on by itself, and go to where it begins, however far it has
-    come meanwhile.
+    """Choose a message, stop its automatic playback, and go to its beginning, however far it has played by
+    then.
     """
     lab.page.get_by_role(
         "button", name=re.compile(f"^{re.escape(name)}, delivered".replace("/", "."))
@@ -44,11 +44,11 @@ def tell(lab, name: str) -> None:
 
 
 def told_us(lab) -> float:
-    """The instant of the sentence that is told."""
+    """The instant of the sentence that is shown."""
     return float(lab.page.locator("[data-part=story-time]").inner_text().split()[0]) * 1e6
 
 
-def test_the_list_says_how_many_and_why(lab):
+def test_the_list_shows_how_many_duplicates_and_why(lab):
     panel = lab.page.get_by_role("tabpanel", name="Why duplicates?")
     expect(panel).to_contain_text("7 duplicates")
     group = panel.locator("details.group")
@@ -57,7 +57,7 @@ def test_the_list_says_how_many_and_why(lab):
     expect(group.locator("button.message")).to_have_count(7)
 
 
-def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
+def test_a_story_steps_by_key_and_the_lab_follows(lab):
     tell(lab, "shop/53")
     steps = lab.page.locator("[data-part=story-pips] li").count()
     seen = [(words(lab), lab.state("state.at_us"))]
@@ -73,7 +73,9 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
         seen.append((words(lab), lab.state("state.at_us")))
     instants = [at_us for _, at_us in seen]
     assert instants == sorted(instants) and len({text for text, _ in seen}) == steps
-    expect(lab.page.locator("[data-part=lit]")).to_be_visible()  # its entries are ringed in the lanes
+    expect(
+        lab.page.locator("[data-part=lit]")
+    ).to_be_visible()  # its entries are marked with rings in the lanes
     assert "publishes shop/53" in " ".join(text for text, _ in seen) and seen[-1][0].endswith(
         "again, although it was acknowledged: a duplicate."
     )
@@ -86,7 +88,7 @@ def test_a_story_steps_by_key_and_the_lab_goes_along(lab):
     assert words(lab) == seen[-2][0]
 
 
-def test_a_story_plays_by_itself_until_it_is_paused(make_lab):
+def test_a_story_plays_until_it_is_paused(make_lab):
     lab = make_lab("region-down")
     lab.page.clock.install()
     lab.open("?panel=why-twice").seek(10_000_000)
@@ -102,7 +104,7 @@ def test_a_story_plays_by_itself_until_it_is_paused(make_lab):
     assert lab.troubles == []
 
 
-def test_its_link_opens_the_same_sentence_for_somebody_else(lab, make_lab):
+def test_its_link_opens_the_same_sentence_in_another_browser(lab, make_lab):
     tell(lab, "shop/51")
     for _ in range(4):
         lab.page.keyboard.press("]")
@@ -115,14 +117,14 @@ def test_its_link_opens_the_same_sentence_for_somebody_else(lab, make_lab):
     assert viewer.troubles == []
 
 
-def test_closing_it_gives_the_foot_and_the_address_back(lab):
+def test_closing_a_story_restores_the_footer_and_the_address(lab):
     tell(lab, "shop/50")
     lab.page.get_by_role("button", name="Close the story").click()
     expect(lab.page.get_by_role("region", name="Story of a message")).to_be_hidden()
     assert "#" not in lab.page.url
 
 
-def test_the_question_under_the_sentence_leads_to_the_list(make_lab):
+def test_the_link_under_the_sentence_leads_to_the_list(make_lab):
     lab = make_lab("region-down").open()
     lab.seek(5_000_000)
     button = lab.page.get_by_role("button", name="Why duplicates?")
@@ -133,13 +135,13 @@ def test_the_question_under_the_sentence_leads_to_the_list(make_lab):
     assert lab.troubles == []
 
 
-def test_before_any_failover_it_says_what_will_stand_here(make_lab):
+def test_before_any_failover_the_panel_explains_what_it_will_show(make_lab):
     lab = make_lab("two-regions").open("?panel=why-twice")
     expect(lab.page.get_by_role("tabpanel", name="Why duplicates?")).to_contain_text("No failover yet")
     assert lab.troubles == []
 
 
-def test_hundreds_of_messages_come_page_by_page_with_their_number(make_lab):
+def test_hundreds_of_messages_are_shown_in_pages_with_their_number(make_lab):
     lab = make_lab("slow-consumer-oldest-first").open("?panel=why-twice")
     lab.seek(45_000_000)
     group = lab.page.locator("details.group.duplicates").first
@@ -190,7 +192,7 @@ def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
         "update-in-flight",
     ],
 )
-def test_every_step_of_every_kind_of_story_can_be_gone_to(make_lab, name):
+def test_every_step_of_every_kind_of_story_can_be_selected(make_lab, name):
     lab = make_lab(name).open("?panel=why-twice")
     lab.seek(lab.state("state.welcome.until_us"))
     groups = lab.page.locator("details.group")

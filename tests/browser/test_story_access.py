@@ -1,5 +1,5 @@
-"""axe finds nothing serious in stories, changed runs and forecasts of a failover that happened, light and
-dark, wide and narrow.
+"""axe finds nothing serious in stories, changed runs and forecasts of a past failover, light and dark,
+wide and narrow.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.test_access import findings, findings_in_both_themes
 
 PART = "{ include: [['.panel:not([hidden])'], ['.story-bar'], ['.asks']] }"
-"""The panel that is shown and the story at the foot; the rest of the page has its own test."""
+"""The panel that is shown and the story in the footer; the rest of the page has its own test."""
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ PART = "{ include: [['.panel:not([hidden])'], ['.story-bar'], ['.asks']] }"
     [({"width": 1440, "height": 900}, findings_in_both_themes), ({"width": 390, "height": 844}, findings)],
     ids=["wide", "phone"],
 )
-def test_after_a_failover_with_a_story_told(make_lab, viewport, judged):
+def test_a_story_after_a_failover_has_no_findings(make_lab, viewport, judged):
     lab = make_lab(
         "region-down-twice", viewport=viewport, color_scheme="light", reduced_motion="reduce"
     ).open("?panel=why-twice")

@@ -1,4 +1,4 @@
-"""What the page shows as heading of a legend, table or inspector links to the glossary, and stays in place."""
+"""Headings of legends, tables and inspectors on the page link to the glossary, and stay in place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The protocol that only the tests have is drawn in a browser: its manifest in the page's table, as one import
-and one name there would put it, and frames of its lab on the socket.
+"""The protocol that exists only in the tests is drawn in a browser: its manifest is added to the page's
+table, as one import and one name there would do, and frames of its lab are sent on the socket.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def with_third(script: str) -> str:
     return before + module + after
 
 
-def test_its_lab_is_drawn_with_its_servers_events_and_menu(
+def test_a_lab_of_the_third_protocol_is_drawn_with_its_servers_events_and_menu(
     make_lab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registered.register(monkeypatch)

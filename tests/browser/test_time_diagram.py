@@ -1,5 +1,5 @@
-"""The space-time diagram and the causal cone in a real browser: a click lights the cone everywhere, time
-pans and magnifies, a long run is counted.
+"""The space-time diagram and the causal cone in a real browser: a click highlights the cone everywhere,
+time pans and zooms, a long run is counted.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def lab(make_lab):
 
 
 def pixels(lab, part: str) -> str:
-    """What a canvas shows at rest, as an address of data."""
+    """What a canvas shows at rest, as a data address."""
     return lab.at_rest().page.evaluate(
         "part => document.querySelector(`[data-part=${part}]`).toDataURL()", part
     )
 
 
-def test_a_marker_lights_its_cone_in_lanes_list_and_diagram_and_esc_puts_it_out(lab):
+def test_a_marker_highlights_its_cone_in_lanes_list_and_diagram_and_esc_clears_it(lab):
     before = pixels(lab, "still"), pixels(lab, "spacetime")
     lab.page.locator(".mark-button[aria-label^='snapshot response']").last.focus()
     lab.page.keyboard.press("Enter")
@@ -62,14 +62,14 @@ def test_a_marker_lights_its_cone_in_lanes_list_and_diagram_and_esc_puts_it_out(
     assert pixels(lab, "still") == before[0]
 
 
-def test_a_row_of_the_list_lights_its_cone(lab):
+def test_a_row_of_the_list_highlights_its_cone(lab):
     line = lab.page.locator(".event").filter(has_text="S13 completed").first
     line.click()
     expect(lab.page.locator("[data-part=lit]")).to_contain_text("S13 completed")
     expect(line).to_have_attribute("aria-expanded", "true")
 
 
-def test_time_pans_and_magnifies_by_key_and_pointer_and_comes_back_to_now(lab):
+def test_time_pans_and_zooms_by_key_and_pointer_and_returns_to_now(lab):
     section = lab.page.locator("#panel-time")
     first = pixels(lab, "spacetime")
     lab.page.keyboard.press("[")

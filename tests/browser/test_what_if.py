@@ -1,5 +1,5 @@
-"""“What would have helped” as a person uses it: the table fills by itself, says what helps most, and opens
-a run of one's own.
+"""The panel “What would have helped” as a person uses it: the table fills by itself, names the most
+helpful change, and opens a run as a lab.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def row(lab, name: str):
     return panel_of(lab).locator("tbody tr").filter(has=lab.page.get_by_role("rowheader", name=name))
 
 
-def test_the_table_fills_and_says_what_helps_most(lab):
+def test_the_table_fills_and_names_the_most_helpful_change(lab):
     panel = panel_of(lab)
     expect(panel).to_contain_text("Most effective: producers stopped first")
     expect(row(lab, "as it was")).to_contain_text("19")
@@ -36,7 +36,7 @@ def test_the_table_fills_and_says_what_helps_most(lab):
     expect(panel.locator("tr.same").nth(1), "what made no difference is shown too").to_be_visible()
 
 
-def test_the_lab_can_be_played_while_the_runs_go_on(lab):
+def test_the_lab_can_be_played_while_the_variants_run(lab):
     lab.page.keyboard.press("Space")
     lab.until("state.playing && state.at_us > 200000")
     lab.page.keyboard.press("Space")
@@ -44,7 +44,7 @@ def test_the_lab_can_be_played_while_the_runs_go_on(lab):
     expect(row(lab, "as it was")).to_be_visible()
 
 
-def test_a_row_opens_as_a_lab_of_ones_own_at_the_failover(lab):
+def test_a_row_opens_as_a_users_own_lab_at_the_failover(lab):
     halved = row(lab, "a snapshot every 1000 ms instead of 2000 ms")
     expect(halved).to_be_visible()
     with lab.page.context.expect_page() as opened:
@@ -56,7 +56,7 @@ def test_a_row_opens_as_a_lab_of_ones_own_at_the_failover(lab):
     assert "1000 ms instead of 2000 ms" in other.title()
 
 
-def test_where_nobody_moves_it_says_so(make_lab):
+def test_without_a_failover_the_panel_says_so(make_lab):
     lab = make_lab("two-regions").open("?panel=what-if")
     expect(panel_of(lab)).to_contain_text("This run has no failover")
     assert lab.troubles == []
