@@ -8,7 +8,7 @@ import { indexOf, parsePosition, positionOf } from "../../static/js/protocols/pu
 import { makeNames } from "../../static/js/model/names.js";
 import { cells, cursor } from "./fixtures/lab.js";
 
-test("appending leaves the older store as it was", () => {
+test("appending does not change the older store", () => {
   const names = makeNames();
   const one = appendCells(undefined, cells("aab"), names);
   const two = appendCells(one, cells("b", { first: 3 }), names);
@@ -19,7 +19,7 @@ test("appending leaves the older store as it was", () => {
   assert.equal(originOf(two.columns.kind[3]), 1);
 });
 
-test("cells that came before are passed over, a hole starts anew", () => {
+test("cells received before are skipped, a gap starts a new store", () => {
   const names = makeNames();
   const one = appendCells(undefined, cells("aaaa"), names);
   const overlapped = appendCells(one, cells("aabb", { first: 2 }), names);

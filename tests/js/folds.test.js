@@ -1,4 +1,4 @@
-/** Snapshots and markers out of rows; the list's folded runs; the forecast's points. */
+/** Snapshots and markers from rows; the list's folded runs; the forecast's points. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -27,7 +27,7 @@ test("a snapshot's life: two rounds, answers, complete, cached, used", () => {
   assert.equal(one.kept.s.state, "used", "leaving the cache by being used is not being thrown out");
 });
 
-test("folding leaves the older value as it was, and the number of snapshots bounded", () => {
+test("folding does not change the older value, and the number of snapshots is bounded", () => {
   const before = noSnapshots();
   let snapshots = before;
   for (let number = 1; number < SNAPSHOTS_KEPT + 20; number++) snapshots = foldSnapshots(snapshots, [{ ...base, snapshot: number, type: "snapshot.requested", at_us: number }]);
@@ -37,7 +37,7 @@ test("folding leaves the older value as it was, and the number of snapshots boun
   assert.equal(foldSnapshots(snapshots, [{ type: "link.cut" }]), snapshots, "nothing new, same object");
 });
 
-test("a marker's hops: sent, stored, lost, and a second try after a loss", () => {
+test("a marker's hops: sent, stored, lost, and resent after a loss", () => {
   const row = (type, at_us, cluster, peer) => ({ type, at_us, cluster, peer, topic: "orders", marker: 7, reason: "snapshot_request", snapshot: 4 });
   const marker = foldMarkers(noMarkers(), [row("marker.written", 1, "a"), row("marker.sent", 2, "a", "b"), row("marker.lost", 3, "a", "b"), row("marker.sent", 5, "a", "b"), row("marker.stored", 9, "b", "a")]).get(7);
   assert.deepEqual(marker.hops, [
@@ -47,7 +47,7 @@ test("a marker's hops: sent, stored, lost, and a second try after a loss", () =>
   assert.equal(marker.cluster, "a");
 });
 
-test("a page that joins late knows the writer of a marker from its arrival", () => {
+test("a page that joins late gets the writer of a marker from its arrival", () => {
   const marker = foldMarkers(noMarkers(), [{ type: "marker.stored", at_us: 9, cluster: "b", peer: "a", topic: "orders", marker: 7, reason: "snapshot_request" }]).get(7);
   assert.equal(marker.cluster, "a");
 });

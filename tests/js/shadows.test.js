@@ -19,12 +19,12 @@ function lab({ audit = {}, screens = null } = {}) {
 
 const watched = (topic) => ({ topic, clusters: ["eu", "us"] });
 
-test("sources are those that have shadows", () => {
+test("sources are topics that have shadows", () => {
   assert.deepEqual(sourcesOf(lab()), [["eu", "orders"]]);
   assert.deepEqual(sourcesOf({ view: { clusters: {} } }), []);
 });
 
-test("what is watched decides: the source itself, or the topic whose shadow it is, else the first", () => {
+test("the selection follows the watched topic: the source itself, or the topic whose shadow it is, else the first", () => {
   for (const topic of ["orders", "orders-audit", "other"]) assert.deepEqual(sourceWatched(lab(), watched(topic)), ["eu", "orders"]);
   assert.equal(sourceWatched({ view: { clusters: {} } }, watched("orders")), null);
 });
@@ -39,7 +39,7 @@ test("one set of ledgers, the source first, each reader with its own end and cur
   assert.equal(sharedLedgers(lab(), ["eu", "gone"]), null);
 });
 
-test("what feeds a shadow, in words", () => {
+test("how a shadow is fed, as text", () => {
   const of = (more) => fedBy(sharedLedgers(lab({ audit: more }), ["eu", "orders"]).readers[1]);
   assert.equal(of({}), "replicator connected");
   assert.equal(of({ loaded: false }), "not loaded");
@@ -47,7 +47,7 @@ test("what feeds a shadow, in words", () => {
   assert.equal(of({ replicator: { state: "disconnected", backlog: 3 } }), "replicator disconnected, backlog 3 entries");
 });
 
-test("the sentence says the worst: a loss before what is not seen, before what is saved", () => {
+test("the sentence has the most severe fact: a loss before invisible entries, before saved bytes", () => {
   const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
   assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
   assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /Not visible in orders-audit: 4 entries\./);

@@ -1,4 +1,4 @@
-/** The words beside a cluster's name when something is wrong there. */
+/** The text beside a cluster's name when there is a problem. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -17,11 +17,11 @@ test("a peer is out of reach only when a link is cut", () => {
   assert.equal(words(lane({}, "started"), eu(true)), "");
 });
 
-test("a topic that is not loaded reaches nobody, and that is what is said", () => {
+test("a topic that is not loaded reaches no peer, and this is the text", () => {
   assert.equal(words(lane({ topic: { loaded: false, replicators: { eu: { state: "disconnected" } } } }), eu(true)), "topic not loaded");
 });
 
-test("down and lost come first", () => {
+test("down and lost take precedence", () => {
   assert.equal(words(lane({ state: "down" }), eu(true)), "down");
   assert.equal(words(lane({ state: "lost" }), eu(true)), "lost permanently");
 });

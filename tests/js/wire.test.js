@@ -1,4 +1,4 @@
-/** Decoding, order of frames, waiting, connecting again: what stands between a socket and the reducer. */
+/** Decoding, order of frames, waiting, reconnecting: the code between a socket and the reducer. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -13,11 +13,11 @@ import { frame, welcome } from "./fixtures/lab.js";
 
 const table = (count = 0, columns = {}, texts = [], names = []) => ({ count, names, texts, columns });
 
-/** A frame as the server writes it: nothing in it yet. */
+/** A frame as the server writes it, still empty. */
 const written = (number, more = {}) => ({ ...frame(number), flights: table(), flights_total: table(), rows: table(), kept: table(), forecast: { at_us: [], curves: [] }, ...more });
 const columns = (more = {}) => ({ first: 4, length: 7, names: ["web"], kind: [0, 0, 1], producer: [[0, 3]], number: [5, 1, 995], size: [1, [0, 2]], snapshot: [-1, [0, 2]], ...more });
 
-test("decode takes a frame and keeps fields it does not know", () => {
+test("decode accepts a frame and keeps unknown fields", () => {
   const taken = decode(JSON.stringify(written(3, { later: 1 })));
   assert.equal(taken.number, 3);
   assert.equal(taken.later, 1);
@@ -43,7 +43,7 @@ test("decode reads packed cells, flights, rows and points", () => {
   assert.deepEqual(taken.forecast, [[100, { billing: { b: 3 } }], [150, {}]]);
 });
 
-test("decode says in words what is wrong", () => {
+test("decode reports with a reason what is wrong", () => {
   const refusals = [
     ["{", /not JSON/],
     ["[]", /without a type/],
@@ -60,7 +60,7 @@ test("decode says in words what is wrong", () => {
   for (const [text, words] of refusals) assert.throws(() => decode(text), (reason) => reason instanceof WireError && words.test(reason.message));
 });
 
-test("frames of one epoch follow one another; a snapshot may come at any number", () => {
+test("frames of one epoch follow one another; a snapshot may have any number", () => {
   const seen = { epoch: 4, number: 10 };
   const place = (epoch, number, snapshot = false) => placeOf(seen, { epoch, number, snapshot });
   assert.equal(place(4, 11), "take");
@@ -97,7 +97,7 @@ function fakeLine() {
   return { sockets, heard, connection };
 }
 
-test("a connection says hello first, and again with what it has seen after a loss", () => {
+test("a connection sends hello first, and after a loss again with the last seen frame", () => {
   const { sockets, heard, connection } = fakeLine();
   sockets[0].onopen();
   assert.deepEqual(sockets[0].sent, [{ type: "hello", token: "t", epoch: 2, number: 1 }]);
@@ -124,7 +124,7 @@ test("a page answers every tenth frame, and each snapshot at once", () => {
   assert.deepEqual(answers[0], { type: "seen", epoch: 3, number: 1 });
 });
 
-test("a frame that cannot be understood is told, and the line goes on", () => {
+test("an invalid frame is reported, and the connection continues", () => {
   const { sockets, heard } = fakeLine();
   sockets[0].onopen();
   sockets[0].onmessage({ data: "nonsense" });
@@ -152,7 +152,7 @@ test("the token comes from the fragment, is kept per lab and leaves the address"
   assert.equal(ownerToken("l2", { hash: "", pathname: "/labs/l2/", search: "" }, storage, history), null);
 });
 
-test("a refused request carries the server's words and hint", async () => {
+test("a refused request has the server's reason and hint", async () => {
   const answer = (status, body) => async () => ({ ok: status < 400, status, statusText: "", headers: { get: () => "application/json" }, json: async () => body });
   const asked = makeRequests(answer(400, { error: "No such row.", hint: "Rows so far are 0 to 9." }), "c");
   await assert.rejects(asked.get("/x"), (reason) => reason instanceof RequestError && reason.message === "No such row." && reason.hint.includes("0 to 9"));
