@@ -1,11 +1,10 @@
-"""How the suite is shared out when two processes run it (`-n 2`, as `script/test` does).
+"""How the suite is distributed when two processes run it (`-n 2`, as `script/test` does).
 
 Rules: a file's tests stay together, so that what a module prepares is prepared once; all tests of one Spark
 session stay together, as do those of one browser. The long groups come first, so that neither process waits
-for the other at the end.
-Hypothesis has no deadline: nothing here is a timed test, and two processes on two cores are slow now and
-then. It draws the same examples each time, so that a run that fails fails again; `--hypothesis-profile
-search` draws new ones.
+for the other at the end. Hypothesis has no deadline: nothing here is a timed test, and two processes on two
+cores are slow at times. It draws the same examples each time, so that a failing run fails repeatedly;
+`--hypothesis-profile search` draws new ones.
 """
 
 from __future__ import annotations
@@ -25,20 +24,22 @@ TOGETHER = {
     "tests/spark_reports/": "spark",
     "tests/browser/": "browser",
 }
-"""What begins the names of tests that share something dear, a Spark session or a browser, and their group;
-in the order in which they start.
+"""The beginning of the names of tests that share an expensive resource, a Spark session or a browser, and
+their group; in the order in which they start.
 """
 
 
 def group_of(name: str) -> str:
-    """The group of a test of this name (`file::test`): all of a group run in one process, in order."""
+    """The group of a test with this name (`file::test`): all tests of a group run in one process, in
+    order.
+    """
     return next((group for begin, group in TOGETHER.items() if name.startswith(begin)), name.split("::")[0])
 
 
 class Sharing(LoadScopeScheduling):
-    """One unit of work a group.
+    """One unit of work per group.
 
-    Not by xdist's own `--dist loadgroup`: with pytest 9.2 that shares out single tests and says nothing
+    Not by xdist's own `--dist loadgroup`: with pytest 9.2 that distributes single tests without an error
     (pytest-xdist issue 1386).
     """
 
@@ -66,8 +67,9 @@ def _rank(item: pytest.Item) -> int:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A file as on a site: SQLite's shared memory has other locks, and labs are saved from a thread of
-    their own.
+    """A file as on a site:
+
+    SQLite's shared memory has other locks, and labs are saved from a separate thread.
     """
     from django.db import connections
 

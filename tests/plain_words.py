@@ -59,7 +59,7 @@ _JAVASCRIPT_STRING = re.compile(r"""(?:"(?:[^"\\\n]|\\.)*"|`(?:[^`\\\n]|\\.)*`)"
 """A string or template of one line, as the page's modules write them."""
 
 READ_ATTRIBUTES = frozenset({"title", "aria-label", "alt", "placeholder", "content"})
-"""Attributes of HTML whose value a person reads or hears."""
+"""Attributes of HTML whose value a person reads or a screen reader speaks."""
 
 
 class Found(NamedTuple):

@@ -1,4 +1,4 @@
-"""The benchmarks' opponent is unchanged, every part can be called, figures say what they should.
+"""The benchmarks' baseline is unchanged, every part can be called, figures have the right form.
 
 Nothing is timed here.
 """
@@ -22,8 +22,8 @@ from simulator import World, load_scenario_text
 OPPONENT = Path(__file__).resolve().parents[1] / "script" / "benchmarks" / "simpy_baseline.py"
 
 
-def test_the_opponent_is_unchanged():
-    """A ratio means nothing when the opponent changes with us."""
+def test_the_baseline_is_unchanged():
+    """A ratio means nothing when the baseline changes together with the lab."""
     assert (
         hashlib.sha256(OPPONENT.read_bytes()).hexdigest()
         == "621f328172e05ecd9b1ab606eb0f6766421b662630563de9684378cf1ca8bef7"
@@ -35,13 +35,13 @@ def test_every_part_can_be_measured(part):
     assert callable(importlib.import_module(f"script.benchmarks.{part}").measure)
 
 
-def test_the_filter_s_part_measures(monkeypatch):
+def test_the_filter_part_measures(monkeypatch):
     monkeypatch.setattr(filtering, "ENTRIES", 10_000)
     monkeypatch.setattr(filtering, "ASKED", 1_000)
     assert [figure.value > 0 for figure in filtering.measure()] == [True, True]
 
 
-def test_the_broadcast_s_part_measures_a_small_one():
+def test_the_broadcast_part_measures_a_small_one():
     texts = [
         broadcast.scenario(shadows, subscriptions=20, messages=2, plain=plain)
         for shadows, plain in ((0, False), (0, True), (3, False))
@@ -52,7 +52,7 @@ def test_the_broadcast_s_part_measures_a_small_one():
         assert sum(1 for row in world.trace.rows(types=["message.delivered"])) == 40
 
 
-def test_a_figure_gives_value_alternative_and_ratio():
+def test_a_figure_has_value_alternative_and_ratio():
     figure = Figure("engine", "plain", 200_000, "messages/s", "SimPy", 100_000, "at least 2 times", True)
     assert figure.ratio == 2
     assert figure.line() == (
@@ -61,12 +61,12 @@ def test_a_figure_gives_value_alternative_and_ratio():
     assert figure.as_dict()["ratio"] == 2
 
 
-def test_percentile_is_a_value_that_was_seen():
+def test_percentile_is_one_of_the_values():
     assert percentile([5.0, 1.0, 3.0, 2.0, 4.0], 0.95) == 5.0
     assert percentile([7.0], 0.5) == 7.0
 
 
-def test_the_cursor_s_alternative_keeps_ranges():
+def test_the_cursors_alternative_keeps_ranges():
     ranges = RangeList()
     for index in (1, 5, 3, 2, 9, 4):
         ranges.acknowledge(index)
@@ -104,7 +104,7 @@ def test_write_replaces_the_figures_of_the_measured_part_only(tmp_path, monkeypa
     assert text.endswith("Between.\n<!-- figures: seek -->\nkept\n<!-- end: seek -->\n")
 
 
-def test_a_part_that_fails_leaves_its_older_figures(tmp_path, monkeypatch):
+def test_a_part_that_fails_keeps_its_older_figures(tmp_path, monkeypatch):
     def measure():
         yield Figure("filter", "per entry", 0.5, "us")
         raise RuntimeError("the run did not end")

@@ -1,4 +1,6 @@
-"""`script/check`: every check runs and is named when it fails; the page's tools find what they are there for."""
+"""`script/check`: every check runs and is named when it fails; the page's tools detect what they are meant
+to detect.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,13 @@ def test_a_check_without_its_tools_is_not_run_and_does_not_pass(monkeypatch, cap
     assert "0 of 1 checks passed." in capsys.readouterr().err
 
 
-def test_the_table_holds_formatter_and_linters_of_both_languages_in_order():
+def test_the_table_contains_formatter_and_linters_of_both_languages_in_order():
     assert [check.name for check in CHECKS][:2] == ["ruff check", "ruff format"]
     assert [check.name for check in CHECKS if check.needs_page_tools] == ["eslint", "tsc"]
 
 
 class Recorder:
-    """Stands in for the supervisor: writes down what would be started, which fails where `broken` is in it."""
+    """Replaces the supervisor: records the commands; a command that contains `broken` fails."""
 
     def __init__(self, broken: str = "") -> None:
         self.broken, self.commands = broken, []
@@ -54,14 +56,14 @@ class Recorder:
 
 @pytest.fixture
 def set_up(monkeypatch):
-    """Everything is installed, as far as the commands can see."""
+    """Everything is installed, as far as the commands can detect."""
     monkeypatch.setattr(run_tests, "ensure_environment", lambda *_arguments: False)
     monkeypatch.setattr(page_tools, "ensure", lambda _supervisor: True)
     monkeypatch.setattr(system, "ensure", lambda _supervisor, _thing: True)
 
 
 @pytest.mark.usefixtures("set_up")
-def test_the_whole_suite_begins_with_the_checks():
+def test_the_whole_suite_starts_with_the_checks():
     recorder = Recorder()
     assert run_tests.run_tests(recorder, []) == 0
     assert ["ruff" in command for command in recorder.commands][:2] == [True, True]

@@ -1,5 +1,6 @@
-"""The colours of `tokens.css`, computed as WCAG does: words at least 4.5 : 1, marks at least 3 : 1, in
-every theme and mode.
+"""The colours of `tokens.css`, computed as WCAG does: text at least 4.5 :
+
+1, marks at least 3 : 1, in every theme and mode.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ SELECTORS = {
 
 
 def tokens(selectors: list[str]) -> dict[str, str]:
-    """Values of the custom properties, the later rule winning."""
+    """Values of the custom properties; the later rule takes precedence."""
     found: dict[str, str] = {}
     for selector in selectors:
         blocks = re.findall(rf"(?m)^\s*{re.escape(selector)} \{{([^}}]*)\}}", CSS)
@@ -79,13 +80,13 @@ def ratio(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def test_the_formula_is_the_standards():
+def test_the_formula_is_that_of_the_standard():
     assert ratio("#000000", "#ffffff") == pytest.approx(21)
     assert ratio("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
 
 
 @pytest.mark.parametrize("theme", SELECTORS)
-def test_words_stand_out(theme):
+def test_text_has_enough_contrast(theme):
     held = tokens(SELECTORS[theme])
     faint = {
         f"{word} on {ground}": round(ratio(held[word], held[ground]), 2)
@@ -97,7 +98,7 @@ def test_words_stand_out(theme):
 
 
 @pytest.mark.parametrize("theme", SELECTORS)
-def test_marks_stand_out(theme):
+def test_marks_have_enough_contrast(theme):
     held = tokens(SELECTORS[theme])
     faint = {
         mark: round(ratio(held[mark], held["--bg"]), 2)

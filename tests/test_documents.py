@@ -1,5 +1,5 @@
-"""What can be checked in the documents is true: generated pages current, dependencies explained, named
-tests and files there.
+"""Checkable statements of the documents are true: generated pages current, dependencies explained, named
+tests and files exist.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DOCUMENTS = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
 NAMED_TEST = re.compile(r"`(tests/[\w/.-]+\.(?:py|mjs|js))(?:::([\w:]+))?`")
 
 
-def test_trace_page_is_what_the_registry_says():
+def test_trace_page_is_generated_from_the_registry():
     current = (ROOT / "docs" / "trace.md").read_text()
     assert current == trace_document(), (
         "docs/trace.md is out of date: python -m simulator.trace_document > docs/trace.md"
@@ -87,12 +87,12 @@ def _exists(path: Path, name: str) -> bool:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(document):
+def test_links_between_documents_have_a_target(document):
     targets = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", document.read_text())
     assert [target for target in targets if not (document.parent / target).exists()] == []
 
 
-def test_the_tutorial_names_labels_that_the_pages_have():
+def test_the_tutorial_names_existing_labels_of_the_pages():
     """Bold words in the tutorial are labels or titles, spelled as on the page; so is a report's sentence."""
     text = (ROOT / "docs" / "tutorial.md").read_text()
     labels = {*re.findall(r"\*\*(.+?)\*\*", text), *re.findall(r"> (An idempotent .+?)\d", text)}
@@ -121,7 +121,9 @@ def test_the_tutorial_has_the_figures_of_the_run():
 
 
 def test_the_api_page_names_every_address_and_no_other():
-    """Placeholders stand for a value that fits; what is named must resolve, and all routes must be named."""
+    """Placeholders are replaced by a value that fits; every named address must resolve, and all routes
+    must be named.
+    """
     values = {"<level>": "0", "<index>": "0", "<branch>": "0", "<seq>": "0", "<number>": "0", "<n>": "0"}
     text = (ROOT / "docs" / "websocket.md").read_text()
     named = set()
@@ -150,8 +152,8 @@ REMARKS = {
 REMARKS[".mjs"] = REMARKS[".js"]
 
 
-def test_no_comment_cites_what_is_not_in_the_repository():
-    """Sources are a broker's class, a proposal's section, an issue's number, or a file that is here."""
+def test_no_comment_cites_a_file_that_is_not_in_the_repository():
+    """Sources are a broker's class, a proposal's section, an issue's number, or an existing file."""
     assert len(SOURCES) > 500
     files = [*SOURCES, *DOCUMENTS, *ROOT.glob("*.py"), *(ROOT / "static").rglob("*.js")]
     known = {path.relative_to(ROOT).as_posix() for path in files}
@@ -169,7 +171,7 @@ def test_no_comment_cites_what_is_not_in_the_repository():
     assert wrong == []
 
 
-def test_no_document_cites_a_fact_sheet_or_a_file_that_is_not_here():
+def test_no_document_cites_a_fact_sheet_or_a_missing_file():
     named = re.compile(
         r"`((?:simulator|visualizer|spark_reports|labsite|static|script|templates)/[\w/.-]*\w)`"
     )

@@ -15,7 +15,7 @@ from spark_reports.protocols.table import PROTOCOLS as REPORTED
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "glossary.md"
 
 
-def test_the_document_is_what_the_catalogue_says() -> None:
+def test_the_document_is_generated_from_the_catalogue() -> None:
     assert DOCUMENT.read_text() == glossary.glossary_document(), (
         "docs/glossary.md is out of date: python -m simulator.glossary > docs/glossary.md"
     )
@@ -27,7 +27,7 @@ def test_each_protocol_declares_terms_and_causes_and_each_term_has_a_source() ->
     assert [term.name for term in terms if not term.source or not term.says.endswith(".")] == []
 
 
-def test_a_label_leads_to_one_term_only() -> None:
+def test_a_label_links_to_one_term_only() -> None:
     one = Term("Lease", "The right to read.", LAB, ("owner",))
     with pytest.raises(ValueError, match="“Owner” leads to “Lease” and to “Owner”"):
         Catalogue([TermSection("Words", (one, Term("Owner", "Who has it.", LAB, ("owner",))))])
@@ -43,8 +43,8 @@ def test_the_page_has_a_place_for_each_term_cause_event_and_column() -> None:
     assert [heading for heading in headings if f"<dt>{heading}</dt>" not in page] == []
 
 
-def test_reports_define_their_words_as_the_glossary_does() -> None:
-    """A report has a definition of its own only where it says how Spark counts."""
+def test_reports_define_their_terms_as_the_glossary_does() -> None:
+    """A report has a definition of its own only where it describes how Spark counts."""
     terms = {term.name: term.plain for section in glossary.catalogue().sections for term in section.terms}
     own = {
         name: {word for word, says in protocol.page.definitions if says != terms.get(word)}

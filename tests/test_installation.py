@@ -1,8 +1,6 @@
-"""The environment is installed in stages: what each holds, that an interrupted one is done again, turns,
-progress, failure.
-
-pip is a stand-in here: a script at the place of the environment's Python that writes down what it is asked to
-install.
+"""The environment is installed in stages: the content of each, repeating an interrupted one, taking turns,
+progress, failure. pip is replaced here by a script in place of the environment's Python that records
+what it should install.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ sys.exit(environment.run_command(lambda supervisor: report_tools.install(supervi
 
 
 class Checkout:
-    """A folder with requirements and a stand-in for pip."""
+    """A folder with requirements and a replacement for pip."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.root = root
@@ -77,12 +75,12 @@ class Checkout:
         return [" ".join(word for word in line.split() if "==" in word) for line in lines]
 
     def start_tools(self) -> subprocess.Popen[str]:
-        """Installs the reports' stage in a process of its own."""
+        """Installs the reports' stage in a separate process."""
         return subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(self.root)], cwd=ROOT, stderr=subprocess.PIPE, text=True
         )
 
-    def said(self) -> dict[str, str]:
+    def reported(self) -> dict[str, str]:
         return json.loads(self.status.read_text()) if self.status.exists() else {}
 
 
@@ -114,7 +112,7 @@ def test_every_pin_belongs_to_one_stage_and_spark_and_tests_not_to_the_sites():
     )
 
 
-def test_the_site_serves_with_its_own_stage_only(tmp_path):
+def test_the_site_runs_with_its_own_stage_only(tmp_path):
     """Pages of all kinds are made in a process in which the other stages' modules cannot be imported."""
     program = """
 import sys
@@ -174,7 +172,7 @@ def test_each_stage_is_installed_once_and_again_when_its_own_pins_change(checkou
     assert checkout.installed()[3:] == ["pyspark==4"]
 
 
-def test_a_failed_stage_has_no_stamp_and_is_done_again(checkout):
+def test_a_failed_stage_has_no_stamp_and_is_repeated(checkout):
     checkout.broken.touch()
     with Supervisor() as supervisor:
         with pytest.raises(SetUpFailed, match="what the site needs"):
@@ -185,8 +183,8 @@ def test_a_failed_stage_has_no_stamp_and_is_done_again(checkout):
     assert checkout.installed() == ["Django==1", "Django==1", "pyspark==2"]
 
 
-def test_a_new_environment_has_a_pip_that_works_without_installing_it(tmp_path, monkeypatch):
-    """Python's own wheel of pip is unpacked; ensurepip, which takes seconds, is asked only where there is
+def test_a_new_environment_has_a_working_pip_without_installing_it(tmp_path, monkeypatch):
+    """Python's own wheel of pip is unpacked; ensurepip, which takes seconds, is used only where there is
     no such wheel.
     """
     monkeypatch.setattr(environment, "ENVIRONMENT", tmp_path / ".venv")
@@ -215,24 +213,24 @@ def test_a_new_environment_has_a_pip_that_works_without_installing_it(tmp_path, 
     assert asked[1:] == [["-m", "venv"], ["-m", "ensurepip"]]
 
 
-def test_progress_is_said_and_gone_at_the_end(checkout):
+def test_progress_is_reported_and_removed_at_the_end(checkout):
     checkout.hold.touch()
     tools = checkout.start_tools()
-    wait_for(lambda: checkout.said() == {"state": "installing", "words": "fetching pyspark"})
+    wait_for(lambda: checkout.reported() == {"state": "installing", "words": "fetching pyspark"})
     checkout.hold.unlink()
     assert tools.wait(timeout=PATIENCE_S) == 0
     tools.stderr.close()
-    assert checkout.said() == {} and REPORTS.is_current()
+    assert checkout.reported() == {} and REPORTS.is_current()
 
 
-def test_a_stop_in_the_middle_leaves_no_stamp_and_the_second_try_goes_on(checkout):
+def test_an_interrupted_installation_leaves_no_stamp_and_the_next_one_finishes(checkout):
     checkout.hold.touch()
     tools = checkout.start_tools()
-    wait_for(lambda: checkout.said().get("words") == "fetching pyspark")
+    wait_for(lambda: checkout.reported().get("words") == "fetching pyspark")
     tools.send_signal(signal.SIGINT)
     assert tools.wait(timeout=PATIENCE_S) == 128 + signal.SIGINT
     tools.stderr.close()
-    assert not REPORTS.is_current() and checkout.said() == {}
+    assert not REPORTS.is_current() and checkout.reported() == {}
     checkout.hold.unlink()
     again = checkout.start_tools()
     assert again.wait(timeout=PATIENCE_S) == 0
@@ -240,13 +238,13 @@ def test_a_stop_in_the_middle_leaves_no_stamp_and_the_second_try_goes_on(checkou
     assert REPORTS.is_current() and checkout.installed() == ["pyspark==2", "pyspark==2"]
 
 
-def test_a_failure_is_said_in_the_terminal_and_for_the_page(checkout):
+def test_a_failure_is_reported_in_the_terminal_and_on_the_page(checkout):
     checkout.broken.touch()
     tools = checkout.start_tools()
     _, errors = tools.communicate(timeout=PATIENCE_S)
     assert tools.returncode == 2
     assert "No space left on device" in errors and "pip could not install Spark" in errors
-    assert checkout.said() == {"state": "failed", "words": "pip ended with an error"}
+    assert checkout.reported() == {"state": "failed", "words": "pip ended with an error"}
 
 
 def test_two_commands_take_turns(checkout):
@@ -254,14 +252,14 @@ def test_two_commands_take_turns(checkout):
         fcntl.flock(lock, fcntl.LOCK_EX)
         tools = checkout.start_tools()
         assert "Another command is setting up" in tools.stderr.readline()
-        assert checkout.installed() == [] and checkout.said()["words"] == "waiting for its turn"
+        assert checkout.installed() == [] and checkout.reported()["words"] == "waiting for its turn"
         fcntl.flock(lock, fcntl.LOCK_UN)
     assert tools.wait(timeout=PATIENCE_S) == 0
     tools.stderr.close()
     assert checkout.installed() == ["pyspark==2"]
 
 
-def test_what_pip_is_at_is_read_from_its_latest_line():
+def test_the_step_of_pip_is_read_from_its_latest_line():
     assert step_of("") == ""
     assert (
         step_of("Collecting pyspark==4.3.0\n  Downloading pyspark-4.3.0.tar.gz (434 MB)\n")
@@ -279,7 +277,7 @@ class Arguments:
 
 
 @pytest.mark.parametrize(("code", "comes"), [(0, True), (2, False)])
-def test_the_worker_starts_when_spark_is_there_and_a_failure_does_not_end_the_site(
+def test_the_worker_starts_when_spark_is_installed_and_a_failure_does_not_end_the_site(
     monkeypatch, capsys, tmp_path, code, comes
 ):
     work = tmp_path / "work"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FILES = sorted(path for path in (ROOT / "tests" / "js").rglob("*.test.*js"))
 
 
-def test_there_are_module_tests():
+def test_module_tests_exist():
     assert FILES, "tests/js holds no *.test.js or *.test.mjs"
 
 
@@ -25,7 +25,8 @@ def test_page_module(file):
     assert node, (
         "Node 18 or newer is needed for the tests of the page's modules. Debian: apt-get install nodejs."
     )
-    # the runner marks its children by this variable; inherited, it would make the inner run report nothing
+    # the runner marks its child processes by this variable; inherited, it would make the inner run report
+    # nothing
     environment = {name: value for name, value in os.environ.items() if name != "NODE_TEST_CONTEXT"}
     answer = subprocess.run(
         [node, "--test", str(file)],

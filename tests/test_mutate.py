@@ -1,4 +1,6 @@
-"""`script/mutate`: its table names real modules and tests, and it reads what survived from the tool's dump."""
+"""`script/mutate`: its table names existing modules and tests, and it reads the survivors from the tool's
+dump.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import json
 from script.support.mutate import ROOT, TABLE, Target, survivors_of, targets_of
 
 
-def test_the_table_names_modules_and_tests_that_exist():
+def test_the_table_names_existing_modules_and_tests():
     targets = targets_of(TABLE.read_text(encoding="utf-8"))
     assert targets
     for target in targets:

@@ -1,5 +1,5 @@
-"""The page's modules: the shell names no protocol, protocols know neither each other nor the shell's readers
-of the table, and no import cycle spans two folders.
+"""The page's modules: the shell names no protocol, protocols import neither each other nor the shell's
+readers of the table, and no import cycle spans two folders.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NAME_COMMANDS = {
     "protocols/pulsar/transport/fault_menus.js": "menus of things, with arguments filled in",
     "transport/link_menu.js": "the menu of a link",
 }
-"""The modules that name commands, and what for. Labels, forms and consequences come with the declaration."""
+"""The modules that name commands, and why. Labels, forms and consequences come with the declaration."""
 
 LIVE_CONSEQUENCES = {
     "emqx": {"session.connect", "session.kill", "leader.crash", "node.crash", "node.stop"},
@@ -55,7 +55,7 @@ LIVE_CONSEQUENCES = {
         "namespace.set-clusters",
     },
 }
-"""Commands whose consequence the page words from the state, or by comparing two of their arguments."""
+"""Commands whose consequence the page derives from the state, or by comparing two of their arguments."""
 
 Graph = dict[str, list[str]]
 
@@ -76,7 +76,7 @@ def imports_of(texts: dict[str, str]) -> Graph:
 
 
 def of_protocol(name: str) -> str | None:
-    """The protocol in whose folder a module stands; None for the shell and for the tables."""
+    """The protocol in whose folder a module is; None for the shell and for the tables."""
     parts = name.split("/")
     return parts[1] if parts[0] == "protocols" and len(parts) > 2 else None
 
@@ -119,7 +119,7 @@ def import_offences(graph: Graph) -> list[str]:
 
 
 def cycles_between_folders(graph: Graph) -> list[list[str]]:
-    """Groups of modules that import each other, directly or not, and stand in more than one folder."""
+    """Groups of modules that import each other, directly or not, and are in more than one folder."""
     reached = {name: _reached(graph, name) for name in graph}
     groups = {
         frozenset(other for other in reached[name] if name in reached[other]) | {name}
@@ -178,7 +178,7 @@ def test_only_consequences_that_depend_on_the_state_are_on_the_page() -> None:
         assert set(re.findall(r"""^  "([a-z.-]+)": """, text, re.MULTILINE)) == allowed
 
 
-def test_what_these_checks_find() -> None:
+def test_these_checks_detect_offences() -> None:
     """Each check fails for a module that breaks its rule."""
     texts = {
         "pages/asks.js": 'import { EMQX } from "../protocols/emqx/manifest.js";\n',

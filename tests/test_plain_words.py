@@ -50,7 +50,7 @@ def test_text_uses_plain_words(name: str, reader: Callable[[str], str]):
     assert not found, words
 
 
-def test_old_wording_is_noticed_with_its_line():
+def test_old_wording_is_detected_with_its_line():
     assert [
         (one.line, one.phrase) for one in banned_in("The broker is\ntold of a message\nthat comes\ntwice.")
     ] == [
@@ -60,7 +60,7 @@ def test_old_wording_is_noticed_with_its_line():
     assert banned_in("Delivered, not acked: 7 duplicates.") == []
 
 
-def test_only_what_is_read_counts():
+def test_only_text_for_readers_is_checked():
     assert (
         banned_in(text_of_yaml("title: A title\nname: told\nexpect:\n  told: 1  # thrice\n"))[0].phrase
         == "thrice"

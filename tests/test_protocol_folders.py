@@ -72,7 +72,7 @@ def test_the_search_for_events_finds_strings() -> None:
         assert bool(list(_events_named(ast.parse(text), named))) is found, text
 
 
-def test_the_search_finds_imports_names_and_strings() -> None:
+def test_the_search_for_protocols_finds_imports_names_and_strings() -> None:
     for text in (
         "from simulator.protocols.pulsar import admin",
         "import simulator.protocols.emqx.system",

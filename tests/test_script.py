@@ -1,5 +1,5 @@
-"""The commands' shared code: children are always ended, the environment's stamp, what is asked of the
-system.
+"""The commands' shared code: child processes are always ended, the environment's stamp, requirements of
+the system.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 PATIENCE_S = 120
 STUBBORN = "import pathlib, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); [pathlib.Path(name).touch() for name in sys.argv[1:]]; print('ready', flush=True); time.sleep(600)"
-"""Ignores the request to end, and says when it does so from now on: in a file of the name given, and in
-words.
+"""Ignores the request to end, and reports when it starts to do so: in a file of the given name, and as
+text.
 """
 
 WITH_CHILD = (
@@ -32,14 +32,14 @@ WITH_CHILD = (
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists and is more than an unreaped corpse."""
+    """Whether the process exists and is more than a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
 
 
-def test_a_run_gives_the_exit_code():
+def test_a_run_returns_the_exit_code():
     with Supervisor() as supervisor:
         assert supervisor.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
 
@@ -51,7 +51,7 @@ def wait_for(what):
         time.sleep(0.02)
 
 
-def test_leaving_ends_children_that_ignore_the_request(monkeypatch, tmp_path):
+def test_leaving_ends_child_processes_that_ignore_the_request(monkeypatch, tmp_path):
     monkeypatch.setattr("script.support.processes.GRACE_SECONDS", 0.2)
     with Supervisor() as supervisor:
         child = supervisor.start([sys.executable, "-c", STUBBORN, str(tmp_path / "stubborn")])
@@ -60,7 +60,7 @@ def test_leaving_ends_children_that_ignore_the_request(monkeypatch, tmp_path):
 
 
 def test_a_signal_ends_children_and_grandchildren():
-    """The whole way: a supervising process gets SIGTERM while its child's child ignores the request."""
+    """End to end: a supervising process gets SIGTERM while its child's child ignores the request."""
     program = (
         "import sys\nfrom script.support import processes\nfrom script.support.environment import "
         "run_command\n"
@@ -76,14 +76,14 @@ def test_a_signal_ends_children_and_grandchildren():
     assert not is_running(grandchild)
 
 
-def test_a_wait_notices_the_signal():
+def test_a_wait_is_interrupted_by_the_signal():
     with Supervisor() as supervisor:
         os.kill(os.getpid(), signal.SIGTERM)
         with pytest.raises(Stopped):
             supervisor.sleep(PATIENCE_S)
 
 
-def test_a_stage_is_current_only_with_stamp_and_a_python_that_works(monkeypatch, tmp_path):
+def test_a_stage_is_current_only_with_a_stamp_and_a_working_python(monkeypatch, tmp_path):
     monkeypatch.setattr(environment, "ENVIRONMENT", tmp_path)
     monkeypatch.setattr(environment, "PYTHON", Path(sys.executable))
     assert not environment.is_current(environment.SITE)
@@ -113,7 +113,7 @@ def test_java_is_judged_by_its_version(monkeypatch, tmp_path, said, enough):
     assert system.has("java") is enough
 
 
-def test_what_cannot_be_installed_is_said_and_not_raised(monkeypatch, capsys):
+def test_a_package_that_cannot_be_installed_is_reported_without_an_exception(monkeypatch, capsys):
     monkeypatch.setattr(system, "has", lambda _thing: False)
     monkeypatch.setattr(system, "install_debian_package", lambda _supervisor, _package: False)
     with Supervisor() as supervisor:
@@ -121,13 +121,13 @@ def test_what_cannot_be_installed_is_said_and_not_raised(monkeypatch, capsys):
     assert "openjdk-17-jre-headless" in capsys.readouterr().err
 
 
-def test_an_interrupting_supervisor_ends_what_waits_elsewhere():
+def test_an_interrupting_supervisor_ends_a_wait_elsewhere():
     with pytest.raises(Stopped), Supervisor(interrupting=True):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(PATIENCE_S)
 
 
-def test_a_killed_supervisor_takes_its_children_along():
+def test_a_killed_supervisor_ends_its_children():
     program = (
         "import sys\nfrom script.support.processes import Supervisor\n"
         "with Supervisor() as supervisor:\n"

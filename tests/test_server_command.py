@@ -1,5 +1,5 @@
-"""`script/server` as a person starts it: it serves, keeps its worker alive, says what is missing, and ends
-without leftovers.
+"""`script/server` as a person starts it: it serves, keeps its worker alive, reports what is missing, and
+ends without leftovers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE_S, STOP_LIMIT_S = 240, 10
 
 @pytest.fixture
 def bare_environment(tmp_path):
-    """Nothing but Python and what a shell script needs: no Java, no Node, no Redis, no setting."""
+    """Only Python and what a shell script needs: no Java, no Node, no Redis, no setting."""
     programs = tmp_path / "bin"
     programs.mkdir()
     base = Path(sys._base_executable).resolve()
@@ -65,11 +65,11 @@ class Server:
                     if parent == self.process.pid:
                         found[int(entry.name)] = (entry / "cmdline").read_text().replace("\0", " ")
                 except (FileNotFoundError, ProcessLookupError):
-                    continue  # it ended while we looked
+                    continue  # it ended during the search
         return found
 
     def wait_for_worker(self, other_than: int = 0) -> int:
-        """The report worker's process: it starts once Spark is installed, at once where it is already."""
+        """The report worker's process: it starts once Spark is installed, immediately where it is already."""
         end = time.monotonic() + PATIENCE_S
         while True:
             found = [
@@ -108,7 +108,7 @@ def test_the_server_serves_and_leaves_nothing_behind(bare_environment, tmp_path,
     assert "openjdk-17-jre-headless" in server.log.read_text(), "it did not say what to install for reports"
 
 
-def test_a_dead_worker_is_started_again(bare_environment, tmp_path):
+def test_a_dead_worker_is_restarted(bare_environment, tmp_path):
     server = Server(bare_environment, tmp_path / "log")
     try:
         server.wait_for("Failover Lab is at")
@@ -120,7 +120,7 @@ def test_a_dead_worker_is_started_again(bare_environment, tmp_path):
         server.stop(signal.SIGTERM)
 
 
-def test_a_taken_port_is_said_in_words(bare_environment):
+def test_a_taken_port_is_reported_with_a_reason(bare_environment):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""The suite shared out between two processes: what belongs together runs in one, in order, and both have
+"""The suite distributed over two processes: tests of a group run in one process, in order, and both have
 work.
 """
 
@@ -25,8 +25,8 @@ MODULE = "import time\n" + "".join(f"def test_{number}(): time.sleep(0.02)\n" fo
 
 
 def test_a_group_runs_in_one_process_and_the_long_groups_start(tmp_path: Path) -> None:
-    """A suite of the same folders, run as `script/test` runs ours: xdist once stopped grouping without a
-    word.
+    """A suite with the same folders, run as `script/test` runs ours: xdist once stopped grouping without
+    an error.
     """
     tests = tmp_path / "tests"
     for file in FILES:

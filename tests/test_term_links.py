@@ -95,7 +95,7 @@ def items_of(inside: str) -> Iterator[str]:
 
 
 def label_of(item: str) -> str | None:
-    """Of `"text"` and of `["text", "label"]` the label; None for a name or an expression."""
+    """The label of `"text"` and of `["text", "label"]`; None for a name or an expression."""
     if item.startswith("["):
         item = list(items_of(item[1:-1]))[-1]
     found = re.fullmatch(TEXT, item)
@@ -117,7 +117,7 @@ HEAD_CALLS = re.compile(
 
 
 def labels_in(module: str) -> list[str]:
-    """The headings that a module writes as text, as the glossary is asked for them."""
+    """The headings that a module writes as text, in the form in which the glossary looks them up."""
     text = MODULES[module]
     labels = [
         label_of(item)
@@ -140,7 +140,7 @@ def test_each_heading_is_in_the_glossary_of_its_protocol(module: str) -> None:
     assert missing == set(allowed), "give the term a label, or state here why the heading has none"
 
 
-def test_the_headings_are_found() -> None:
+def test_the_patterns_find_the_headings() -> None:
     """The patterns above find the headings; a new way to write them needs a pattern."""
     found = {module: len(labels_in(module)) for module in LINKING}
     silent = {"render/inspector.js", "render/dot_plot.js", "protocols/pulsar/render/creation_tables.js"}
@@ -150,14 +150,14 @@ def test_the_headings_are_found() -> None:
     assert found["protocols/pulsar/render/risk.js"] == 16
 
 
-def test_figures_that_the_server_names_are_in_the_glossary() -> None:
+def test_headings_sent_by_the_server_are_in_the_glossary() -> None:
     """Columns of the changed runs are those of the protocol's `Compared`."""
     for name, protocol in PROTOCOLS.items():
         titles = [figure.title for figure in protocol.compared.figures]
         assert [title for title in titles if sections_of(name).of_label(title) is None] == []
 
 
-def test_only_headings_of_columns_that_may_link_are_written() -> None:
+def test_column_headings_are_written_by_the_functions_that_link_them() -> None:
     """A column's heading comes from `columnHeads` or `headCell`, an h2 or h3 from `termLink`."""
     column = re.compile(r'element\([\w.]*document, ["`]th[^)]*scope: "col"')
     assert [name for name, text in MODULES.items() if column.search(text)] == []
@@ -165,8 +165,8 @@ def test_only_headings_of_columns_that_may_link_are_written() -> None:
     assert {name for name, text in MODULES.items() if heading.search(text)} == set(WITHOUT_LINKS)
 
 
-def test_a_page_has_the_anchor_of_each_label() -> None:
-    """The catalogue that a script gets leads to places that the glossary page has."""
+def test_the_glossary_page_has_the_anchor_of_each_label() -> None:
+    """The catalogue that a script gets links to places that exist on the glossary page."""
     client = Client()
     page = client.get("/glossary/").content.decode()
     text = client.get("/my-set-up/").content.decode()

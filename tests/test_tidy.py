@@ -1,8 +1,7 @@
-"""The house rules, checked: who may import whom, what the simulator must never touch, lengths, paths, page
-code.
+"""The house rules, checked: permitted imports, what the simulator must never use, lengths, paths, page code.
 
-Rules of this file: it reads sources as text or syntax trees and runs nothing; each check gives every offence
-at once, with file and line, so that one run shows everything that is to be fixed.
+Rules of this file: it reads sources as text or syntax trees and runs nothing; each check returns every
+offence at once, with file and line, so that one run shows everything that is to be fixed.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("simulator", "visualizer", "spark_reports", "labsite", "script", "tests")
 GENERATED = re.compile(r"_pb2\.py$|/migrations/\d|/node_modules/")
-"""Written by a generator, or installed by npm; its shape is not ours to judge."""
+"""Written by a generator, or installed by npm; its form is not under our control."""
 
 WORKER_ONLY = ("labsite/report_worker.py",)
 """What only the report worker imports; that the web process does not is tested below."""
 
 FILE_LINES_LIMIT, FUNCTION_LINES_LIMIT = 500, 60
 TEST_FILE_LINES_LIMIT, TEST_FUNCTION_LINES_LIMIT = 750, 110
-"""Tests hold scenarios, rows and tables of cases, one value to a line."""
+"""Tests contain scenarios, rows and tables of cases, one value to a line."""
 
 PAGE_FILE_LINES_LIMIT = 400
 
@@ -67,7 +66,7 @@ STILL_LONGER = frozenset(
         "visualizer/live/frames.py _ordinary",
     }
 )
-"""Files and functions beyond the limits, to be divided; one that no longer is fails here too."""
+"""Files and functions beyond the limits, to be divided; an entry that is no longer needed fails here too."""
 
 STANDARD = frozenset(sys.stdlib_module_names)
 
@@ -92,7 +91,7 @@ SIMULATOR_NEVER = frozenset(
         "signal",
     }
 )
-"""Standard modules that would bring in the wall clock, chance or other processes."""
+"""Standard modules that would introduce the wall clock, randomness or other processes."""
 
 FILE_MODULES = frozenset({"os", "shutil", "tempfile", "glob", "importlib"})
 FILE_CALLS = frozenset(
@@ -197,7 +196,7 @@ def no_offences(offences: list[str]) -> None:
     assert not offences, "\n" + "\n".join(offences)
 
 
-# --- who may import whom
+# --- permitted imports
 
 
 def test_simulator_imports_only_its_few_packages():
@@ -230,7 +229,7 @@ def test_simulator_touches_files_only_in_scenarios_and_trace_files():
     no_offences(offences)
 
 
-def test_arrows_inside_the_simulator_point_down():
+def test_imports_inside_the_simulator_point_down():
     offences = []
     for path in sources("simulator"):
         parts = path.relative_to(ROOT / "simulator").parts
@@ -300,7 +299,7 @@ def import_cycles() -> list[set[str]]:
 
 
 def deepest(found: Iterator[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Without the package where `from package import module` names a module of it."""
+    """The package is left out where `from package import module` names a module of it."""
     pairs = list(found)
     return [(line, name) for line, name in pairs if (line, name) not in _packages_of_named_modules(pairs)]
 
@@ -310,7 +309,7 @@ def _packages_of_named_modules(pairs: list[tuple[int, str]]) -> set[tuple[int, s
 
 
 @pytest.mark.parametrize("room", ["visualizer", "spark_reports", "labsite"])
-def test_the_simulator_is_entered_by_its_front_door(room):
+def test_the_simulator_is_imported_only_through_its_public_modules(room):
     offences = []
     for path in sources(room):
         offences += [
@@ -325,7 +324,7 @@ def test_the_simulator_is_entered_by_its_front_door(room):
 
 
 @pytest.mark.parametrize("room", sorted(ELSEWHERE_NEVER))
-def test_rooms_do_not_reach_into_each_other(room):
+def test_top_level_packages_do_not_import_each_others_internals(room):
     offences = []
     for path in sources(room):
         if name_of(path) not in WORKER_ONLY:
@@ -352,7 +351,7 @@ def test_labsite_imports_spark_reports_inside_functions_only():
 
 
 @pytest.mark.parametrize("module", ["simulator", "labsite.asgi"])
-def test_import_brings_in_neither_spark_nor_for_the_simulator_a_site(module):
+def test_importing_a_package_loads_neither_spark_nor_for_the_simulator_django(module):
     banned = {"simulator": ("django", "channels", "pyspark"), "labsite.asgi": ("pyspark", "py4j")}[module]
     every_address = (
         "from django.urls import get_resolver; get_resolver().url_patterns\n"
@@ -372,7 +371,7 @@ def test_import_brings_in_neither_spark_nor_for_the_simulator_a_site(module):
 # --- what the simulator must not do
 
 
-def test_simulator_draws_no_unowned_chance():
+def test_simulator_uses_no_unowned_randomness():
     offences = []
     for path in sources("simulator"):
         may_identify = name_of(path) in IDENTITY_ALLOWED
@@ -426,7 +425,7 @@ def _iterated(node: ast.AST) -> list[ast.expr]:
 
 
 def _orderless(tree: ast.AST) -> set[ast.AST]:
-    """Comprehensions whose order is lost at once, because a sort or a sum takes them in."""
+    """Comprehensions whose order is lost immediately, because a sort or a sum consumes them."""
     takers = ("sorted", "sum", "min", "max", "any", "all", "len", "set", "frozenset", "BitMap")
     calls = (
         node
@@ -492,7 +491,7 @@ def test_python_files_open_with_a_docstring_and_stay_short(room):
     no_offences(offences)
 
 
-def test_nothing_is_left_for_later_or_hidden():
+def test_no_todo_and_no_hidden_error():
     marks = re.compile(
         r"\b(TO"
         + r"DO|FIX"
@@ -526,7 +525,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 
 
 def texts() -> Iterator[Path]:
-    """Every file of the project that is text and was written by people."""
+    """Every text file of the project that was written by people."""
     here = [path for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(("db.", ".git"))]
     for folder in (*ROOMS, "static", "templates", "docs", ".ci"):
         here += [path for path in (ROOT / folder).rglob("*") if path.is_file()]
@@ -548,7 +547,7 @@ def texts() -> Iterator[Path]:
             yield path
 
 
-def test_no_file_names_a_place_of_one_machine():
+def test_no_file_contains_a_path_of_one_machine():
     machine = re.compile(r"(?<![\w.$}])/(?:work|root|farm|home|tmp)/[\w.]")
     registry = re.compile("pyp" + r"i\.org|npm" + r"js\.(?:org|com)|files\.python" + "hosted")
     offences = []
@@ -566,9 +565,10 @@ def page_modules() -> list[Path]:
     return sorted((ROOT / "static").rglob("*.js"))
 
 
-def test_browser_tests_wait_for_what_they_read_and_for_no_length_of_time():
-    """On a busy machine any length of time is too short, and what was counted is another thing when it is
-    read; `tests/browser/conftest.py` says what to do instead.
+def test_browser_tests_wait_for_conditions_and_never_for_a_length_of_time():
+    """On a busy machine any length of time is too short, and an element that was counted may have changed when it is read;
+
+    `tests/browser/conftest.py` describes what to do instead.
     """
     waits = re.compile(
         r"wait_for_timeout\(|\.new_context\(|browser\.new_page\(|assert .*\.count\(\)|assert "
@@ -597,7 +597,7 @@ def test_page_modules_write_no_markup_from_data():
     no_offences(offences)
 
 
-def test_page_imports_are_relative_named_in_full_and_end_in_a_semicolon():
+def test_page_imports_are_relative_complete_and_end_in_a_semicolon():
     statement = re.compile(r"^(?:import|export)\b[^;'\"()]*?(?:from\s*)?(['\"])([^'\"]+)\1(.?)", re.MULTILINE)
     offences = []
     for path in page_modules():
@@ -624,7 +624,7 @@ def test_page_modules_stay_short():
     )
 
 
-def test_no_page_asks_another_host_for_anything():
+def test_no_page_requests_anything_from_another_host():
     offences = []
     for path in [*page_modules(), *sources("static", ".css"), *sources("templates", ".html")]:
         for number, line in enumerate(path.read_text().splitlines(), 1):

@@ -1,4 +1,6 @@
-"""The house rules notice what they are for: small sources that break them, and their lawful likes."""
+"""The house rules detect what they are meant to: small sources that break them, and similar ones that do
+not.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ _spec.loader.exec_module(tidy)
         ),
     ],
 )
-def test_imports_are_seen_in_every_form(source, package, expected):
+def test_imports_are_detected_in_every_form(source, package, expected):
     assert {module for _line, module in tidy.imports(ast.parse(source), package)} == expected
 
 
@@ -50,7 +52,7 @@ def test_imports_are_seen_in_every_form(source, package, expected):
         "for x in set(a) | b: pass",
     ],
 )
-def test_iteration_over_a_set_is_noticed(source):
+def test_iteration_over_a_set_is_detected(source):
     assert offences(source)
 
 
@@ -80,7 +82,7 @@ def offences(source: str) -> list[str]:
     ]
 
 
-def test_a_handler_that_hides_everything_is_noticed():
+def test_a_handler_that_hides_every_error_is_detected():
     handlers = [
         node
         for node in ast.walk(

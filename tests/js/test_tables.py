@@ -1,7 +1,7 @@
-"""The page's own tables say what the simulator's say: words for every event, consequences of every command,
-shapes of frames.
+"""The page's own tables agree with the simulator's: texts for every event, consequences of every command, shapes of frames.
 
-Each test asks Node for the page's table and holds it against the Python one, so that neither can drift alone.
+Each test reads the page's table through Node and compares it with the Python one, so that neither can change
+alone.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def of_the_page(module: str, expression: str) -> Any:
     return json.loads(answer.stdout)
 
 
-def test_the_fixtures_of_module_tests_hold_the_rows_that_welcome_names():
+def test_the_fixtures_of_module_tests_have_the_rows_that_welcome_names():
     named = json.loads(json.dumps(rows_held(load_scenario("two-regions"))))
     assert of_the_page("../../tests/js/fixtures/lab.js", "page.ROWS") == named
     assert of_the_page("model/rows.js", "page.ROWS_KEPT") == SNAPSHOT_ROWS
 
 
-def test_the_page_knows_each_protocol_by_the_name_that_welcome_gives():
+def test_the_page_has_each_protocol_under_its_name_in_welcome():
     assert set(of_the_page("protocols/table.js", "page.PROTOCOLS.map(({ name }) => name)")) == set(PROTOCOLS)
     chosen = of_the_page(
         "protocols/table.js",
@@ -62,14 +62,14 @@ def test_the_page_knows_each_protocol_by_the_name_that_welcome_gives():
     assert set(chosen) == set(PROTOCOLS)
 
 
-def test_every_event_has_a_line_in_words():
+def test_every_event_has_a_text():
     assert set(of_the_page("model/row_words.js", "Object.keys(page.ROW_WORDS)")) == {
         event.name for event in EVENT_TYPES
     }
 
 
-def test_the_words_use_only_fields_that_the_event_has():
-    """A row with every declared field filled gives words without a hole in them."""
+def test_the_texts_use_only_fields_of_their_event():
+    """A row with every declared field filled gives a text without a gap."""
     names = {"integer": 7, "name": "word"}
     from simulator.trace.registry import COLUMNS
 
@@ -94,8 +94,8 @@ def test_the_words_use_only_fields_that_the_event_has():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_the_page_says_beforehand_what_each_command_will_do(protocol: str):
-    """With nothing chosen, and with every value of every choice: whole sentences without a hole in them."""
+def test_the_page_describes_the_consequence_of_each_command(protocol: str):
+    """With nothing chosen, and with every value of every choice: whole sentences without a gap."""
     commands = [
         given
         for command in DECLARED[protocol].commands
@@ -140,13 +140,13 @@ def test_marker_types_and_wire_version_agree():
     assert of_the_page("wire/decode.js", "page.WIRE_VERSION") == WIRE_VERSION
 
 
-def test_every_speed_of_the_slider_is_taken_by_the_server():
+def test_every_speed_of_the_slider_is_accepted_by_the_server():
     speeds = of_the_page("transport/speeds.js", "page.SPEEDS")
     assert speeds == sorted(speeds)
     assert speeds[0] >= SLOWEST and speeds[-1] <= FASTEST
 
 
-def test_what_the_page_sends_is_what_the_server_takes():
+def test_messages_sent_by_the_page_are_accepted_by_the_server():
     sent = of_the_page(
         "transport/lab_link.js",
         """(() => {

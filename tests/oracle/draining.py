@@ -90,7 +90,7 @@ class PlainDraining:
             self._remove(cluster, topic, list(range(len(self.logs[cluster, topic].places))))
 
     def _remove(self, cluster: str, topic: str, numbers: list[int]) -> None:
-        """What was covered when it was removed is not waited for, what was not never will be."""
+        """What was covered when it was removed is not waited for; what was not covered never will be."""
         self.gone |= {(cluster, topic, number) for number in numbers}
         for window in self.windows:
             if window.target == cluster and not window.over:

@@ -1,4 +1,4 @@
-"""Counts failovers in plain Python, row by row: slow, without numpy, and worded as docs/counting.md is.
+"""Counts failovers in plain Python, row by row: slow, without numpy, and worded like docs/counting.md.
 
 It shares nothing but the trace with `simulator.protocols.pulsar.verdicts` (numpy) and `spark_reports`
 (Spark): tests compare both with it. Causes of duplicates are in `test_counting_causes`; every other number of
@@ -16,11 +16,11 @@ Message = tuple[str, int]
 
 
 class PlainCursor:
-    """One subscription in one cluster's topic, as its rows say."""
+    """One subscription in one cluster's topic, as its rows describe it."""
 
     def __init__(self) -> None:
         self.mark: tuple[int, int] | None = None
-        self.opened: list[tuple[int, int]] = []  # where consumers and people opened it
+        self.opened: list[tuple[int, int]] = []  # where consumers and operators opened it
         self.opened_seqs: set[int] = set()
         self.passed: dict[int, int] = {}  # copy number -> seq since which the mark-delete is at or above it
 
@@ -386,7 +386,7 @@ class PlainRecount:
 
 
 def recount(trace: Any, scenario: Any) -> list[dict[str, Any]]:
-    """Every failover's numbers but `by_cause`."""
+    """Every failover's numbers except `by_cause`."""
     plain = PlainRecount(scenario)
     for row in trace.rows():
         plain.feed(row)

@@ -1,6 +1,7 @@
 """Counts durable shared subscriptions in plain Python, row by row, from docs/counting.md alone.
 
-It shares nothing but the trace with `simulator.protocols.emqx.verdicts` and `spark_reports`. Time is walked from one event to the next; a cause is looked for in all rows of its stream.
+It shares nothing but the trace with `simulator.protocols.emqx.verdicts` and `spark_reports`. Time advances
+from one event to the next; a cause is searched in all rows of its stream.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def by_topic(rows) -> dict[str, list[Row]]:
 
 
 def is_of(topic: str, wanted: str) -> bool:
-    """Whether a topic is of a filter; a wildcard in the first place passes over topics that begin with $."""
+    """Whether a topic matches a filter; a wildcard in the first level does not match topics that begin
+    with $.
+    """
     return not (topic[0] == "$" and wanted[0] in "+#") and falls_under(topic.split("/"), wanted.split("/"))
 
 
@@ -107,7 +110,7 @@ def falls_under(names: list[str], levels: list[str]) -> bool:
 
 
 def lives_of(mine: list[Row]) -> list[list[int]]:
-    """From when on it reads, and the row that destroyed it, of each time that the group was declared."""
+    """For each declaration of the group: the instant from which it reads, and the row that destroyed it."""
     lives: list[list[int]] = []
     for row in mine:
         if row["type"] == "group.declared":
@@ -167,7 +170,10 @@ def count_messages(rows: list[Row], stored: list[Row], lives: list[list[int]], s
 
 
 def position_at_end(rows: list[Row]) -> int:
-    """How far the latest leader knows the stream to be read; nought when no leader ever shared it."""
+    """The position up to which the latest leader recorded the stream as read;
+
+    0 when the group never had a leader.
+    """
     told = [row for row in rows if row["type"] in ("stream.found", "progress.loaded", "progress.saved")]
     return position_in(told[-1]) if any(row["type"] == "stream.found" for row in told) else 0
 
@@ -260,7 +266,7 @@ def reordered(rows: list[Row], mine: list[Row]) -> int:
 
 
 def count_readers(rows: list[Row], last_us: int, sums: dict, gaps: list[int]) -> None:
-    """Who reads, walked from instant to instant."""
+    """The readers of each stream, from instant to instant."""
     if not any(row["type"] == "stream.found" for row in rows):
         return
     readings: list[list] = []  # [from, until, client, borrower], in order of granting

@@ -12,7 +12,7 @@ Copy = tuple[str, int, tuple[int, int]]  # producer, sequence id, position
 
 
 class PlainCursor:
-    """One subscription's cursor in one topic of one cluster, and what it told each peer."""
+    """One subscription's cursor in one topic of one cluster, and the state last sent to each peer."""
 
     def __init__(self) -> None:
         self.mark = (-1, -1)
@@ -20,7 +20,7 @@ class PlainCursor:
         self.markers: set[tuple[int, int]] = set()
         self.kept: set[Copy] = set()
         self.kept_markers: set[tuple[int, int]] = set()
-        self.history = 0  # how often it was opened or put elsewhere by a person
+        self.history = 0  # how often it was created or reset by an operator
         self.told: dict[str, tuple[int, set[Copy]]] = {}
 
     def open(self, mark: tuple[int, int]) -> None:
@@ -32,7 +32,7 @@ class PlainCursor:
 
 
 class PlainSync:
-    """Feed rows in order; `said` is what X had told a peer by then."""
+    """Feed rows in order; `said` is the state that X had sent to a peer by then."""
 
     def __init__(self) -> None:
         self.cursors: dict[tuple[str, str, str], PlainCursor] = {}
@@ -80,7 +80,7 @@ class PlainSync:
     def _cursor_recovered(self, row):
         cursor, mark = self._cursor(row), (row["ledger"], row["entry"])
         places = {copy[2] for copy in cursor.kept} | cursor.kept_markers
-        # a broker that persists fewer keeps the least positions
+        # a broker that persists fewer keeps the lowest positions
         kept = sorted(place for place in places if place > mark)[: row["count"]]
         cursor.taken, cursor.mark = {copy for copy in cursor.kept if copy[2] <= mark or copy[2] in kept}, mark
         cursor.markers = {place for place in cursor.kept_markers if place in kept}
@@ -93,8 +93,8 @@ class PlainSync:
 
 
 def sync_causes(trace: Any, failovers: list[Any]) -> list[dict[str, int]]:
-    """By failover, of its duplicates that the counting gave to sync, how many each of the two causes has
-    by this account.
+    """By failover, of its duplicates that counting attributed to sync, the number that each of the two
+    causes has by this recount.
     """
     rows = list(trace.rows())
     down: dict[str, int] = {}
@@ -118,7 +118,7 @@ def sync_causes(trace: Any, failovers: list[Any]) -> list[dict[str, int]]:
 
 
 def crashed_before(rows: list[dict[str, Any]], seq: int) -> dict[str, int]:
-    """Clusters that are down at a row: the seq of the crash they have not come back from."""
+    """Clusters that are down at a row: the seq of their last crash."""
     down: dict[str, int] = {}
     for row in rows[:seq]:
         if row["type"] in ("cluster.crashed", "cluster.lost"):
@@ -132,7 +132,7 @@ _accounts: dict[tuple[int, int], PlainSync] = {}
 
 
 def _told_by(rows: list[dict[str, Any]], end_seq: int) -> PlainSync:
-    """The account of the rows up to and with `end_seq`; the last one asked for is kept."""
+    """The recount of the rows up to and with `end_seq`; the last one requested is kept."""
     key = (id(rows), end_seq)
     if key not in _accounts:
         _accounts.clear()

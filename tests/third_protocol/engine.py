@@ -1,4 +1,6 @@
-"""The engine: a server stores messages, hands them to its reader, and comes back from what it had persisted."""
+"""The engine: a server stores messages, delivers them to its reader, and recovers its persisted position
+after a crash.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,13 @@ class Server:
                 self.system.note("position.persisted", seq, name, entry)
 
     def crash(self, cause: int) -> None:
-        """The server dies and is back after a while."""
+        """The server crashes and restarts after a while."""
         self.up = False
         self.system.note("server.crashed", cause, self.spec.name)
         self.system.schedule(self.system.now_us + self.spec.restart_us, 0, self.restart)
 
     def restart(self, _argument: None) -> None:
-        """Back from what was persisted."""
+        """Recovery to the persisted position."""
         self.up, self.cursor = True, self.persisted
         self.system.note("server.restarted", NULL, self.spec.name, self.cursor)
         self.read()
@@ -66,7 +68,7 @@ class SingleLog(System):
 
 
 def crash(system: SingleLog, arguments: dict, begin: Begin) -> None:
-    """server.crash: the server dies."""
+    """server.crash: the server crashes."""
     server = system.servers[arguments["server"]]
     if not server.up:
         raise CommandError("server-down", f"{server.spec.name} is down already", "wait until it is back")

@@ -1,4 +1,6 @@
-"""What is read of a run: its count, its check, its section of the summary, its view, and what would have helped."""
+"""Readings of a run: its count, its check, its section of the summary, its view, and what would have
+helped.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from simulator.trace.trace import Trace
 
 @dataclass(slots=True)
 class CountedServer:
-    """Messages of one server: how many were stored and delivered, and how often one came again."""
+    """Messages of one server: how many were stored and delivered, and the number of redeliveries."""
 
     stored: int = 0
     delivered: int = 0

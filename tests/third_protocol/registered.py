@@ -1,4 +1,4 @@
-"""Puts the protocol in the tables for the length of a test, as its two lines there would for good."""
+"""Puts the protocol in the tables for the duration of a test, as two permanent lines there would."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = declared.NAME
 
 
 def register(patch: pytest.MonkeyPatch) -> None:
-    """The lines in the two tables, and what other tables made of them when they were imported."""
+    """The lines in the two tables, and what other tables derived from them when they were imported."""
     patch.setitem(DECLARED, NAME, declared.DECLARED)
     patch.setitem(PROTOCOLS, NAME, MANIFEST)
     for family in declared.DECLARED.families:

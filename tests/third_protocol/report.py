@@ -1,4 +1,4 @@
-"""The protocol's part of reports: how often each server delivered a message again."""
+"""The protocol's part of reports: how often each server redelivered a message."""
 
 from __future__ import annotations
 
