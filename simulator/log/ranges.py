@@ -8,6 +8,7 @@ are open-closed and never cross a ledger (`ManagedCursorImpl.getIndividuallyDele
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 import numpy as np
 from pyroaring import BitMap
@@ -17,19 +18,17 @@ from simulator.log.ledgers import TopicLog
 CUT = ",…]"
 """How a text ends that was cut at a number of characters."""
 
-_SHORTEST = len("(0:0..0:1],")
-
 
 def run_end(entries: BitMap, first: int) -> int:
     """The last index of the run that contains `first`, in logarithmic time."""
     contains_range = entries.contains_range
     end, stride = first, 1
-    while contains_range(end + 1, end + 1 + stride):
+    while contains_range(end, end + 1 + stride):
         end += stride
         stride *= 2
     while stride > 1:
         stride //= 2
-        if contains_range(end + 1, end + 1 + stride):
+        if contains_range(end, end + 1 + stride):
             end += stride
     return end
 
@@ -51,15 +50,16 @@ def next_in(entries: BitMap, index: int) -> int | None:
 
 def runs(entries: BitMap, limit: int | None = None) -> list[tuple[int, int]]:
     """The runs in order, or the first `limit` of them."""
-    if limit is None:
-        return _all_runs(entries)
-    found: list[tuple[int, int]] = []
+    return _all_runs(entries) if limit is None else list(islice(_each_run(entries), limit))
+
+
+def _each_run(entries: BitMap) -> Iterator[tuple[int, int]]:
+    """The runs in order, each found when it is asked for."""
     first = next_in(entries, 0)
-    while first is not None and len(found) < limit:
+    while first is not None:
         last = run_end(entries, first)
-        found.append((first, last))
+        yield first, last
         first = next_in(entries, last + 1)
-    return found
 
 
 def _all_runs(entries: BitMap) -> list[tuple[int, int]]:
@@ -73,11 +73,11 @@ def _all_runs(entries: BitMap) -> list[tuple[int, int]]:
 
 
 def split_at_ledgers(found: Iterable[tuple[int, int]], log: TopicLog) -> Iterator[tuple[int, int, int]]:
-    """(ledger, first entry, last entry) of the runs, split at ledger borders."""
-    start = end = ledger_id = 0  # no ledger yet: no index is in 0..0
+    """(ledger, first entry, last entry) of the runs, which are in order, split at ledger borders."""
+    start = end = ledger_id = 0  # no ledger yet: every index is past its end
     for first, last in found:
         while first <= last:
-            if not start <= first < end:
+            if first >= end:
                 ledger_id, start, end = log.span(first)
             piece_end = min(last, end - 1)
             yield ledger_id, first - start, piece_end - start
@@ -89,22 +89,26 @@ def ranges_text(entries: BitMap, log: TopicLog, limit_chars: int | None = None) 
 
     With a limit the text is cut after a whole range, ends in `,…]`, and costs no more than what is shown.
     """
-    most = None if limit_chars is None else limit_chars // _SHORTEST + 1
+    found = _all_runs(entries) if limit_chars is None else _each_run(entries)
     parts: list[str] = []
-    used = len("[]")
-    for ledger_id, first_entry, last_entry in split_at_ledgers(runs(entries, most), log):
+    used = len("[")
+    for ledger_id, first_entry, last_entry in split_at_ledgers(found, log):
         part = f"({ledger_id}:{first_entry - 1}..{ledger_id}:{last_entry}]"
-        used += len(part) + bool(parts)
+        used += len(part) + len(",")  # the last part has the closing bracket in place of the comma
         if limit_chars is not None and used > limit_chars:
             return _cut(parts, limit_chars)
         parts.append(part)
-    return "[" + ",".join(parts) + "]"
+    return f"[{','.join(parts)}]"
 
 
 def _cut(parts: list[str], limit_chars: int) -> str:
-    while parts and len("[") + sum(map(len, parts)) + len(parts) - 1 + len(CUT) > limit_chars:
+    """The first of the parts as far as they and the sign of the cut fit."""
+    while parts:
+        text = f"[{','.join(parts)}{CUT}"
+        if len(text) <= limit_chars:
+            return text
         parts.pop()
-    return "[" + ",".join(parts) + CUT if parts else "[…]"
+    return "[…]"
 
 
 def drop_runs_after(entries: BitMap, count: int) -> None:
