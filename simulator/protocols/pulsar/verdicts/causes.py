@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -119,16 +120,15 @@ def explain(facts: Facts, window: Window, judged: Judged) -> tuple[dict[str, int
     """Judge every duplicate of a window: numbers by cause, all causes present, and the list."""
     causes = causes_of(facts.scenario.family)
     total = len(judged.duplicates)
-    cause_of = np.full(total, -1, dtype=np.int64)
+    cause_of = np.empty(total, dtype=np.int64)  # every duplicate gets one, or the count stops
     why = np.full(total, "", dtype=object)
     evidence: dict[str, np.ndarray] = {}
     topics, exes = judged.duplicates.topic, judged.acknowledged.cluster[judged.latest_ack]
-    for topic in np.unique(topics).tolist():
-        for x in np.unique(exes[topics == topic]).tolist():
-            rows = np.flatnonzero((topics == topic) & (exes == x))
-            _judge_batch(causes, _batch(facts, window, judged, topic, x, rows), rows, cause_of, why, evidence)
+    for topic, x in product(np.unique(topics).tolist(), np.unique(exes).tolist()):
+        rows = np.flatnonzero((topics == topic) & (exes == x))
+        _judge_batch(causes, _batch(facts, window, judged, topic, x, rows), rows, cause_of, why, evidence)
     names = [cause.name for cause in causes]
-    numbers = np.bincount(cause_of, minlength=len(names)).tolist() if total else [0] * len(names)
+    numbers = np.bincount(cause_of, minlength=len(names)).tolist()
     return dict(zip(names, numbers, strict=True)), _listed(
         facts, judged, [names[cause] for cause in cause_of.tolist()], why, evidence
     )
