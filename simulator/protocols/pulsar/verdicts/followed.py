@@ -124,8 +124,7 @@ def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
             facts.cursor(window.subscription, window.target, topic).first_passed(log.position, log.seq),
         )
         for peer in facts.clusters:
-            if peer != window.target:
-                _hear(facts, window, topic, peer, known)
+            _hear(facts, window, topic, peer, known)
     return known
 
 
