@@ -89,14 +89,14 @@ def _count_failover(facts: Facts, window: Window, known: MessageFacts, keys: np.
     if len(judged.first):
         counted.first_delivery_us = int(judged.first.at_us[0])
         counted.outage_us = counted.first_delivery_us - facts.end_of(window.source, window.opened_seq).at_us
-    _check(counted, window)
+    check_sums(counted)
     return counted
 
 
-def _check(counted: CountedFailover, window: Window) -> None:
-    """Causes are exclusive and add up."""
+def check_sums(counted: CountedFailover) -> None:
+    """Raise `CountingError` unless causes are exclusive and add up."""
     if (
         sum(counted.by_cause.values()) != counted.duplicates
         or sum(counted.lost_by_cause.values()) != counted.lost
     ):
-        raise CountingError("the causes of a failover do not add up", {"failover": window.opened_seq})
+        raise CountingError("the causes of a failover do not add up", {"failover": counted.opened_seq})
