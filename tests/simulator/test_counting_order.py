@@ -55,6 +55,30 @@ def test_other_producers_have_their_own_order():
     assert world.failover().reordered == 0
 
 
+def test_each_key_of_each_producer_has_its_own_order():
+    world = moved(0)
+    producers, keys = [f"p{number}" for number in range(12)], 3
+    for producer in producers:
+        world.publish(range(2 * keys), "a", to=["b"], producer=producer, keys=keys)
+    world.fail_over("a", "b", "planned")
+    # Two groups taken for one would be out of order: the second of each comes before the first of the next.
+    for producer in producers:
+        for key in range(keys):
+            world.deliver([key, key + keys], "b", producer=producer)
+    assert world.failover().reordered == 0
+    world.deliver([0], "b", producer="p11")
+    assert world.failover().reordered == 1
+
+
+def test_dedup_window_of_one_duplicate_is_the_time_since_its_acknowledgement():
+    world = moved(1)
+    world.at(3000).consume([0], "a")
+    world.move("a", 0)
+    world.at(8000).fail_over("a", "b")
+    world.at(9000).deliver([0], "b")
+    assert (world.failover().dedup_window_messages, world.failover().dedup_window_us) == (1, 6000)
+
+
 def test_dedup_window_spans_back_to_the_oldest_last_acknowledgement():
     world = moved(6)
     for number in range(5):
@@ -72,6 +96,7 @@ def test_without_duplicates_the_dedup_window_is_zero():
     world = moved(1)
     world.fail_over("a", "b", "planned")
     assert (world.failover().dedup_window_messages, world.failover().dedup_window_us) == (0, 0)
+    assert world.failover().reordered == 0, "nothing was delivered"
 
 
 @examples(60)
