@@ -95,6 +95,17 @@ def test_failed_starts_wait_longer_and_a_connection_resets_the_wait():
     assert connecting.retries == 0
 
 
+def test_the_thousandth_connection_is_told_from_the_one_before_it():
+    connecting = ShadowConnecting(stream=1, number=998)
+    connecting.start()
+    connecting.interrupted()
+    assert connecting.connected(998, True, NOW_US) == []
+    assert connecting.connected(999, True, NOW_US) == [Begin()]
+    connecting.lost(NOW_US)
+    assert connecting.backoff_over(999, True) == []
+    assert connecting.backoff_over(1_000, True) == [Connect()]
+
+
 @given(st.lists(st.tuples(st.sampled_from(sorted(INPUTS)), st.integers(0, 10**9)), max_size=30))
 def test_a_replicator_reads_only_while_connected_and_ends_once(inputs):
     connecting, effects = ShadowConnecting(stream=1), []
