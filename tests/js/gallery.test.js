@@ -16,10 +16,10 @@ const storageOf = () => {
 const outcome = (...twice) => ({ failovers: twice.map((duplicates) => ({ duplicates, lost: 0 })) });
 
 test("the outcome is shown after playing, beside the guess", () => {
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: null })), "20 s · 3 regions · not played");
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: 12 })), "20 s · 3 regions · your guess 12, not played");
-  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), said: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
-  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, said: null })), "20 s · 3 regions · played");
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: null })), "20 s · 3 regions · not played");
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: 12 })), "20 s · 3 regions · your guess 12, not played");
+  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), guess: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
+  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, guess: null })), "20 s · 3 regions · played");
 });
 
 test("several failovers, losses, and a run without a failover", () => {

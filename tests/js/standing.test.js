@@ -40,7 +40,7 @@ test("in the other region: messages acknowledged elsewhere and not here would be
 });
 
 test("acks synced by another cluster will be filtered: they cause no duplicates", () => {
-  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), said: [[2, 3], [7, 7]] } }), "b");
+  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] } }), "b");
   assert.deepEqual(having(bits, TWICE), [5]);
   assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
 });

@@ -47,7 +47,7 @@ test("branches are a tree: parents first, siblings by instant, the path to the o
 });
 
 test("a crash names the consumers killed with it and the cost of a failover afterwards, by the engine's figures", () => {
-  const consumers = { "billing-1": { in_hand: [4, 5], queued: 3 } };
+  const consumers = { "billing-1": { unacked: [4, 5], queued: 3 } };
   const state = {
     welcome: { protocol: "pulsar", tables: { commands: { "cluster.crash": { label: "crash a cluster", consequence: "{cluster} stops at once.", arguments: [] } } } },
     view: {
