@@ -36,9 +36,9 @@ WRITE_EVERY_S = 1.0
 REPLAY_SLICE_EVENTS = 20_000
 
 DATABASE_WAIT_S, DATABASE_PAUSE_S = 600.0, 2.0
-"""How long the start or end of a report waits for an unreachable database, and the pause of retries.
+"""How long the start or end of a report waits for the database, and the pause between retries.
 
-The pause is the time between two tries. The files are kept in any case.
+The files are kept in any case.
 """
 
 
@@ -153,7 +153,7 @@ def _when_the_database_is_there(write: Callable[[], Any]) -> Any:
                 raise
             log.warning("A report's row cannot be written, trying again: %s: %s", type(error).__name__, error)
             time.sleep(DATABASE_PAUSE_S)
-            close_old_connections()  # within a transaction it would close a working connection
+            close_old_connections()  # only after an error: in a transaction it would close a working one
 
 
 def _ended(report: Report, row: Row) -> dict[str, Any]:

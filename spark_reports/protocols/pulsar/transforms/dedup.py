@@ -72,7 +72,7 @@ def _counted(acknowledged: DataFrame, wanted: DataFrame, block_rows: int) -> Dat
         F.broadcast(ends.select(*_OF, "seq_block").distinct()), [*_OF, "seq_block"], "leftsemi"
     )
     merged = inside.withColumn("acks", F.lit(1)).unionByName(ends.withColumn("acks", F.lit(0)))
-    # ordered by value, so an end that is an acknowledgement counts itself
+    # a range frame, so an end that is an acknowledgement counts itself
     of_block = Window.partitionBy(*_OF, "seq_block").orderBy("seq")
     counted = merged.withColumn("acks_inside", F.sum("acks").over(of_block)).filter(F.col("acks") == 0)
     return counted.join(totals, [*_OF, "seq_block"], "left").select(
@@ -94,7 +94,7 @@ def _far(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
 
 
 def _near(wanted: DataFrame, pairs: DataFrame) -> DataFrame:
-    """The number of pairs inside a span that share its first block (early) or its last block (late).
+    """The number of pairs inside a span whose early block is its first, or late block its last.
 
     They are compared one by one.
     """

@@ -57,7 +57,7 @@ def histories(rows: DataFrame, failovers: DataFrame) -> DataFrame:
         place().alias("place"),
         F.col("evidence_seq").alias("stored_seq"),
     )
-    # nulls are first, so the publish is, which has no subscription
+    # nulls are first: the publish has no subscription
     of_message = Window.partitionBy(*MESSAGE).orderBy("subscription", "seq")
     publish = F.when(F.col("type") == _PUBLISHED, F.struct("key", "cluster"))
     published = F.first(publish, ignorenulls=True).over(
