@@ -1,4 +1,4 @@
-/** The cell store, cursors and positions: integers in, integers out. */
+/** The cell store, cursors and positions. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -19,7 +19,7 @@ test("appending does not change the older store", () => {
   assert.equal(originOf(two.columns.kind[3]), 1);
 });
 
-test("cells received before are skipped, a gap starts a new store", () => {
+test("overlapping cells are skipped, and a gap replaces the store", () => {
   const names = makeNames();
   const one = appendCells(undefined, cells("aaaa"), names);
   const overlapped = appendCells(one, cells("aabb", { first: 2 }), names);
@@ -29,7 +29,7 @@ test("cells received before are skipped, a gap starts a new store", () => {
   assert.deepEqual([holed.first, holed.count], [9, 1]);
 });
 
-test("the store stays bounded and keeps the newest", () => {
+test("the store is bounded and keeps the newest cells", () => {
   const names = makeNames();
   let store;
   for (let first = 0; first < CELLS_KEPT * 2; first += 10_000) store = appendCells(store, cells("a".repeat(10_000), { first }), names);
@@ -37,7 +37,7 @@ test("the store stays bounded and keeps the newest", () => {
   assert.equal(store.first + store.count, CELLS_KEPT * 2);
 });
 
-test("identities are the same in every cluster, whatever the order of the blocks' names", () => {
+test("identities are the same in every cluster, whatever the order of names in a block", () => {
   const names = makeNames();
   const here = appendCells(undefined, { ...cells("a"), names: ["web"] }, names);
   const there = appendCells(undefined, { ...cells("ba"), producer: [0, 1], names: ["api", "web"] }, names);
@@ -45,14 +45,14 @@ test("identities are the same in every cluster, whatever the order of the blocks
   assert.notEqual(identityOf(here.columns, 0), identityOf(there.columns, 0));
 });
 
-test("kinds tell markers and origins apart", () => {
+test("kinds distinguish markers and origins", () => {
   assert.equal(markerKind(2), -1);
   assert.equal(originOf(2), 2);
   assert.equal(markerKind(2111), 111);
   assert.equal(originOf(2111), 1);
 });
 
-test("acknowledged: up to the mark-delete, and inside ranges, ends included", () => {
+test("entries are acked up to the mark-delete and in ranges, both ends included", () => {
   const one = cursor({ mark: 4, ranges: [[6, 6], [9, 11]] });
   const let_go = Array.from({ length: 14 }, (_, index) => index).filter((index) => isAcknowledged(one, index));
   assert.deepEqual(let_go, [0, 1, 2, 3, 4, 6, 9, 10, 11]);
@@ -61,7 +61,7 @@ test("acknowledged: up to the mark-delete, and inside ranges, ends included", ()
   assert.equal(inRanges([], 3), false);
 });
 
-test("positions and ordinals, across ledgers", () => {
+test("positions and indices are converted across ledgers", () => {
   const ledgers = [[3, 0, 10], [7, 10, 5]];
   assert.equal(indexOf(ledgers, parsePosition("7:2")), 12);
   assert.equal(positionOf(ledgers, 12), "7:2");

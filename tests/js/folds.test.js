@@ -1,4 +1,4 @@
-/** Snapshots and markers from rows; the list's folded runs; the forecast's points. */
+/** Snapshots and markers folded from rows, folded runs of the list, the forecast's points. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -10,7 +10,7 @@ import { addRows, ROWS_KEPT } from "../../static/js/model/rows.js";
 
 const base = { cluster: "a", topic: "orders", snapshot: 4 };
 
-test("a snapshot's life: two rounds, answers, complete, cached, used", () => {
+test("a snapshot is folded through two rounds, completed, cached and used", () => {
   const rows = [
     { ...base, type: "snapshot.requested", at_us: 10, count: 1 },
     { ...base, type: "snapshot.answered", at_us: 20, peer: "b", to_ledger: 1, to_entry: 5, count: 1 },
@@ -27,7 +27,7 @@ test("a snapshot's life: two rounds, answers, complete, cached, used", () => {
   assert.equal(one.kept.s.state, "used", "leaving the cache by being used is not being thrown out");
 });
 
-test("folding does not change the older value, and the number of snapshots is bounded", () => {
+test("folding does not change the older value and bounds the number of snapshots", () => {
   const before = noSnapshots();
   let snapshots = before;
   for (let number = 1; number < SNAPSHOTS_KEPT + 20; number++) snapshots = foldSnapshots(snapshots, [{ ...base, snapshot: number, type: "snapshot.requested", at_us: number }]);
@@ -37,7 +37,7 @@ test("folding does not change the older value, and the number of snapshots is bo
   assert.equal(foldSnapshots(snapshots, [{ type: "link.cut" }]), snapshots, "nothing new, same object");
 });
 
-test("a marker's hops: sent, stored, lost, and resent after a loss", () => {
+test("a marker has a hop for each attempt, lost or stored", () => {
   const row = (type, at_us, cluster, peer) => ({ type, at_us, cluster, peer, topic: "orders", marker: 7, reason: "snapshot_request", snapshot: 4 });
   const marker = foldMarkers(noMarkers(), [row("marker.written", 1, "a"), row("marker.sent", 2, "a", "b"), row("marker.lost", 3, "a", "b"), row("marker.sent", 5, "a", "b"), row("marker.stored", 9, "b", "a")]).get(7);
   assert.deepEqual(marker.hops, [
@@ -47,18 +47,18 @@ test("a marker's hops: sent, stored, lost, and resent after a loss", () => {
   assert.equal(marker.cluster, "a");
 });
 
-test("a page that joins late gets the writer of a marker from its arrival", () => {
+test("a page that joins late takes the sender of a marker as its writer", () => {
   const marker = foldMarkers(noMarkers(), [{ type: "marker.stored", at_us: 9, cluster: "b", peer: "a", topic: "orders", marker: 7, reason: "snapshot_request" }]).get(7);
   assert.equal(marker.cluster, "a");
 });
 
-test("repeated moves of a cursor are one line, other rows between them stay", () => {
+test("repeated moves of a cursor are folded into one line, other rows between them stay", () => {
   const moved = (seq, cluster = "a") => ({ seq, type: "cursor.moved", cluster, topic: "o", subscription: "s", reason: "acknowledgement" });
   const lines = foldedRuns([moved(1), moved(2), moved(3, "b"), moved(4), { seq: 5, type: "snapshot.requested", cluster: "a" }, { ...moved(6), reason: "update" }]);
   assert.deepEqual(lines.map(({ row, times }) => [row.seq, times]), [[3, 1], [4, 3], [5, 1], [6, 1]]);
 });
 
-test("rows and curve stay bounded and keep the newest", () => {
+test("rows and curve are bounded and keep the newest", () => {
   const rows = addRows([], Array.from({ length: ROWS_KEPT + 10 }, (_, seq) => ({ seq })));
   assert.deepEqual([rows.length, rows.at(-1).seq], [ROWS_KEPT, ROWS_KEPT + 9]);
   let points = [];

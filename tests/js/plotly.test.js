@@ -9,7 +9,7 @@ function page() {
   return { added, idle, document, window: { requestIdleCallback: (run) => idle.push(run) } };
 }
 
-test("Plotly is requested once, by the first chart that is drawn, and only when the page is idle", () => {
+test("Plotly is requested once, by the first chart that is drawn, when the page is idle", () => {
   const { added, idle, document, window } = page();
   const plotly = lazyPlotly(document, window, "/static/plotly.js", () => {});
   assert.equal(idle.length, 0);
@@ -23,7 +23,7 @@ test("Plotly is requested once, by the first chart that is drawn, and only when 
   assert.equal(plotly(), window.Plotly);
 });
 
-test("without an address nothing is requested", () => {
+test("without an address Plotly is not requested", () => {
   const { idle, document, window } = page();
   assert.equal(lazyPlotly(document, window, undefined, () => {})(), undefined);
   assert.equal(idle.length, 0);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { questionOf } from "../../static/js/model/questions.js";
 
-test("a question is offered only about harm that happened", () => {
+test("a question is offered only after duplicates or losses", () => {
   assert.equal(questionOf({ duplicates: 0, lost: 0 }), null);
   assert.equal(questionOf({ duplicates: 3, lost: 0 }), "Why duplicates?");
   assert.equal(questionOf({ duplicates: 0, lost: 2 }), "Why lost?");
