@@ -11,11 +11,13 @@ from typing import Any
 
 from hypothesis import settings
 
-ASKED = os.environ.get("SWARM_EXAMPLES")
+REQUESTED = os.environ.get("SWARM_EXAMPLES")
 
 
 def examples(few: int, **options: Any) -> settings:
     """Draws `few` examples in a run of the suite: enough for the mutations that the test must find, at a
     cost of a few seconds.
     """
-    return settings(max_examples=int(ASKED or few), derandomize=ASKED is None, deadline=None, **options)
+    return settings(
+        max_examples=int(REQUESTED or few), derandomize=REQUESTED is None, deadline=None, **options
+    )

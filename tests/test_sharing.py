@@ -25,8 +25,8 @@ MODULE = "import time\n" + "".join(f"def test_{number}(): time.sleep(0.02)\n" fo
 
 
 def test_a_group_runs_in_one_process_and_the_long_groups_start(tmp_path: Path) -> None:
-    """A suite with the same folders, run as `script/test` runs ours: xdist once stopped grouping without
-    an error.
+    """A suite with the same folders, run as `script/test` runs this one: xdist once stopped grouping
+    without an error.
     """
     tests = tmp_path / "tests"
     for file in FILES:

@@ -23,11 +23,11 @@ def lab(make_lab):
     assert opened.troubles == []
 
 
-def words(lab) -> str:
+def sentence_text(lab) -> str:
     return lab.page.locator("[data-part=story-words]").inner_text()
 
 
-def tell(lab, name: str) -> None:
+def select_message(lab, name: str) -> None:
     """Choose a message, stop its automatic playback, and go to its beginning, however far it has played by
     then.
     """
@@ -39,11 +39,11 @@ def tell(lab, name: str) -> None:
     count = lab.page.locator("[data-part=story-count]")
     while not count.inner_text().startswith("1 of"):
         lab.page.keyboard.press("[")
-    lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
+    lab.until(f"Math.abs(state.at_us - {sentence_us(lab)}) < 1000")
     lab.at_rest()
 
 
-def told_us(lab) -> float:
+def sentence_us(lab) -> float:
     """The instant of the sentence that is shown."""
     return float(lab.page.locator("[data-part=story-time]").inner_text().split()[0]) * 1e6
 
@@ -58,19 +58,19 @@ def test_the_list_shows_how_many_duplicates_and_why(lab):
 
 
 def test_a_story_steps_by_key_and_the_lab_follows(lab):
-    tell(lab, "shop/53")
+    select_message(lab, "shop/53")
     steps = lab.page.locator("[data-part=story-pips] li").count()
-    seen = [(words(lab), lab.state("state.at_us"))]
+    seen = [(sentence_text(lab), lab.state("state.at_us"))]
     for _ in range(steps - 1):
-        before = words(lab)
+        before = sentence_text(lab)
         lab.page.keyboard.press("]")
         wait_until(
             lab.page,
             "before => document.querySelector('[data-part=story-words]').textContent !== before",
             before,
         )
-        lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
-        seen.append((words(lab), lab.state("state.at_us")))
+        lab.until(f"Math.abs(state.at_us - {sentence_us(lab)}) < 1000")
+        seen.append((sentence_text(lab), lab.state("state.at_us")))
     instants = [at_us for _, at_us in seen]
     assert instants == sorted(instants) and len({text for text, _ in seen}) == steps
     expect(
@@ -85,7 +85,7 @@ def test_a_story_steps_by_key_and_the_lab_follows(lab):
         "before => document.querySelector('[data-part=story-words]').textContent !== before",
         seen[-1][0],
     )
-    assert words(lab) == seen[-2][0]
+    assert sentence_text(lab) == seen[-2][0]
 
 
 def test_a_story_plays_until_it_is_paused(make_lab):
@@ -98,18 +98,18 @@ def test_a_story_plays_until_it_is_paused(make_lab):
     lab.page.clock.fast_forward(LONGEST_READ_MS)
     expect(count).to_contain_text("2 of")
     lab.page.get_by_role("button", name="Pause", exact=True).first.click()
-    stopped = words(lab)
+    stopped = sentence_text(lab)
     lab.page.clock.run_for(3 * LONGEST_READ_MS)
-    assert words(lab) == stopped
+    assert sentence_text(lab) == stopped
     assert lab.troubles == []
 
 
 def test_its_link_opens_the_same_sentence_in_another_browser(lab, make_lab):
-    tell(lab, "shop/51")
+    select_message(lab, "shop/51")
     for _ in range(4):
         lab.page.keyboard.press("]")
     expect(lab.page.locator("[data-part=story-count]")).to_contain_text("5 of")
-    address, sentence = lab.page.url, words(lab)
+    address, sentence = lab.page.url, sentence_text(lab)
     assert "producer=shop&number=51&step=5" in address and "token" not in address
     viewer = make_lab(of=lab)
     viewer.page.goto(address)
@@ -118,7 +118,7 @@ def test_its_link_opens_the_same_sentence_in_another_browser(lab, make_lab):
 
 
 def test_closing_a_story_restores_the_footer_and_the_address(lab):
-    tell(lab, "shop/50")
+    select_message(lab, "shop/50")
     lab.page.get_by_role("button", name="Close the story").click()
     expect(lab.page.get_by_role("region", name="Story of a message")).to_be_hidden()
     assert "#" not in lab.page.url
@@ -168,10 +168,10 @@ def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
         "?panel=why-twice"
     )
     lab.seek(10_000_000)
-    tell(lab, "shop/53")
+    select_message(lab, "shop/53")
     for _ in range(10):
         lab.page.keyboard.press("]")
-    lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
+    lab.until(f"Math.abs(state.at_us - {sentence_us(lab)}) < 1000")
     lab.at_rest()
     assert lab.page.evaluate("() => document.documentElement.scrollWidth") <= 390
     assert lab.page.evaluate("() => document.scrollingElement.scrollTop") == 0
@@ -205,7 +205,7 @@ def test_every_step_of_every_kind_of_story_can_be_selected(make_lab, name):
         lab.page.get_by_role("button", name="Pause", exact=True).first.click()
         for step in lab.page.locator("[data-part=story-pips] button").all():
             step.click()
-            lab.until(f"Math.abs(state.at_us - {told_us(lab)}) < 1000")
+            lab.until(f"Math.abs(state.at_us - {sentence_us(lab)}) < 1000")
         lab.page.get_by_role("button", name="Close the story").click()
     assert lab.at_rest().page.locator(".notice").count() == 0
     assert lab.troubles == []

@@ -72,12 +72,12 @@ def test_a_lab_of_the_third_protocol_is_drawn_with_its_servers_events_and_menu(
         route.fulfill(response=answer, body=with_third(answer.text()))
 
     def line(socket: WebSocketRoute) -> None:
-        def said(text: str) -> None:
+        def on_message(text: str) -> None:
             if json.loads(text)["type"] == "hello":
                 for message in sent:
                     socket.send(message)
 
-        socket.on_message(said)
+        socket.on_message(on_message)
 
     lab.page.route("**/scripts/lab.js", script)
     lab.page.route_web_socket("**/ws/labs/**", line)

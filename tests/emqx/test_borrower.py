@@ -35,7 +35,7 @@ WHO = ("s", 0, 0)
 NOW = 50_000_000
 
 
-def say(kind, stream=None, position=None, leader=1):
+def message_of(kind, stream=None, position=None, leader=1):
     progress = () if position is None else (Progress(stream, position, False),)
     return Message(kind, "g", WHO, leader, stream, progress)
 
@@ -45,7 +45,7 @@ def made(state, streams=(), **faults):
     one = Borrower(WHO, "g", SPANS, Faults(**faults))
     one.start(0)
     if state != CONNECTING:
-        one.receive(0, say("leader-connect-response"))
+        one.receive(0, message_of("leader-connect-response"))
     for name, lease, position, finished in streams:
         one.streams[name] = machine.Borrowed(position)
         one.streams[name].state, one.streams[name].finished = lease, finished
@@ -64,40 +64,54 @@ RESET = [Release("x")]
 # (input, state, streams held) -> (effects, state after); Ended is compared by what follows: "again", "stop"
 # or None
 CELLS = [
-    (say("leader-connect-response"), CONNECTING, (), [PING_ARMED], CONNECTED, None),
-    (say("leader-connect-response"), CONNECTED, (), [], CONNECTED, None),
-    (say("leader-connect-response"), UNSUBSCRIBING, (), [], UNSUBSCRIBING, None),
-    (say("leader-connect-response", leader=2), CONNECTED, (), [], CONNECTED, None),
-    (say("revoke", "x", leader=2), CONNECTED, HELD, [], CONNECTED, None),
-    (say("invalidate", leader=2), CONNECTED, HELD, [], CONNECTED, None),
-    (say("grant", "s", 5), CONNECTING, (), [PING_ARMED, Lease("s", 5), progress("s", 5)], CONNECTED, None),
-    (say("grant", "s", 5), CONNECTED, (), [Lease("s", 5), progress("s", 5)], CONNECTED, None),
-    (say("grant", "x", 5), CONNECTED, HELD, [progress("x", 7)], CONNECTED, None),
-    (say("grant", "y", 5), CONNECTED, HELD, [progress("y", 9, True)], CONNECTED, None),
-    (say("grant", "s", 5), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
-    (say("revoke", "x"), CONNECTING, (), [], GONE, "again"),
-    (say("revoke", "x"), CONNECTED, HELD, [Release("x"), progress("x", 7)], CONNECTED, None),
-    (say("revoke", "y"), CONNECTED, HELD, [progress("y", 9, True)], CONNECTED, None),
-    (say("revoke", "z"), CONNECTED, HELD, RESET, GONE, "again"),
-    (say("revoke", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
-    (say("revoked", "x"), CONNECTING, (), [], GONE, "again"),
-    (say("revoked", "y"), CONNECTED, HELD, [Forget("y"), Send("revoke-finished", "y")], CONNECTED, None),
+    (message_of("leader-connect-response"), CONNECTING, (), [PING_ARMED], CONNECTED, None),
+    (message_of("leader-connect-response"), CONNECTED, (), [], CONNECTED, None),
+    (message_of("leader-connect-response"), UNSUBSCRIBING, (), [], UNSUBSCRIBING, None),
+    (message_of("leader-connect-response", leader=2), CONNECTED, (), [], CONNECTED, None),
+    (message_of("revoke", "x", leader=2), CONNECTED, HELD, [], CONNECTED, None),
+    (message_of("invalidate", leader=2), CONNECTED, HELD, [], CONNECTED, None),
     (
-        say("revoked", "x"),
+        message_of("grant", "s", 5),
+        CONNECTING,
+        (),
+        [PING_ARMED, Lease("s", 5), progress("s", 5)],
+        CONNECTED,
+        None,
+    ),
+    (message_of("grant", "s", 5), CONNECTED, (), [Lease("s", 5), progress("s", 5)], CONNECTED, None),
+    (message_of("grant", "x", 5), CONNECTED, HELD, [progress("x", 7)], CONNECTED, None),
+    (message_of("grant", "y", 5), CONNECTED, HELD, [progress("y", 9, True)], CONNECTED, None),
+    (message_of("grant", "s", 5), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
+    (message_of("revoke", "x"), CONNECTING, (), [], GONE, "again"),
+    (message_of("revoke", "x"), CONNECTED, HELD, [Release("x"), progress("x", 7)], CONNECTED, None),
+    (message_of("revoke", "y"), CONNECTED, HELD, [progress("y", 9, True)], CONNECTED, None),
+    (message_of("revoke", "z"), CONNECTED, HELD, RESET, GONE, "again"),
+    (message_of("revoke", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
+    (message_of("revoked", "x"), CONNECTING, (), [], GONE, "again"),
+    (
+        message_of("revoked", "y"),
+        CONNECTED,
+        HELD,
+        [Forget("y"), Send("revoke-finished", "y")],
+        CONNECTED,
+        None,
+    ),
+    (
+        message_of("revoked", "x"),
         CONNECTED,
         HELD,
         [Release("x"), Forget("x"), Send("revoke-finished", "x")],
         CONNECTED,
         None,
     ),
-    (say("revoked", "z"), CONNECTED, HELD, [Send("revoke-finished", "z")], CONNECTED, None),
-    (say("revoked", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
-    (say("ping-response"), CONNECTING, (), [PING_ARMED], CONNECTING, None),
-    (say("ping-response"), CONNECTED, HELD, [PING_ARMED], CONNECTED, None),
-    (say("ping-response"), UNSUBSCRIBING, HELD, [PING_ARMED], UNSUBSCRIBING, None),
-    (say("invalidate"), CONNECTING, (), [], GONE, "again"),
-    (say("invalidate"), CONNECTED, HELD, RESET, GONE, "again"),
-    (say("invalidate"), UNSUBSCRIBING, HELD, RESET, GONE, "stop"),
+    (message_of("revoked", "z"), CONNECTED, HELD, [Send("revoke-finished", "z")], CONNECTED, None),
+    (message_of("revoked", "x"), UNSUBSCRIBING, HELD, [], UNSUBSCRIBING, None),
+    (message_of("ping-response"), CONNECTING, (), [PING_ARMED], CONNECTING, None),
+    (message_of("ping-response"), CONNECTED, HELD, [PING_ARMED], CONNECTED, None),
+    (message_of("ping-response"), UNSUBSCRIBING, HELD, [PING_ARMED], UNSUBSCRIBING, None),
+    (message_of("invalidate"), CONNECTING, (), [], GONE, "again"),
+    (message_of("invalidate"), CONNECTED, HELD, RESET, GONE, "again"),
+    (message_of("invalidate"), UNSUBSCRIBING, HELD, RESET, GONE, "stop"),
 ]
 
 
@@ -121,7 +135,7 @@ def test_a_message_has_the_effects_of_the_table_in_each_state(message, state, st
 @pytest.mark.parametrize("state", [CONNECTED, UNSUBSCRIBING])
 def test_as_shipped_a_second_connect_response_crashes_the_process(state):
     one = made(state, HELD, second_connect_response_crashes=True)
-    (end,) = one.receive(NOW, say("leader-connect-response"))
+    (end,) = one.receive(NOW, message_of("leader-connect-response"))
     assert end.crash and not end.again
 
 
@@ -131,7 +145,7 @@ def test_a_reset_while_unsubscribing_restarts_the_borrower_only_as_shipped(shipp
         one = made(UNSUBSCRIBING, HELD, reset_resubscribes=shipped)
         one.timers["ping-timeout"] = NOW
         found = (
-            one.receive(NOW, say("invalidate"))
+            one.receive(NOW, message_of("invalidate"))
             if cause == "invalidate"
             else one.expire(NOW, "ping-timeout", NOW)
         )
@@ -226,7 +240,7 @@ def test_states_of_a_borrower_or_lease_are_never_entered_twice():
 
 
 def about(kind, epoch, position=None):
-    return say(kind, "s", position)._replace(epoch=epoch)
+    return message_of(kind, "s", position)._replace(epoch=epoch)
 
 
 @pytest.mark.parametrize(

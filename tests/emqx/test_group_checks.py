@@ -112,7 +112,7 @@ def test_a_skipped_message_is_detected(monkeypatch):
 JOINED = APART.replace(", stop: 7s", "")
 """A session joins and stays."""
 
-UNHEARD = (
+GRANTS_LOST = (
     JOINED
     + """commands:
   - {at: 3s, do: protocol.lose, type: grant, session: b}
@@ -124,7 +124,7 @@ UNHEARD = (
 LEADERLESS = JOINED + "commands: [{at: 5s, do: leader.crash, group: g}]"
 
 
-@pytest.mark.parametrize("body", (JOINED, UNHEARD, LEADERLESS))
+@pytest.mark.parametrize("body", (JOINED, GRANTS_LOST, LEADERLESS))
 def test_a_settled_group_has_no_violations(body):
     assert claims_broken(body, until="80s") == set()
 
@@ -150,7 +150,7 @@ def test_a_round_that_revokes_nothing_from_overloaded_borrowers_is_detected(monk
 
 def test_a_leader_that_repeats_no_message_is_detected(monkeypatch):
     monkeypatch.setattr(leader, "TRANSIENT", ())
-    assert claims_broken(UNHEARD, until="80s") == {checks.Settled.claim}
+    assert claims_broken(GRANTS_LOST, until="80s") == {checks.Settled.claim}
 
 
 def test_a_dead_leaders_claim_that_is_valid_for_too_long_is_detected(monkeypatch):

@@ -31,7 +31,7 @@ def sent(world, kind, **equal):
     return [row["at_us"] for row in rows(world, "protocol.sent", reason=kind, **equal)]
 
 
-def gone(world, client):
+def borrower_ends(world, client):
     return [
         (row["at_us"], row["detail"]) for row in rows(world, "borrower.changed", client=client, reason="gone")
     ]
@@ -65,18 +65,18 @@ def pings_apart(world):
 
 
 def reset_after_ping(world):
-    return gone(world, "a")[0][0] - sent(world, "ping")[0]
+    return borrower_ends(world, "a")[0][0] - sent(world, "ping")[0]
 
 
 def left_after(world):
-    return gone(world, "a")[0][0] - 3 * SECOND
+    return borrower_ends(world, "a")[0][0] - 3 * SECOND
 
 
 def found_after(world):
     return rows(world, "stream.found")[0]["at_us"]
 
 
-def granted_again(world):
+def grant_repeated(world):
     _round, first, second, *_rest = sent(world, "grant")
     return second - first
 
@@ -134,7 +134,7 @@ TIMERS = [
         300 * MS,
         ONE,
         ("at: 500ms, do: protocol.lose, type: grant",) * 2,
-        granted_again,
+        grant_repeated,
     ),
     (
         "leader_borrower_timeout",
@@ -208,7 +208,9 @@ def test_a_message_lost_in_a_hand_over_is_repeated_within_a_second(lost, again):
     world = run(with_commands(TWO, f"at: 4900ms, do: protocol.lose, type: {lost}"))
     assert sent(world, again)[:2] == [5 * SECOND, tick_after(world, 5 * SECOND)]
     assert rows(world, "lease.changed", client="b", reason="granted")[0]["at_us"] in (6 * SECOND, 7 * SECOND)
-    assert group(world, "g")["duplicates"] == 0 and gone(world, "a") == gone(world, "b") == []
+    assert (
+        group(world, "g")["duplicates"] == 0 and borrower_ends(world, "a") == borrower_ends(world, "b") == []
+    )
 
 
 def test_a_lost_last_progress_is_repeated_with_the_repeated_revoke():
@@ -231,7 +233,9 @@ def test_a_lost_last_progress_is_repeated_with_the_repeated_revoke():
 @pytest.mark.parametrize("lost", ["ping", "ping-response"])
 def test_one_lost_ping_or_answer_resets_the_borrower_four_seconds_later(lost):
     world = run(with_commands(TWO, f"at: 1s, do: protocol.lose, type: {lost}, session: a"))
-    assert gone(world, "a")[0][0] in ((8 * SECOND,) if lost == "ping-response" else (5 * SECOND, 8 * SECOND))
+    assert borrower_ends(world, "a")[0][0] in (
+        (8 * SECOND,) if lost == "ping-response" else (5 * SECOND, 8 * SECOND)
+    )
 
 
 def test_a_lost_invalidate_is_repaired_by_the_next_ping():
@@ -243,7 +247,7 @@ def test_a_lost_invalidate_is_repaired_by_the_next_ping():
             "at: 3s, do: session.pause-acks, session: a",
         )
     )
-    assert gone(world, "a")[0] == (8 * SECOND, "no answer to its ping")
+    assert borrower_ends(world, "a")[0] == (8 * SECOND, "no answer to its ping")
     world = run(
         with_commands(
             TWO,
@@ -251,7 +255,7 @@ def test_a_lost_invalidate_is_repaired_by_the_next_ping():
             "at: 3s, do: protocol.lose, type: invalidate, session: a",
         )
     )
-    assert gone(world, "a")[0][0] < 6 * SECOND, (
+    assert borrower_ends(world, "a")[0][0] < 6 * SECOND, (
         "its next report, of what it owns no more, gets it invalidated"
     )
 
@@ -274,7 +278,8 @@ def test_a_duplicated_message_without_consequences(kind, by):
     world = run(with_commands(TWO, f"at: 3900ms, do: protocol.duplicate, type: {kind}, by: {by}"))
     counted = group(world, "g")
     assert (
-        gone(world, "a") == gone(world, "b") == [] and counted["duplicates"] == counted["redeliveries"] == 0
+        borrower_ends(world, "a") == borrower_ends(world, "b") == []
+        and counted["duplicates"] == counted["redeliveries"] == 0
     )
 
 
@@ -283,7 +288,7 @@ def test_a_duplicated_revoked_message_invalidates_a_healthy_borrower():
     nothing wrong.
     """
     world = run(with_commands(TWO, "at: 4900ms, do: protocol.duplicate, type: revoked, by: 20ms"))
-    assert gone(world, "a") == [(5020 * MS, "invalidated by the leader")]
+    assert borrower_ends(world, "a") == [(5020 * MS, "invalidated by the leader")]
     dropped = rows(world, "borrower.dropped", client="a")[0]
     assert dropped["reason"] == "revoke-finished out of turn" and group(world, "g")["lost"] == 0
 
@@ -302,9 +307,9 @@ sessions:
   b: {{node: n, start: 4500ms, subscriptions: [{SHARE}]}}
 """
     world = run(body)
-    assert ("invalidated by the leader") in [why for _at, why in gone(world, "a")] and group(world, "g")[
-        "lost"
-    ] == 0
+    assert ("invalidated by the leader") in [why for _at, why in borrower_ends(world, "a")] and group(
+        world, "g"
+    )["lost"] == 0
 
 
 @pytest.mark.parametrize("latency_ms", [50, 150, 300])
@@ -320,7 +325,10 @@ def test_the_frequency_of_that_grows_steadily_with_the_latency(latency_ms):
     )
     runs = 60
     hits = sum(
-        any(why == "invalidated by the leader" for _at, why in gone(run(body, until="8s", seed=seed), "a"))
+        any(
+            why == "invalidated by the leader"
+            for _at, why in borrower_ends(run(body, until="8s", seed=seed), "a")
+        )
         for seed in range(runs)
     )
     expected = runs * 2 * latency_ms // 1000

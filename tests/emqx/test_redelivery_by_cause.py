@@ -7,7 +7,7 @@ of EMQX 5.10.
 import pytest
 
 from tests.emqx.group_runs import SECOND, group, instants, rows, run, tick_after
-from tests.emqx.test_lost_and_late_messages import gone, sent, with_commands
+from tests.emqx.test_lost_and_late_messages import borrower_ends, sent, with_commands
 
 MS = 1000
 SHARE = '"$share/g/t/#"'
@@ -117,7 +117,7 @@ def test_an_unsubscribe_waits_a_second_for_acknowledgements(acknowledged_ms, twi
     )
     counted = group(world, "g")
     assert (counted["redeliveries"] == 5) is twice and (counted["delivered"] == 5) is not twice
-    assert gone(world, "a")[0][0] == 5 * SECOND + min(acknowledged_ms, 1000) * MS
+    assert borrower_ends(world, "a")[0][0] == 5 * SECOND + min(acknowledged_ms, 1000) * MS
 
 
 def test_an_unsubscribe_sends_only_a_disconnect():
@@ -142,7 +142,7 @@ def test_a_reset_of_a_live_borrower_redelivers_to_the_same_client():
     )
     first = list(rows(world, "lease.changed", client="a", reason="granted"))
     assert (
-        gone(world, "a")[0] == (8 * SECOND, "no answer to its ping")
+        borrower_ends(world, "a")[0] == (8 * SECOND, "no answer to its ping")
         and len(first) == 2
         and first[1]["at_us"] >= 8 * SECOND
     )
@@ -214,7 +214,7 @@ def test_a_leader_that_ends_in_order_leaves_two_readers_of_one_stream():
         and 4 * 4 * SECOND <= counted["two_readers_us"] <= 4 * 8 * SECOND
     )
     assert counted["by_cause"]["owner_declared_dead"] > 0 and counted["lost"] == counted["waiting"] == 0
-    assert gone(world, "a")[0] == (12 * SECOND, "no answer to its ping")
+    assert borrower_ends(world, "a")[0] == (12 * SECOND, "no answer to its ping")
 
 
 def test_after_the_leaders_node_dies_no_session_reads_for_twenty_to_thirty_seconds():
@@ -232,7 +232,7 @@ def test_after_the_leaders_node_dies_no_session_reads_for_twenty_to_thirty_secon
         and second["reason"] == "taken-over"
         and 30 * SECOND <= second["at_us"] <= 31 * SECOND
     )
-    reset = gone(world, "b")[0][0]
+    reset = borrower_ends(world, "b")[0][0]
     quiet = [at for at in instants(world, "b") if reset < at < second["at_us"]]
     assert quiet == [] and 8 * SECOND <= reset <= 13 * SECOND
     counted = group(world, "g")

@@ -21,7 +21,7 @@ class PlainCursor:
         self.kept: set[Copy] = set()
         self.kept_markers: set[tuple[int, int]] = set()
         self.history = 0  # how often it was created or reset by an operator
-        self.told: dict[str, tuple[int, set[Copy]]] = {}
+        self.sent: dict[str, tuple[int, set[Copy]]] = {}
 
     def open(self, mark: tuple[int, int]) -> None:
         self.mark, self.taken, self.markers, self.kept, self.kept_markers = mark, set(), set(), set(), set()
@@ -32,7 +32,7 @@ class PlainCursor:
 
 
 class PlainSync:
-    """Feed rows in order; `said` is the state that X had sent to a peer by then."""
+    """Feed rows in order; `reported` is the state that X had sent to a peer by then."""
 
     def __init__(self) -> None:
         self.cursors: dict[tuple[str, str, str], PlainCursor] = {}
@@ -43,9 +43,9 @@ class PlainSync:
         if handler is not None:
             handler(row)
 
-    def said(self, x: str, peer: str, topic: str, subscription: str) -> set[Copy]:
+    def reported(self, x: str, peer: str, topic: str, subscription: str) -> set[Copy]:
         cursor = self.cursors.get((x, topic, subscription))
-        return cursor.told.get(peer, (0, set()))[1] if cursor is not None else set()
+        return cursor.sent.get(peer, (0, set()))[1] if cursor is not None else set()
 
     def _cursor(self, row: dict[str, Any]) -> PlainCursor:
         return self.cursors.setdefault((row["cluster"], row["topic"], row["subscription"]), PlainCursor())
@@ -87,9 +87,9 @@ class PlainSync:
 
     def _acknowledgements_sent(self, row):
         cursor = self._cursor(row)
-        history, before = cursor.told.get(row["peer"], (cursor.history, set()))
+        history, before = cursor.sent.get(row["peer"], (cursor.history, set()))
         now = cursor.covered(self.copies.get((row["cluster"], row["topic"]), ()))
-        cursor.told[row["peer"]] = cursor.history, now | before if history == cursor.history else now
+        cursor.sent[row["peer"]] = cursor.history, now | before if history == cursor.history else now
 
 
 def sync_causes(trace: Any, failovers: list[Any]) -> list[dict[str, int]]:
@@ -105,14 +105,14 @@ def sync_causes(trace: Any, failovers: list[Any]) -> list[dict[str, int]]:
         for one in failover.duplicates_list:
             if one.cause in counted:
                 acked = rows[one.acknowledged_seq]
-                told = _told_by(
+                recount = _recount_up_to(
                     rows, min(failover.opened_seq, down.get(one.acknowledged_in, failover.opened_seq))
                 )
                 copy = (one.producer, one.sequence_id, (acked["ledger"], acked["entry"]))
-                said = copy in told.said(
+                was_sent = copy in recount.reported(
                     one.acknowledged_in, failover.target, acked["topic"], failover.subscription
                 )
-                counted["sync_in_flight" if said else "after_last_sync"] += 1
+                counted["sync_in_flight" if was_sent else "after_last_sync"] += 1
         found.append(counted)
     return found
 
@@ -131,7 +131,7 @@ def crashed_before(rows: list[dict[str, Any]], seq: int) -> dict[str, int]:
 _accounts: dict[tuple[int, int], PlainSync] = {}
 
 
-def _told_by(rows: list[dict[str, Any]], end_seq: int) -> PlainSync:
+def _recount_up_to(rows: list[dict[str, Any]], end_seq: int) -> PlainSync:
     """The recount of the rows up to and with `end_seq`; the last one requested is kept."""
     key = (id(rows), end_seq)
     if key not in _accounts:

@@ -15,7 +15,7 @@ from simulator.comparison import strategy_named, under
 from simulator.scenarios import broken_expectations, builtin_text, parse_overrides
 from simulator.scenarios.families import PROTOCOL_OF
 
-ASKED_FOR = (
+REQUIRED = (
     "two-regions",
     "three-regions",
     "local-subscription-latest",
@@ -123,7 +123,7 @@ def failover_of(name: str, *sets: str, number: int = 0) -> dict:
 
 
 def test_all_required_scenarios_exist():
-    assert set(ASKED_FOR) <= set(scenario_names())
+    assert set(REQUIRED) <= set(scenario_names())
 
 
 @pytest.mark.parametrize("name", scenario_names())

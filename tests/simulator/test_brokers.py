@@ -98,7 +98,7 @@ consumers:
 """
 
 
-def quiet_latency(brokers, commands=""):
+def other_latency(brokers, commands=""):
     world = run(TWO_TENANTS + f"brokers: {{{brokers}}}\ncommands: [{commands}]\n")
     published = {row["sequence_id"]: row["at_us"] for row in rows(world, "message.published", producer="q")}
     return [
@@ -116,8 +116,8 @@ def test_one_tenant_slows_the_other_on_a_shared_broker():
     waits = [
         100 + 16 * n + 8 * before - (105 + 100 * before) + 8 for before, n in enumerate(range(1, 101, 10))
     ]
-    assert quiet_latency("x: {cluster: a, dispatchTime: 8ms}") == waits
-    assert quiet_latency("x: {cluster: a, dispatchTime: 8ms}, y: {cluster: a, dispatchTime: 8ms}") == [8] * 10
+    assert other_latency("x: {cluster: a, dispatchTime: 8ms}") == waits
+    assert other_latency("x: {cluster: a, dispatchTime: 8ms}, y: {cluster: a, dispatchTime: 8ms}") == [8] * 10
 
 
 def test_moving_the_loud_topic_frees_the_other_one():
@@ -127,7 +127,7 @@ def test_moving_the_loud_topic_frees_the_other_one():
     right after it, the others without delay.
     """
     both = "x: {cluster: a, dispatchTime: 8ms, topics: [loud, quiet]}, y: {cluster: a, dispatchTime: 8ms}"
-    latency = quiet_latency(both, "{at: 500ms, do: topic.unload, cluster: a, topic: loud, broker: y}")
+    latency = other_latency(both, "{at: 500ms, do: topic.unload, cluster: a, topic: loud, broker: y}")
     assert latency[3:] == [103, 11, *[8] * 5]
 
 

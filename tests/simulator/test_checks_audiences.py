@@ -72,11 +72,11 @@ def test_catching_up_from_one_entry_too_early_is_detected(monkeypatch):
 def test_an_unload_that_forgets_cursors_is_detected(monkeypatch):
     unloaded = Audience.topic_unloaded
 
-    def forgetful(self, reason, cause):
+    def forgets_cursors_at_unload(self, reason, cause):
         unloaded(self, reason, cause)
         self.opened = 0  # as if every member were new, at Latest
 
-    monkeypatch.setattr(Audience, "topic_unloaded", forgetful)
+    monkeypatch.setattr(Audience, "topic_unloaded", forgets_cursors_at_unload)
     assert broken_claims() == {SERVED}
 
 

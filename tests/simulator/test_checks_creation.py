@@ -76,14 +76,14 @@ def test_before_pip_433_a_replicator_that_starts_without_the_remote_topic_is_det
 def test_a_replicator_that_ignores_a_refused_schema_is_detected(monkeypatch):
     answered = replicated_schemas.answered
 
-    def careless(replicator, connection, index, schema, why):
+    def ignores_refusal(replicator, connection, index, schema, why):
         answered(replicator, connection, index, schema, why)
         if why is not None and connection == replicator.connection:
             replicator.schemas.waiting = False
             replicator.schemas.known[schema] = None
             replicator.read()
 
-    monkeypatch.setattr(replicated_schemas, "answered", careless)
+    monkeypatch.setattr(replicated_schemas, "answered", ignores_refusal)
     assert broken_claims(CREATION) == {SCHEMA_FIRST}
 
 

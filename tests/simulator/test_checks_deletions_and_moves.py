@@ -102,11 +102,11 @@ def test_clients_with_permission_that_are_refused_are_detected(monkeypatch, modu
 
 
 def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monkeypatch):
-    honest = authorisation.refusal
+    original = authorisation.refusal
     allow(
         monkeypatch,
         consumer,
-        says=lambda scenario, role, action, topic: honest(
+        says=lambda scenario, role, action, topic: original(
             scenario, role, action, scenario.topics[topic].shadow_of or topic
         ),
     )
@@ -114,11 +114,11 @@ def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monke
 
 
 def test_a_produce_permission_that_includes_the_list_is_detected(monkeypatch):
-    honest = authorisation.refusal
+    original = authorisation.refusal
     allow(
         monkeypatch,
         shadow_commands,
-        says=lambda scenario, role, _action, topic: honest(scenario, role, authorisation.PRODUCE, topic),
+        says=lambda scenario, role, _action, topic: original(scenario, role, authorisation.PRODUCE, topic),
     )
     assert broken_claims(ROLES) == {PERMITTED}
 
@@ -186,11 +186,11 @@ def test_a_deletion_that_ignores_users_of_the_topic_is_detected(monkeypatch, top
 def force(monkeypatch):
     """Deletions that act as if they were forced, and are recorded as requested."""
     for command in ("topic.delete", "shadow.delete"):
-        honest = system._HANDLERS[command]
+        original = system._HANDLERS[command]
         monkeypatch.setitem(
             system._HANDLERS,
             command,
-            lambda runtime, arguments, begin, honest=honest: honest(
+            lambda runtime, arguments, begin, original=original: original(
                 runtime, {**arguments, "force": True}, begin
             ),
         )
@@ -214,11 +214,11 @@ commands:
 
 def test_a_terminated_topic_that_takes_messages_is_detected(monkeypatch):
     assert broken_claims(ENDED) == set()
-    honest = Topic.terminate
+    original = Topic.terminate
 
     def leaves_it_open(topic, cause):
         current = topic.log.current
-        seq = honest(topic, cause)
+        seq = original(topic, cause)
         topic.refuses, topic.terminated = None, False
         topic.log.current = current
         topic.open_ledger(seq)
@@ -256,9 +256,11 @@ def test_a_lookup_service_that_answers_while_it_is_down_is_detected(monkeypatch,
 
 
 def test_a_client_that_skips_the_lookup_is_detected(monkeypatch):
-    honest = resolving.Resolver._send
+    original = resolving.Resolver._send
     monkeypatch.setattr(
-        resolving.Resolver, "_send", lambda resolver, requests, cause: honest(resolver, requests[-1:], cause)
+        resolving.Resolver,
+        "_send",
+        lambda resolver, requests, cause: original(resolver, requests[-1:], cause),
     )
     assert migrate() == {ANSWERED}
 
@@ -267,13 +269,13 @@ def test_a_client_that_skips_the_lookup_is_detected(monkeypatch):
 
 
 def test_a_synced_state_that_differs_from_the_cursor_is_detected(monkeypatch):
-    honest = AcknowledgementSender.send
+    original = AcknowledgementSender.send
 
     def sends_what_was_persisted(sender, peer, cause):
         cursor = sender.subscription.cursor
         mark_delete, cursor.mark_delete = cursor.mark_delete, max(cursor.mark_delete - 5, -1)
         try:
-            return honest(sender, peer, cause)
+            return original(sender, peer, cause)
         finally:
             cursor.mark_delete = mark_delete
 
@@ -282,14 +284,14 @@ def test_a_synced_state_that_differs_from_the_cursor_is_detected(monkeypatch):
 
 
 def test_a_state_applied_twice_is_detected(monkeypatch):
-    honest = AcknowledgementSender.arrive
+    original = AcknowledgementSender.arrive
 
-    def twice(sender, argument):
-        honest(sender, argument)
+    def applies_twice(sender, argument):
+        original(sender, argument)
         if argument[1] in [line.number for line in sender.lines.values()]:
-            honest(sender, argument)
+            original(sender, argument)
 
-    monkeypatch.setattr(AcknowledgementSender, "arrive", twice)
+    monkeypatch.setattr(AcknowledgementSender, "arrive", applies_twice)
     assert test_checks_mutations.broken_claims(SYNC) == {AS_SENT}
 
 
@@ -300,16 +302,16 @@ def test_a_state_applied_twice_is_detected(monkeypatch):
     "kind", [resources.ROLE, resources.NAMESPACE, resources.TOPIC, resources.SUBSCRIPTION]
 )
 def test_a_migration_step_that_omits_something_is_detected(monkeypatch, kind):
-    honest = resources.of_tenant
+    original = resources.of_tenant
     monkeypatch.setattr(
-        metadata.resources, "of_tenant", lambda work: [one for one in honest(work) if one.kind != kind]
+        metadata.resources, "of_tenant", lambda work: [one for one in original(work) if one.kind != kind]
     )
     assert WHOLE in migrate(START, "at: 3s, do: migration.roll-back, tenant: acme")
 
 
 def test_a_migration_that_creates_in_reverse_order_is_detected(monkeypatch):
-    honest = metadata.Metadata._missing
-    monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: honest(work)[::-1])
+    original = metadata.Metadata._missing
+    monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: original(work)[::-1])
     assert WHOLE in migrate(START)
 
 
@@ -356,13 +358,13 @@ def test_a_subscription_deleted_before_it_is_drained_is_detected(monkeypatch):
 
 def test_a_subscription_deleted_while_consumers_are_connected_is_detected(monkeypatch):
     monkeypatch.setattr(blue_green_module, "drained", lambda one: False)
-    honest = BlueGreen.check_topic
+    original = BlueGreen.check_topic
 
-    def careless(checker, topic):
-        honest(checker, topic)
+    def deletes_with_readers(checker, topic):
+        original(checker, topic)
         for name in tuple(topic.subscriptions) if topic.migrated_to is not None else ():
             if not topic.subscriptions[name].backlog:
                 delete_subscription(topic, name, NULL)
 
-    monkeypatch.setattr(BlueGreen, "check_topic", careless)
+    monkeypatch.setattr(BlueGreen, "check_topic", deletes_with_readers)
     assert LEFT_EMPTY in migrated([MARK])

@@ -25,7 +25,7 @@ from tests.simulator.checked import claims_broken_in
 from tests.simulator.test_blue_green import CHECKED, GREEN
 from tests.simulator.test_migration import BACK, BASE, CLEAN_UP, PARTS, START, SWITCH, run
 
-SENT, COPIED, TOLD, ORDERED, DRAINED = (
+SENT, COPIED, RECEIVED, ORDERED, DRAINED = (
     check.claim
     for check in (
         SentWhereLookedUp,
@@ -80,13 +80,13 @@ def test_a_client_that_ignores_the_answer_of_its_lookup_is_detected(monkeypatch,
 def test_clean_up_that_does_not_wait_for_the_copies_is_detected(monkeypatch):
     monkeypatch.setattr(CleanUp, "conditions", lambda self: [])
     held = BASE.replace("messages: [web/50]", "messages: [web/50, web/485]")  # published in blue, at 4.95 s
-    assert broken_claims(START, CUT, FORCED, SOON, base=held) >= {COPIED, TOLD}
+    assert broken_claims(START, CUT, FORCED, SOON, base=held) >= {COPIED, RECEIVED}
 
 
 def test_clean_up_that_does_not_wait_for_acks_is_detected(monkeypatch):
     conditions = CleanUp.conditions
     monkeypatch.setattr(CleanUp, "conditions", lambda self: conditions(self)[:-1])
-    assert broken_claims(START, SWITCH, SOON) == {TOLD}
+    assert broken_claims(START, SWITCH, SOON) == {RECEIVED}
 
 
 def test_a_roll_back_that_cleans_up_at_once_is_detected(monkeypatch):
@@ -95,7 +95,7 @@ def test_a_roll_back_that_cleans_up_at_once_is_detected(monkeypatch):
     held = BASE.replace("messages: [web/50]", "messages: [web/50, web/585]")  # published in green, at 5.95 s
     assert broken_claims(
         START, SWITCH, "at: 5900ms, do: link.cut, link: blue <-> green", BACK, base=held
-    ) >= {COPIED, TOLD}
+    ) >= {COPIED, RECEIVED}
 
 
 def test_the_checks_use_the_same_steps_as_the_state_machine():
@@ -105,12 +105,12 @@ def test_the_checks_use_the_same_steps_as_the_state_machine():
 def test_a_skipped_step_is_detected(monkeypatch):
     done = machine.ACTIONS["done"]
 
-    def hasty(self, now_us, words):
+    def skips_a_step(self, now_us, words):
         effects = done(self, now_us, words)
         self.at += self.steps[self.at].name == machine.PROGRESS
         return effects
 
-    monkeypatch.setitem(machine.ACTIONS, "done", hasty)
+    monkeypatch.setitem(machine.ACTIONS, "done", skips_a_step)
     monkeypatch.setattr(Switching, "conditions", lambda self: [])
     assert ORDERED in broken_claims(START, SWITCH)
 

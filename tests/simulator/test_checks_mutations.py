@@ -225,12 +225,12 @@ def test_a_replicator_that_forwards_messages_of_other_clusters_is_detected(monke
 def test_a_replicator_that_sends_an_entry_twice_is_detected(monkeypatch):
     send = Replicator._send_message
 
-    def twice(self, index, record):
+    def sends_twice(self, index, record):
         send(self, index, record)
         if record % 50 == 7:
             send(self, index, record)
 
-    monkeypatch.setattr(Replicator, "_send_message", twice)
+    monkeypatch.setattr(Replicator, "_send_message", sends_twice)
     assert broken_claims(TWO) == {ONE_HOP}
 
 
@@ -240,13 +240,13 @@ def test_a_replicator_that_sends_an_entry_twice_is_detected(monkeypatch):
 def test_a_receipt_without_an_entry_is_detected(monkeypatch):
     store = Producer._store
 
-    def forgetful(self, topic, first, count, cause):
+    def skips_storing(self, topic, first, count, cause):
         if first % 50 == 7:
             self._receipt(topic, first, count, cause)
         else:
             store(self, topic, first, count, cause)
 
-    monkeypatch.setattr(Producer, "_store", forgetful)
+    monkeypatch.setattr(Producer, "_store", skips_storing)
     assert broken_claims(TWO) == {NOTHING_GONE}
 
 
@@ -273,13 +273,13 @@ def test_a_crash_that_loses_stored_entries_is_detected(monkeypatch):
 def test_trimming_that_does_not_wait_for_cursors_is_detected(monkeypatch, text, ignored):
     trim = upkeep.trim
 
-    def careless(topic, cause):
+    def trims_without_cursors(topic, cause):
         cursors = getattr(topic, ignored)
         setattr(topic, ignored, {})
         trim(topic, cause)
         setattr(topic, ignored, cursors)
 
-    monkeypatch.setattr(upkeep, "trim", careless)
+    monkeypatch.setattr(upkeep, "trim", trims_without_cursors)
     assert NOTHING_GONE in broken_claims(text)
 
 
@@ -310,14 +310,14 @@ def test_a_correct_filter_has_no_violations(also):
 def test_a_request_with_more_than_was_acknowledged_is_detected(monkeypatch):
     state = AcknowledgementSender._state
 
-    def boastful(self):
+    def claims_more(self):
         said = state(self)
         # the sender's own records stay correct
         own = said.whole[self.topic.cluster.index] = said.whole[self.topic.cluster.index].copy()
         own.add_range(0, own.max() + 20 if own else 20)
         return said
 
-    monkeypatch.setattr(AcknowledgementSender, "_state", boastful)
+    monkeypatch.setattr(AcknowledgementSender, "_state", claims_more)
     assert broken_claims(SYNC) == {FILTERED}
 
 

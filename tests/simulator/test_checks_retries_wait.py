@@ -26,20 +26,20 @@ def written(commands=(), until="8s", exists="{a: 2, b: 3}", latency="10ms"):
     )
 
 
-MENDED = "{at: 1s, do: topic.update-partitions, cluster: a, topic: orders, partitions: 3}"
+PARTITIONS_MATCHED = "{at: 1s, do: topic.update-partitions, cluster: a, topic: orders, partitions: 3}"
 CUT = "{at: 2s, do: link.cut, link: a -> b}"
 DRIFTED = "{at: 2100ms, do: topic.update-partitions, cluster: b, topic: orders, partitions: 4}"
 HEALED = "{at: 2200ms, do: link.heal, link: a -> b}"
 CRASHED = "{at: 300ms, do: cluster.crash, cluster: b}, {at: 5s, do: cluster.restart, cluster: b}"
 REFUSED = written()
-AGAIN = written([MENDED, CUT, DRIFTED, HEALED])
+REFUSED_LATER = written([PARTITIONS_MATCHED, CUT, DRIFTED, HEALED])
 
 
 @pytest.mark.parametrize(
     "text",
     [
         REFUSED,
-        AGAIN,
+        REFUSED_LATER,
         written([CRASHED]),
         written([CUT], until="200s"),
         written(until="300s"),
@@ -111,7 +111,7 @@ def test_a_backoff_that_is_not_reset_by_a_start_is_detected(monkeypatch):
         return effects
 
     monkeypatch.setattr(Connecting, "checked", remembers)
-    assert broken_claims(REFUSED) == set() and broken_claims(AGAIN) == {CLAIM}
+    assert broken_claims(REFUSED) == set() and broken_claims(REFUSED_LATER) == {CLAIM}
 
 
 @pytest.mark.parametrize("text", [REFUSED, written([CRASHED], until="90s")], ids=["at-once", "after-a-crash"])

@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.shadow.source import ShadowSource
 from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 
-FED, TOLD, BOOKIES, HEARS, SHAPE = (
+FED, ANNOUNCED, BOOKIES, NOTIFIED, SHAPE = (
     check.claim for check in (ShadowFed, AnnouncedToShadow, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
 )
 
@@ -91,14 +91,14 @@ def test_the_runs_contain_what_the_claims_check(text):
 
 
 def test_a_source_that_feeds_a_shadow_missing_from_every_list_is_detected(monkeypatch):
-    honest = ShadowSource.listed
+    original = ShadowSource.listed
     monkeypatch.setattr(
         ShadowSource,
         "listed",
         property(
             lambda source: tuple(
                 dict.fromkeys(
-                    (*honest.fget(source), *(("audit", "dark") if source.topic.base == "orders" else ()))
+                    (*original.fget(source), *(("audit", "dark") if source.topic.base == "orders" else ()))
                 )
             )
         ),
@@ -122,11 +122,11 @@ def test_a_shadow_fed_after_its_removal_from_the_list_is_detected(monkeypatch):
 
 
 def test_an_ignored_list_is_detected(monkeypatch):
-    honest = ShadowSource.check_replication
+    original = ShadowSource.check_replication
     monkeypatch.setattr(
         ShadowSource,
         "check_replication",
-        lambda source, cause, first=False: honest(source, cause, first) if first else None,
+        lambda source, cause, first=False: original(source, cause, first) if first else None,
     )
     assert broken_claims(RUN) == {FED}
 
@@ -141,8 +141,10 @@ def test_a_failed_start_that_is_not_retried_is_detected(monkeypatch):
 
 
 def test_a_list_that_loses_a_name_is_detected(monkeypatch):
-    honest = commands.ShadowList
-    monkeypatch.setattr(commands, "ShadowList", lambda names, busy_until_us: honest(names[:1], busy_until_us))
+    original = commands.ShadowList
+    monkeypatch.setattr(
+        commands, "ShadowList", lambda names, busy_until_us: original(names[:1], busy_until_us)
+    )
     assert broken_claims(RUN) == {FED}
 
 
@@ -151,13 +153,13 @@ def test_a_list_that_loses_a_name_is_detected(monkeypatch):
 
 def skipping(which):
     """A replicator that skips entries for which `which(runtime, topic, record)` is true."""
-    honest = ShadowReplicator._send
+    original = ShadowReplicator._send
 
     def send(replicator, index):
         if which(replicator.runtime, replicator.topic, replicator.topic.log.records[index]):
             replicator.cursor.acknowledge(index)
         else:
-            honest(replicator, index)
+            original(replicator, index)
 
     return send
 
@@ -172,48 +174,48 @@ def skipping(which):
 )
 def test_a_source_that_does_not_feed_every_entry_is_detected(monkeypatch, which):
     monkeypatch.setattr(ShadowReplicator, "_send", skipping(which))
-    assert broken_claims(RUN) == {TOLD}
+    assert broken_claims(RUN) == {ANNOUNCED}
 
 
 def test_a_replicator_that_continues_from_its_read_position_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowReplicator, "_rewind", ShadowReplicator.read)
     assert broken_claims(
         RUN.replace("clusters: {eu: {}", "options: {shadowReplicationLatency: 100ms}\nclusters: {eu: {}")
-    ) == {TOLD}
+    ) == {ANNOUNCED}
 
 
 def test_a_cursor_that_opens_at_the_earliest_entry_is_detected(monkeypatch):
-    honest = ShadowReplicator.__init__
+    original = ShadowReplicator.__init__
 
     def earliest(replicator, topic, shadow, cause):
         length = topic.log.length
         topic.log.length = topic.log.first_kept
-        honest(replicator, topic, shadow, cause)
+        original(replicator, topic, shadow, cause)
         topic.log.length = length
 
     monkeypatch.setattr(ShadowReplicator, "__init__", earliest)
-    assert broken_claims(RUN) == {TOLD}
+    assert broken_claims(RUN) == {ANNOUNCED}
 
 
 def test_two_entries_out_of_order_are_detected(monkeypatch):
-    honest = ShadowReplicator._send
+    original = ShadowReplicator._send
 
     def send(replicator, index):
         if index % 5 == 0 and index + 1 < replicator.topic.log.length:
-            honest(replicator, index + 1)
-        honest(replicator, index)
+            original(replicator, index + 1)
+        original(replicator, index)
 
     monkeypatch.setattr(ShadowReplicator, "_send", send)
     monkeypatch.setattr(ShadowReplicator, "read", _late(ShadowReplicator.read))
-    assert TOLD in broken_claims(RUN)
+    assert ANNOUNCED in broken_claims(RUN)
 
 
-def _late(honest):
+def _late(original):
     """Reads only when there is more than one entry to read."""
 
     def read(replicator):
         if replicator.topic.log.length - replicator.read_index > 3:
-            honest(replicator)
+            original(replicator)
 
     return read
 
@@ -230,20 +232,20 @@ def test_bookies_that_have_all_of_an_open_ledger_confirmed_are_detected(monkeypa
 
 
 def test_a_writer_that_confirms_nothing_to_the_bookies_is_detected(monkeypatch):
-    honest = ShadowSource.entries_confirmed
+    original = ShadowSource.entries_confirmed
 
     def closed_only(source):
         ledger = source.topic.log.ledgers[-1]
-        return honest(source) if ledger.closed_us is not None or source.stopped_us is not None else 0
+        return original(source) if ledger.closed_us is not None or source.stopped_us is not None else 0
 
     monkeypatch.setattr(ShadowSource, "entries_confirmed", closed_only)
     assert broken_claims(EXPLICIT) == {BOOKIES}
 
 
 def test_a_crash_that_closes_the_ledger_is_detected(monkeypatch):
-    honest = ShadowSource.unloaded
+    original = ShadowSource.unloaded
     monkeypatch.setattr(
-        ShadowSource, "unloaded", lambda source, reason, cause, clean: honest(source, reason, cause, True)
+        ShadowSource, "unloaded", lambda source, reason, cause, clean: original(source, reason, cause, True)
     )
     late = RUN.replace("at: 4010ms", "at: 3990ms").replace(
         "topic: orders, downtime: 200ms", "topic: orders, downtime: 1s"
@@ -253,7 +255,7 @@ def test_a_crash_that_closes_the_ledger_is_detected(monkeypatch):
 
 def test_a_shadow_that_does_not_watch_its_source_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowSource, "ledgers_changed", lambda source, cause: None)
-    assert broken_claims(RUN) == {HEARS}
+    assert broken_claims(RUN) == {NOTIFIED}
 
 
 _HEAR = ShadowTopic.hear_of_ledgers
@@ -270,7 +272,7 @@ def hear_now(topic, argument):
 def test_a_shadow_notified_late_of_ledgers_is_detected(monkeypatch):
     monkeypatch.setattr(ShadowTopic, "hear_of_ledgers", hear_later)
     monkeypatch.setattr(ShadowTopic, "hear_now", hear_now, raising=False)
-    assert broken_claims(RUN) == {HEARS}
+    assert broken_claims(RUN) == {NOTIFIED}
 
 
 # --- partitions
@@ -292,11 +294,11 @@ def test_a_shadow_that_does_not_follow_partition_growth_is_detected(monkeypatch)
 
 
 def test_a_shadow_with_a_different_partition_count_is_detected(monkeypatch):
-    honest = catalogue.create
+    original = catalogue.create
     monkeypatch.setattr(
         commands.catalogue,
         "create",
-        lambda cluster, base, partitions, *more: honest(cluster, base, max(1, partitions - 1), *more),
+        lambda cluster, base, partitions, *more: original(cluster, base, max(1, partitions - 1), *more),
     )
     made = PARTS.replace("shadowReplication: false", "exists: {}, shadowReplication: false").replace(
         "commands:\n",

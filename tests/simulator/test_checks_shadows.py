@@ -16,7 +16,7 @@ from simulator.protocols.pulsar.storage.ledger_rollover import LedgerRollover
 from simulator.trace.registry import NULL
 from tests.simulator.checked import broken_claims
 
-WRITES, DELIVERS, WITHIN, ALOUD = (check.claim for check in SHADOW_CHECKS)
+WRITES, DELIVERS, WITHIN, PUSH_RECORDED = (check.claim for check in SHADOW_CHECKS)
 
 RUN = """
 format: 1
@@ -85,45 +85,45 @@ def test_a_shadow_that_accepts_a_producers_message_is_detected(monkeypatch):
 
 
 def test_a_view_that_is_one_entry_off_is_detected(monkeypatch):
-    honest = ShadowLog.position
-    monkeypatch.setattr(ShadowLog, "position", lambda log, index: honest(log, max(index - 1, 0)))
+    original = ShadowLog.position
+    monkeypatch.setattr(ShadowLog, "position", lambda log, index: original(log, max(index - 1, 0)))
     assert DELIVERS in broken_claims(RUN)
 
 
 def test_a_shadow_that_delivers_markers_is_detected(monkeypatch):
-    honest = Dispatcher.next_deliverable
+    original = Dispatcher.next_deliverable
 
     def leaks(dispatcher, cause):
         if dispatcher.topic.source is None or dispatcher.read_index >= dispatcher.topic.log.length:
-            return honest(dispatcher, cause)
+            return original(dispatcher, cause)
         index = dispatcher.read_index
         if dispatcher.topic.log.records[index] >= 0:
-            return honest(dispatcher, cause)
+            return original(dispatcher, cause)
         dispatcher.read_index = index + 1
         dispatcher.sessions[0].consumer.receive(
             ReceivedMessage(dispatcher.sessions[0], index, 0, NULL, 0, cause)
         )
-        return honest(dispatcher, cause)
+        return original(dispatcher, cause)
 
     monkeypatch.setattr(Dispatcher, "next_deliverable", leaks)
     assert DELIVERS in broken_claims(RUN)
 
 
 def test_positions_ahead_of_the_entries_are_detected(monkeypatch):
-    honest = ShadowTopic.add
+    original = ShadowTopic.add
     monkeypatch.setattr(
         ShadowTopic,
         "add",
-        lambda topic, position, cause, who=None: honest(topic, (position[0], position[1] + 1), cause, who),
+        lambda topic, position, cause, who=None: original(topic, (position[0], position[1] + 1), cause, who),
     )
     assert WITHIN in broken_claims(RUN)
 
 
 def test_a_reader_past_the_last_confirmed_entry_is_detected(monkeypatch):
-    honest = ShadowLog.confirm
+    original = ShadowLog.confirm
 
     def confirms_all(log, ledger_id, entry):
-        honest(log, ledger_id, entry)
+        original(log, ledger_id, entry)
         log.length = log.source.length
 
     monkeypatch.setattr(ShadowLog, "confirm", confirms_all)
@@ -132,17 +132,17 @@ def test_a_reader_past_the_last_confirmed_entry_is_detected(monkeypatch):
 
 def test_a_cursor_push_without_a_row_is_detected(monkeypatch):
     monkeypatch.setattr(losses, "_note_lost", lambda *_ignored: None)
-    assert broken_claims(RUN) == {ALOUD}
+    assert broken_claims(RUN) == {PUSH_RECORDED}
 
 
 def test_a_cursor_push_over_existing_ledgers_is_detected(monkeypatch):
-    honest = losses.push_cursors
+    original = losses.push_cursors
     monkeypatch.setattr(
         shadow_topic.losses,
         "push_cursors",
-        lambda topic, index, cause: honest(topic, topic.source.log.length, cause),
+        lambda topic, index, cause: original(topic, topic.source.log.length, cause),
     )
-    assert ALOUD in broken_claims(RUN)
+    assert PUSH_RECORDED in broken_claims(RUN)
 
 
 def test_a_source_that_confirms_too_much_of_its_open_ledger_is_detected(monkeypatch):

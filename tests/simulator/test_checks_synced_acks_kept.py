@@ -12,7 +12,7 @@ from simulator.protocols.pulsar.checks.synced_acks_kept import SyncedAcksKept
 from tests.simulator.checked import broken_claims
 from tests.simulator.test_checks_mutations import SYNC
 
-TOLD = SyncedAcksKept.claim
+SYNCED_ACKS_KEPT = SyncedAcksKept.claim
 BATCHES = SYNC.replace("every: 5ms", "every: 5ms, batch: 3")
 CRASHES = SYNC.replace("commands: [", "commands: [{at: 2500ms, do: topic.crash, cluster: b, topic: orders}, ")
 RESET = SYNC.replace(
@@ -28,27 +28,27 @@ def test_a_correct_run_has_no_violations(text):
 
 def test_a_dispatcher_that_does_not_filter_is_detected(monkeypatch):
     monkeypatch.setattr(AcknowledgementFilter, "takes", lambda *given: False)
-    assert broken_claims(SYNC) == {TOLD}
+    assert broken_claims(SYNC) == {SYNCED_ACKS_KEPT}
 
 
 def test_a_crash_that_forgets_synced_acks_is_detected(monkeypatch):
     load = Topic.load
 
-    def forgetful(topic, *given, **more):
+    def forgets_synced_acks(topic, *given, **more):
         for one in topic.subscriptions.values():
             one.filter.reported.clear()
         return load(topic, *given, **more)
 
-    monkeypatch.setattr(Topic, "load", forgetful)
+    monkeypatch.setattr(Topic, "load", forgets_synced_acks)
     once = CRASHES.replace(
         "acknowledgementSync: periodic", "acknowledgementSync: periodic, ackSyncPeriod: 2s"
     )
-    assert broken_claims(once) == {TOLD}
+    assert broken_claims(once) == {SYNCED_ACKS_KEPT}
 
 
 def test_messages_of_the_target_that_are_not_mapped_are_detected(monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_note_origins", lambda *given: None)
-    assert broken_claims(SYNC) == {TOLD}
+    assert broken_claims(SYNC) == {SYNCED_ACKS_KEPT}
 
 
 def test_a_sync_request_applied_without_its_acks_is_detected(monkeypatch):
@@ -59,4 +59,4 @@ def test_a_sync_request_applied_without_its_acks_is_detected(monkeypatch):
         "apply",
         lambda topic, sender, state, known, cause: apply(topic, sender, empty, known, cause),
     )
-    assert broken_claims(SYNC) == {TOLD}
+    assert broken_claims(SYNC) == {SYNCED_ACKS_KEPT}

@@ -30,7 +30,7 @@ from simulator.scenarios.commands import CommandError
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 from tests.simulator.test_migration import BASE, CLEAN_UP, START, SWITCH
 
-EXPIRED, IN_TIME, ASKED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC, BACK = (
+EXPIRED, IN_TIME, RETRIED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC, RECONNECTED = (
     check.claim
     for check in (
         ExpiredRightly,
@@ -116,8 +116,8 @@ def test_cursors_that_expire_young_messages_are_detected(monkeypatch):
         .replace("InSeconds: 1", "InSeconds: 60, messageExpiryCheckIntervalInMinutes: 1")
     )
     assert broken_claims(text) == set()
-    honest = upkeep.published_us
-    monkeypatch.setattr(upkeep, "published_us", lambda topic, index: honest(topic, index) - 70_000_000)
+    original = upkeep.published_us
+    monkeypatch.setattr(upkeep, "published_us", lambda topic, index: original(topic, index) - 70_000_000)
     assert broken_claims(text) == {EXPIRED}
 
 
@@ -130,14 +130,14 @@ SYNCED = HEAD + (
     "periodic, ackSyncPeriod: 700ms}}\n"
     "consumers: {one: {subscription: billing, cluster: a, processing: 1ms}}\n"
 )
-TOLD = "{at: 1s, do: subscription.sync-acknowledgements, subscription: billing, from: a, to: b}"
+SYNC_COMMAND = "{at: 1s, do: subscription.sync-acknowledgements, subscription: billing, from: a, to: b}"
 DISTURBED = SYNCED + (
-    f"commands: [{TOLD}, {{at: 1500ms, do: topic.unload, cluster: a, topic: orders}}, {{at: 2s, do: "
+    f"commands: [{SYNC_COMMAND}, {{at: 1500ms, do: topic.unload, cluster: a, topic: orders}}, {{at: 2s, do: "
     f"link.cut, link: a -> b}}, {{at: 2300ms, do: link.heal, link: a -> b}},"
     " {at: 3s, do: cluster.crash, cluster: b}, {at: 3500ms, do: cluster.restart, cluster: b}, {at: 4s, "
     "do: topic.unload, cluster: b, topic: orders}]\n"
 )
-ONCE = SYNCED.replace("periodic, ackSyncPeriod: 700ms", "once") + f"commands: [{TOLD}]\n"
+ONCE = SYNCED.replace("periodic, ackSyncPeriod: 700ms", "once") + f"commands: [{SYNC_COMMAND}]\n"
 
 
 @pytest.mark.parametrize("text", [SYNCED, DISTURBED, ONCE], ids=["periodic", "disturbed", "once"])
@@ -150,20 +150,26 @@ def slower(self, epoch):
         self.runtime.schedule(self.runtime.now_us + 2 * self.period_us, self.topic.rank, self.tick, epoch)
 
 
-def hasty(self, epoch):
+def ticks_early(self, epoch):
     if self.period_us is not None:
         self.runtime.schedule(self.runtime.now_us + self.period_us // 2, self.topic.rank, self.tick, epoch)
 
 
-def unasked(self, epoch):
+def ticks_unrequested(self, epoch):
     self.period_us = 700_000
     self.runtime.schedule(self.runtime.now_us + self.period_us, self.topic.rank, self.tick, epoch)
 
 
 @pytest.mark.parametrize(
     "text, rule",
-    [(SYNCED, slower), (DISTURBED, slower), (SYNCED, hasty), (ONCE, unasked), (SYNCED, lambda *given: None)],
-    ids=["slower", "disturbed", "hasty", "unasked", "never"],
+    [
+        (SYNCED, slower),
+        (DISTURBED, slower),
+        (SYNCED, ticks_early),
+        (ONCE, ticks_unrequested),
+        (SYNCED, lambda *given: None),
+    ],
+    ids=["slower", "disturbed", "early", "not-requested", "never"],
 )
 def test_syncs_out_of_time_are_detected(text, rule, monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
@@ -172,18 +178,18 @@ def test_syncs_out_of_time_are_detected(text, rule, monkeypatch):
 
 STEADY = BASE.replace(", hold: {messages: [web/50], for: 20s}", "")  # its mark-delete moves all the time
 MOVED = STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{{CLEAN_UP}}}]\n"
-TAKEN_BACK = (
+ROLLED_BACK = (
     STEADY + f"commands: [{{{START}}}, {{{SWITCH}}}, {{at: 6s, do: migration.roll-back, tenant: acme}}]\n"
 )
-OF_ITS_OWN = MOVED.replace("billing: {topic: orders", "billing: {topic: orders, acknowledgementSync: once")
+SYNC_ONCE = MOVED.replace("billing: {topic: orders", "billing: {topic: orders, acknowledgementSync: once")
 
 
-@pytest.mark.parametrize("text", [MOVED, TAKEN_BACK, OF_ITS_OWN], ids=["moved", "taken-back", "once"])
+@pytest.mark.parametrize("text", [MOVED, ROLLED_BACK, SYNC_ONCE], ids=["moved", "rolled-back", "once"])
 def test_syncs_of_a_migration_break_nothing(text):
     assert broken_claims(text) == set()
 
 
-@pytest.mark.parametrize("rule", [slower, hasty, lambda *given: None], ids=["slower", "hasty", "never"])
+@pytest.mark.parametrize("rule", [slower, ticks_early, lambda *given: None], ids=["slower", "early", "never"])
 def test_syncs_of_a_migration_out_of_time_are_detected(rule, monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
     assert broken_claims(MOVED) == {IN_TIME}
@@ -219,19 +225,19 @@ def test_repeated_lookups_break_nothing(text):
 def test_lookups_repeated_out_of_time_are_detected(place, name, rule, monkeypatch):
     text = REFUSED.replace("every: 10ms, stop: 7s", "every: 10ms")
     if name in ("again", "retry"):  # the first wait is kept, otherwise no client would retry at all
-        honest, calls = getattr(place, name), {}
+        original, calls = getattr(place, name), {}
         monkeypatch.setattr(
             place,
             name,
             lambda one, *more: (
-                honest(one, *more)
+                original(one, *more)
                 if calls.setdefault(one, []).append(1) is None and len(calls[one]) < 3
                 else None
             ),
         )
     else:
         monkeypatch.setattr(place, name, rule)
-    assert broken_claims(text) == {ASKED}
+    assert broken_claims(text) == {RETRIED}
 
 
 # --- consumers that lost their broker
@@ -254,7 +260,7 @@ def test_reconnecting_consumers_break_nothing():
     assert broken_claims(LOST) == set()
 
 
-def each_on_its_own(consumer):
+def each_partition_separately(consumer):
     consumer.runtime.schedule(
         consumer.runtime.now_us + backoff.wait_us(consumer.retries),
         consumer.rank,
@@ -270,13 +276,13 @@ def each_on_its_own(consumer):
         (backoff, "FIRST_US", 200_000),
         (backoff, "MAX_US", 1_000_000),
         (connecting, "retry", lambda consumer: None),
-        (connecting, "retry", each_on_its_own),
+        (connecting, "retry", each_partition_separately),
     ],
-    ids=["first", "most", "never", "each-on-its-own"],
+    ids=["first", "most", "never", "each-partition-separately"],
 )
 def test_consumers_that_reconnect_out_of_time_are_detected(place, name, rule, monkeypatch):
     monkeypatch.setattr(place, name, rule)
-    assert broken_claims(LOST) == {BACK}
+    assert broken_claims(LOST) == {RECONNECTED}
 
 
 # --- offloaded ledgers
@@ -284,7 +290,7 @@ def test_consumers_that_reconnect_out_of_time_are_detected(place, name, rule, mo
 OFFLOADED = builtin_text("shadow-offloaded").partition("expect:")[0].replace("start: 4s", "start: 4200ms")
 
 
-def heedless(self, index, reader):
+def always_from_bookies(self, index, reader):
     return "bookies"
 
 
@@ -292,7 +298,7 @@ def lost(self, index, reader):
     return "ledger-deleted" if self.gone_from_bookies.get(self.topic.log.position(index)[0]) else "bookies"
 
 
-def overcautious(self, index, reader):
+def from_driver_for_shadows(self, index, reader):
     return "offload-driver" if self.offloaded or not reader.source else "bookies"
 
 
@@ -300,7 +306,7 @@ def test_offloaded_ledgers_read_by_their_driver_break_nothing():
     assert broken_claims(OFFLOADED) == set()
 
 
-@pytest.mark.parametrize("rule", [heedless, lost, overcautious])
+@pytest.mark.parametrize("rule", [always_from_bookies, lost, from_driver_for_shadows])
 def test_offloaded_ledgers_read_by_another_rule_are_detected(rule, monkeypatch):
     monkeypatch.setattr(Storage, "place_of", rule)
     assert broken_claims(OFFLOADED) == {READ}
@@ -343,19 +349,19 @@ def test_requests_answered_by_the_rules_break_nothing(text):
 
 
 def test_requests_that_are_not_copied_are_detected(monkeypatch):
-    honest = RemoteAdmin.send
+    original = RemoteAdmin.send
     for kept in ((), ("create",), ("grow",)):
         monkeypatch.setattr(
             RemoteAdmin,
             "send",
-            lambda self, method, *more, kept=kept: honest(self, method, *more) if method in kept else None,
+            lambda self, method, *more, kept=kept: original(self, method, *more) if method in kept else None,
         )
         assert COPIED in broken_claims(ADMIN), kept
     monkeypatch.setattr(
         RemoteAdmin,
         "send",
         lambda self, method, source, target, *more: (
-            honest(self, method, source, target, *more) if target == "b" else None
+            original(self, method, source, target, *more) if target == "b" else None
         ),
     )
     assert COPIED in broken_claims(ADMIN)
@@ -378,10 +384,10 @@ MOVING = (
 def test_policies_copied_by_a_migration_apply_from_then_on(monkeypatch):
     """The claims about policies, lists and copied requests follow a namespace that a migration copies."""
     assert broken_claims(MOVING) == set()
-    honest = RemoteAdmin.send
+    original = RemoteAdmin.send
     monkeypatch.setattr(RemoteAdmin, "send", lambda *given: None)
     assert COPIED in broken_claims(MOVING)
-    monkeypatch.setattr(RemoteAdmin, "send", honest)
+    monkeypatch.setattr(RemoteAdmin, "send", original)
     monkeypatch.setattr(
         policies,
         "copy_namespace",

@@ -118,7 +118,7 @@ def test_case_3_acknowledged_but_not_replicated_until_a_is_back():
     assert (failover.redeliveries, failover.lost) == (0, 0)
 
 
-def delivered_twice_at_a() -> TraceBuilder:
+def redelivered_at_a() -> TraceBuilder:
     world = TraceBuilder()
     world.create("a")
     world.create("b", reason="update")
@@ -130,7 +130,7 @@ def delivered_twice_at_a() -> TraceBuilder:
 
 
 def test_case_4_negative_ack_before():
-    world = delivered_twice_at_a()
+    world = redelivered_at_a()
     world.ack([0], "a")
     world.register([0], "a")
     world.move("a", 0)
@@ -143,7 +143,7 @@ def test_case_4_negative_ack_before():
 
 
 def test_case_4_never_acknowledged_at_a():
-    world = delivered_twice_at_a()
+    world = redelivered_at_a()
     world.fail_over("a", "b", "planned")
     world.deliver([0], "b")
     world.ack([0], "b")

@@ -36,7 +36,7 @@ def test_lost_because_the_cursor_moved_past():
     assert failover.lost_list[0].evidence["lost"] <= moved
 
 
-def test_lost_is_judged_at_the_end_of_the_window_and_may_be_recovered():
+def test_losses_are_determined_at_the_end_of_the_window_and_may_be_recovered():
     world = both_hold(2, told=1)
     world.fail_over("a", "b", "planned")
     world.wait().fail_over("b", "a", "planned")

@@ -102,7 +102,7 @@ def vars_of(entry) -> dict:
     return {name: getattr(entry, name) for name in entry.__slots__}
 
 
-def test_subscription_summary_of_nothing():
+def test_subscription_summary_without_rows_is_zero():
     assert set(subscription_summary(SubscriptionCounts()).values()) == {0}
 
 
@@ -115,7 +115,7 @@ def test_a_run_without_a_failover_counts_its_subscriptions():
     assert counted.failovers == [] and counted.subscriptions["billing", "a"].repeated == 1
 
 
-def test_an_empty_trace_counts_to_nothing():
+def test_counts_of_an_empty_trace_are_zero():
     counted = TraceBuilder(replicators=False).counted(0)
     assert (counted.upto_seq, counted.failovers, counted.subscriptions) == (0, [], {})
 

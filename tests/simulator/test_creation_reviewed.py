@@ -54,7 +54,7 @@ def test_a_replicator_creates_no_topic_where_the_namespace_does_not_exist(option
     )
 
 
-def test_the_first_refusal_of_the_order_comes_with_its_answer():
+def test_the_first_refusal_is_recorded_when_the_answer_to_the_creation_request_arrives():
     world = two_namespaces()
     world.run(SECOND)
     first = rows(world, "replicator.start-refused")[0]

@@ -16,13 +16,13 @@ from simulator.trace.registry import NULL
 from tests.simulator.checked import violations_of
 from tests.simulator.creation_scenarios import END_MS, creation_scenarios
 
-ASKED = os.environ.get("SWARM_EXAMPLES")
+REQUESTED = os.environ.get("SWARM_EXAMPLES")
 END_US = END_MS * 1000
 
 pytestmark = pytest.mark.swarm
 swarm = settings(
-    max_examples=int(ASKED or 8),
-    derandomize=ASKED is None,
+    max_examples=int(REQUESTED or 8),
+    derandomize=REQUESTED is None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

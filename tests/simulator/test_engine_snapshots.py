@@ -129,7 +129,7 @@ def test_with_one_way_replication_a_snapshot_is_requested_once_per_timeout(repli
 
 
 def test_an_answer_after_the_timeout_and_before_the_next_tick_completes():
-    # startNewSnapshot, rule 1, derived: noticed only at ticks. Timeout 1 s, answer after 1.6 s, sweep at 3 s
+    # startNewSnapshot, rule 1, derived: detected only at ticks. Timeout 1 s, answer after 1.6 s, sweep at 3 s
     # (1 + 1 < 2 is false).
     world = run(
         body(settings="replicatedSubscriptionsSnapshotTimeoutSeconds: 1", links="default: {latency: 800ms}"),

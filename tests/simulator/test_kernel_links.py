@@ -28,7 +28,7 @@ def test_bytes_are_sent_one_after_the_other():
     narrow = link(bandwidth=1_000_000)  # a microsecond a byte
     assert narrow.transmit(0, 500, 0) == 40_500
     assert narrow.transmit(100, 500, 1) == 41_000  # waited until 500
-    assert narrow.transmit(5_000, 500, 2) == 45_500  # the link was idle meanwhile
+    assert narrow.transmit(5_000, 500, 2) == 45_500  # the link was idle in between
     assert narrow.free_at_us == 5_500
 
 

@@ -60,7 +60,7 @@ def test_each_input_of_the_table_has_one_function():
     assert {given for _state, given in RUN_MOVES} == set(ACTIONS)
 
 
-def test_every_entry_of_both_tables_is_taken_and_no_other_move(moves):
+def test_runs_take_every_move_of_both_tables_and_no_other(moves):
     taken = {(before.state, after.state) for before, _given, after, _effects in moves if after is not None}
     assert taken == {(before, after) for (before, _given), after in RUN_MOVES.items()}
     steps = {

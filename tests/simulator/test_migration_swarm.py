@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.migration.run import ENDED, RUN_MOVES, STRATEGIES, IllegalMove, Run
 
-ASKED = os.environ.get("SWARM_EXAMPLES")
+REQUESTED = os.environ.get("SWARM_EXAMPLES")
 TRAFFIC_TO_MS, HEALED_MS, END_MS = 6_000, 7_000, 40_000
 
 pytestmark = pytest.mark.swarm
 swarm = settings(
-    max_examples=int(ASKED or 12),
-    derandomize=ASKED is None,
+    max_examples=int(REQUESTED or 12),
+    derandomize=REQUESTED is None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
@@ -255,7 +255,7 @@ def test_one_digest_however_the_run_is_cut(scenario, data):
     assert world.digest() == digest
 
 
-@settings(max_examples=300, deadline=None, derandomize=ASKED is None)
+@settings(max_examples=300, deadline=None, derandomize=REQUESTED is None)
 @given(
     st.sampled_from(STRATEGIES),
     st.lists(

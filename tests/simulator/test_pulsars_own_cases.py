@@ -88,7 +88,7 @@ def flagged(world, cluster, topic_name="t"):
 # --- ReplicatorSubscriptionTest
 
 
-def test_across_two_regions_nothing_is_missed():
+def test_across_two_regions_no_message_is_missed():
     """testReplicatedSubscriptionAcrossTwoRegions: six sent, three read in r1, the rest in r2: all
     received, in order of first receipt.
     """

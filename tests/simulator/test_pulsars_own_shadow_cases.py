@@ -44,13 +44,13 @@ def publish(world, count=1, ms=20):
         world.run(world.now_us + ms * MS)
 
 
-def told(world, name="shadow"):
+def shadow_summary(world, name="shadow"):
     return world.summary()["shadows"][name]
 
 
 def confirmed(world):
     """(the source's last confirmed entry, the shadow's)"""
-    return told(world)["source_last_confirmed"], told(world)["last_confirmed"]
+    return shadow_summary(world)["source_last_confirmed"], shadow_summary(world)["last_confirmed"]
 
 
 def ledgers(world, name):
@@ -98,7 +98,7 @@ def test_an_add_to_an_older_ledger_completes_and_moves_the_last_confirmed_entry_
     third = positions(rows(world, "message.stored"))[2]
     publish(world)
     do(world, "producer.send", producer="by-hand", position=third)
-    assert told(world)["last_confirmed"] == third != told(world)["source_last_confirmed"]
+    assert shadow_summary(world)["last_confirmed"] == third != shadow_summary(world)["source_last_confirmed"]
     assert positions(rows(world, "shadow.added")) == [third]
 
 
@@ -116,9 +116,9 @@ def test_an_add_to_a_ledger_not_known_yet_waits_for_it():
     publish(world, 2)
     ledger, entry = rows(world, "message.stored")[-1]["ledger"], rows(world, "message.stored")[-1]["entry"]
     do(world, "producer.send", producer="by-hand", position=f"{ledger + 1}:{entry}")
-    assert told(world)["queued_adds"] == 1 and not rows(world, "shadow.added")
+    assert shadow_summary(world)["queued_adds"] == 1 and not rows(world, "shadow.added")
     publish(world, 2)  # the fourth ledger is full, the fifth has one entry
-    assert len(ledgers(world, "shadow")) == 5 and told(world)["queued_adds"] == 0
+    assert len(ledgers(world, "shadow")) == 5 and shadow_summary(world)["queued_adds"] == 0
     assert positions(rows(world, "shadow.added")) == [f"{ledger + 1}:{entry}"]
     assert confirmed(world)[0] == confirmed(world)[1]
 
@@ -170,8 +170,8 @@ def test_counter_of_pending_messages_is_correct():
     world = shadowed()
     publish(world, 20, ms=1)
     world.run(world.now_us + SECOND)
-    assert told(world)["replicator"] == {
-        **told(world)["replicator"],
+    assert shadow_summary(world)["replicator"] == {
+        **shadow_summary(world)["replicator"],
         "backlog": 0,
         "in_flight": 0,
         "messages_out": 20,
@@ -186,7 +186,7 @@ def test_a_plain_shadow_keeps_its_source_over_an_unload():
     world = shadowed()
     do(world, "topic.unload", cluster="eu", topic="source")
     do(world, "topic.unload", cluster="eu", topic="shadow")
-    assert told(world)["source"] == "source"
+    assert shadow_summary(world)["source"] == "source"
 
 
 @pytest.mark.parametrize("partitions", [2, 3])
@@ -194,7 +194,9 @@ def test_a_partitioned_shadow_has_the_partitions_of_its_source(partitions):
     """testPartitionedShadowTopicSetup, testPartitionedShadowTopicProduceAndConsume"""
     world = shadowed(source=f", partitions: {partitions}")
     do(world, "topic.unload", cluster="eu", topic="shadow")
-    assert sorted(told(world)["partitions"]) == [f"shadow-partition-{number}" for number in range(partitions)]
+    assert sorted(shadow_summary(world)["partitions"]) == [
+        f"shadow-partition-{number}" for number in range(partitions)
+    ]
     do(world, "producer.publish", producer="p", count=10)
     world.run(SECOND)
     assert sorted(number for number, _position in received(world)) == list(range(10))
@@ -216,7 +218,7 @@ def test_a_shadow_is_not_writable():
     )
     do(world, "producer.publish", producer="q", count=3)
     assert [row["reason"] for row in rows(world, "message.send-failed", client=None)] == ["not-allowed"] * 3
-    assert told(world)["refused_sends"] == 3 and told(world)["stored_bytes"] == 0
+    assert shadow_summary(world)["refused_sends"] == 3 and shadow_summary(world)["stored_bytes"] == 0
 
 
 def test_only_a_shadow_accepts_a_message_with_its_position():
@@ -252,7 +254,10 @@ def test_consuming_without_replicator_after_the_source_was_unloaded():
     do(world, "topic.unload", cluster="eu", topic="source")
     world.run(world.now_us + SECOND)
     assert [number for number, _position in received(world)] == list(range(11))
-    assert told(world)["reads"]["bookies"] == 11 and told(world)["source_reads"]["cache"] == 0
+    assert (
+        shadow_summary(world)["reads"]["bookies"] == 11
+        and shadow_summary(world)["source_reads"]["cache"] == 0
+    )
 
 
 # --- ShadowTopicRealBkTest
@@ -266,7 +271,9 @@ def test_read_from_storage():
     publish(world)
     world.run(5 * SECOND)
     do(world, "consumer.start", consumer="c")
-    assert [number for number, _position in received(world)] == [0] and told(world)["reads"]["bookies"] == 1
+    assert [number for number, _position in received(world)] == [0] and shadow_summary(world)["reads"][
+        "bookies"
+    ] == 1
 
 
 # --- the topic policy (TopicPoliciesTest.testShadowTopics, SystemTopicTxnBufferSnapshot… use the same calls)
@@ -302,6 +309,8 @@ def test_issue_18731_rollover_and_retention_delete_what_the_shadow_has_not_read(
     world = shadowed("managedLedgerMaxEntriesPerLedger: 2, managedLedgerMinLedgerRolloverTimeMinutes: 0")
     publish(world, 10, ms=100)
     assert [number for number, _position in received(world)] == [0, 2, 4, 6, 8]
-    assert told(world)["lost_to_retention"] == 5 and told(world)["lost_by_subscription"] == {"sub": 5}
+    assert shadow_summary(world)["lost_to_retention"] == 5 and shadow_summary(world)[
+        "lost_by_subscription"
+    ] == {"sub": 5}
     assert [row["sequence_id"] for row in rows(world, "message.lost")] == [1, 3, 5, 7, 9]
     assert world.summary()["violations"] == []

@@ -11,8 +11,8 @@ from tests.simulator.test_pulsars_own_shadow_cases import (
     confirmed,
     publish,
     received,
+    shadow_summary,
     shadowed,
-    told,
 )
 
 # --- crashes and unloads
@@ -27,20 +27,20 @@ def test_entries_in_flight_when_a_shadows_broker_crashes_are_sent_again():
     publish(world, 2)
     world.run(2 * SECOND)
     assert rows(world, "shadow.replicator-stopped")[0]["reason"] == "shadow-crash"
-    assert [number for number, _position in received(world)][-3:] == [3, 4, 5] and told(world)["replicator"][
-        "backlog"
-    ] == 0
+    assert [number for number, _position in received(world)][-3:] == [3, 4, 5] and shadow_summary(world)[
+        "replicator"
+    ]["backlog"] == 0
 
 
 def test_after_a_reload_the_open_ledger_is_invisible_until_the_next_position():
     world = shadowed()
     publish(world, 3)
     do(world, "topic.unload", cluster="eu", topic="shadow")
-    assert confirmed(world)[1].endswith(":-1") and told(world)["behind_entries"] == 3, (
+    assert confirmed(world)[1].endswith(":-1") and shadow_summary(world)["behind_entries"] == 3, (
         "the replicator has its receipts and tells nothing twice"
     )
     world.run(world.now_us + SECOND)
-    assert told(world)["behind_entries"] == 3
+    assert shadow_summary(world)["behind_entries"] == 3
     publish(world)
     assert confirmed(world)[0] == confirmed(world)[1]
 
@@ -61,7 +61,7 @@ def test_last_confirmed_entry_of_an_open_ledger_in_the_bookies(interval, piggyba
     )
     world.run(1900 * MS)
     do(world, "topic.unload", cluster="eu", topic="shadow")
-    assert told(world)["behind_entries"] == 5 - seen
+    assert shadow_summary(world)["behind_entries"] == 5 - seen
 
 
 def test_a_crashed_source_confirmed_entries_up_to_then_and_a_closed_source_all():
@@ -103,7 +103,7 @@ def test_a_failed_first_start_is_not_retried_until_the_next_policy_check():
         "start-failed",
     ]
     publish(world, 2)
-    assert told(world)["replicator"] is None and received(world) == []
+    assert shadow_summary(world)["replicator"] is None and received(world) == []
     world.run(21 * SECOND)
     publish(world)
     assert [number for number, _position in received(world)] == [0, 1, 2], "the check built it anew"
@@ -114,7 +114,7 @@ def test_with_retries_a_failed_first_start_is_retried():
     do(world, "topic.crash", cluster="eu", topic="shadow", downtime="3s")
     do(world, "topic.unload", cluster="eu", topic="source")
     world.run(10 * SECOND)
-    assert told(world)["replicator"]["connected"] and "start-failed" not in {
+    assert shadow_summary(world)["replicator"]["connected"] and "start-failed" not in {
         row["reason"] for row in rows(world, "shadow.replicator-stopped")
     }
 
@@ -172,7 +172,7 @@ def test_entries_expired_by_time_to_live_are_not_fed():
     world.run(3900 * MS)
     publish(world)
     world.run(10 * SECOND)
-    assert len(rows(world, "shadow.entry-skipped")) == 3 == told(world)["replicator"]["skipped"]
+    assert len(rows(world, "shadow.entry-skipped")) == 3 == shadow_summary(world)["replicator"]["skipped"]
     assert positions(rows(world, "shadow.added")) == positions(rows(world, "message.stored"))[3:], (
         "the next one told brings them into sight"
     )
@@ -184,20 +184,20 @@ def test_a_long_backlog_may_be_skipped_as_the_proposal_says():
     publish(world, 8)
     world.run(5 * SECOND)
     reset = rows(world, "shadow.replicator-reset")
-    assert [row["count"] for row in reset] == [4, 4] and told(world)["replicator"]["resets"] == 2
-    assert rows(world, "shadow.added") == [] and told(world)["behind_entries"] == 8
+    assert [row["count"] for row in reset] == [4, 4] and shadow_summary(world)["replicator"]["resets"] == 2
+    assert rows(world, "shadow.added") == [] and shadow_summary(world)["behind_entries"] == 8
 
 
-def test_a_full_queue_stalls_until_receipts_come():
+def test_a_full_queue_stalls_until_receipts_arrive():
     world = shadowed(
         f"{KEEP}, replicationProducerQueueSize: 4",
         options="shadowReplicationLatency: 100ms",
         producers="p: {topic: source, cluster: eu, every: 10ms, count: 100}",
     )
     world.run(500 * MS)
-    assert told(world)["replicator"]["in_flight"] == 4
+    assert shadow_summary(world)["replicator"]["in_flight"] == 4
     world.run(30 * SECOND)
-    assert len(rows(world, "shadow.added")) == 100 and told(world)["replicator"]["backlog"] == 0
+    assert len(rows(world, "shadow.added")) == 100 and shadow_summary(world)["replicator"]["backlog"] == 0
 
 
 # --- retention, truncation, termination
@@ -209,12 +209,14 @@ def test_truncating_the_source_pushes_the_shadows_cursor():
     publish(world, 5)
     do(world, "topic.truncate", cluster="eu", topic="source")
     world.run(world.now_us + SECOND)
-    assert numbers(rows(world, "message.lost")) == [0, 1, 2, 3] and told(world)["saved_bytes"] == 1000
+    assert (
+        numbers(rows(world, "message.lost")) == [0, 1, 2, 3] and shadow_summary(world)["saved_bytes"] == 1000
+    )
     do(world, "consumer.resume", consumer="c")
     assert [number for number, _position in received(world)] == [0, 1, 2, 3, 4], (
         "what the client had fetched before it still delivers"
     )
-    assert told(world)["lost_to_retention"] == 0, (
+    assert shadow_summary(world)["lost_to_retention"] == 0, (
         "and acknowledges: lost is what nobody acknowledges any more"
     )
 
@@ -227,9 +229,9 @@ def test_unacked_messages_count_as_lost_only_while_they_are_not_acknowledged():
         (0, "unacknowledged"),
         (1, "unread"),
     ]
-    assert told(world)["lost_to_retention"] == 2
+    assert shadow_summary(world)["lost_to_retention"] == 2
     do(world, "consumer.release", consumer="c")
-    assert told(world)["lost_to_retention"] == 1 and world.summary()["violations"] == []
+    assert shadow_summary(world)["lost_to_retention"] == 1 and world.summary()["violations"] == []
 
 
 def test_a_shadows_cursor_retains_no_ledgers_and_the_sources_does():
@@ -297,13 +299,13 @@ def test_an_entry_leaves_the_cache_after_a_second():
     publish(world, 2)
     world.run(3 * SECOND)
     do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
-    assert told(world)["reads"] == {"cache": 0, "bookies": 4, "offload": 0, "bookie_bytes": 4000}
+    assert shadow_summary(world)["reads"] == {"cache": 0, "bookies": 4, "offload": 0, "bookie_bytes": 4000}
     do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
-    assert told(world)["reads"]["cache"] == 2
+    assert shadow_summary(world)["reads"]["cache"] == 2
 
 
 def test_without_read_caching_every_read_goes_to_the_bookies():
     world = shadowed(options="cacheReadsFromBookies: false")
     publish(world, 2)
     do(world, "subscription.reset", subscription="sub", cluster="eu", position="earliest")
-    assert told(world)["reads"]["bookies"] == 4
+    assert shadow_summary(world)["reads"]["bookies"] == 4

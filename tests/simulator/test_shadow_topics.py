@@ -7,7 +7,14 @@ import json
 import pytest
 
 from tests.simulator.engine_runs import MS, SECOND, at_ms, do, open_world, positions, rows
-from tests.simulator.test_pulsars_own_shadow_cases import SMALL, confirmed, publish, received, shadowed, told
+from tests.simulator.test_pulsars_own_shadow_cases import (
+    SMALL,
+    confirmed,
+    publish,
+    received,
+    shadow_summary,
+    shadowed,
+)
 
 SET = {"do": "shadow.set", "cluster": "eu", "topic": "source", "shadows": ["shadow"]}
 REMOVE = {"do": "shadow.remove", "cluster": "eu", "topic": "source"}
@@ -29,7 +36,7 @@ def test_creating_and_feeding_are_two_steps():
     world.run(2 * SECOND)  # the reader retries with backoff until the topic exists
     assert (
         rows(world, "shadow.created")[0]["reason"] == "source"
-        and told(world)["replicator"] is None
+        and shadow_summary(world)["replicator"] is None
         and received(world) == []
     )
     assert world.apply(SET).ok
@@ -41,12 +48,12 @@ def test_partitions_are_copied_when_the_shadow_is_created():
     world = shadowed(shadow=CREATED_LATER, source=", partitions: 2")
     do(world, "topic.grow", topic="source", partitions=3)
     do(world, "shadow.create", cluster="eu", topic="persistent://public/default/shadow", source="source")
-    assert len(told(world)["partitions"]) == 3
+    assert len(shadow_summary(world)["partitions"]) == 3
     do(world, "topic.grow", topic="source", partitions=4)
-    assert len(told(world)["partitions"]) == 3, "copied once"
+    assert len(shadow_summary(world)["partitions"]) == 3, "copied once"
     assert world.apply({"do": "topic.grow", "topic": "shadow", "partitions": 5}).code == "too-many"
     do(world, "topic.update-partitions", cluster="eu", topic="shadow", partitions=4)
-    assert len(told(world)["partitions"]) == 4, "by hand"
+    assert len(shadow_summary(world)["partitions"]) == 4, "by hand"
 
 
 def test_partitions_follow_the_source_as_proposed():
@@ -54,7 +61,7 @@ def test_partitions_follow_the_source_as_proposed():
     do(world, "topic.grow", topic="source", partitions=3)
     do(world, "topic.update-partitions", cluster="eu", topic="source", partitions=4)
     world.run(SECOND)
-    assert len(told(world)["partitions"]) == 4
+    assert len(shadow_summary(world)["partitions"]) == 4
     do(world, "producer.publish", producer="p", count=12)
     world.run(2 * SECOND)
     assert sorted(number for number, _position in received(world)) == list(range(12))
@@ -363,10 +370,10 @@ def test_topic_stats_have_the_proposals_map_only_on_request(option, there):
     stats = printed(world, "stats")
     assert ("shadowReplication" in stats) == there
     if there:
-        told = stats["shadowReplication"]["persistent://public/default/shadow"]
+        replication = stats["shadowReplication"]["persistent://public/default/shadow"]
         assert (
-            told["connected"],
-            told["msgOutCount"],
-            told["bytesOutCount"],
-            told["replicationBacklog"],
+            replication["connected"],
+            replication["msgOutCount"],
+            replication["bytesOutCount"],
+            replication["replicationBacklog"],
         ) == (True, 3, 0, 0)

@@ -10,7 +10,7 @@ import pytest
 
 from simulator import World, load_scenario_text, scenario_names
 
-ASKED = ("snapshot.requested", "snapshot.refused")
+TICK_OUTCOMES = ("snapshot.requested", "snapshot.refused")
 
 
 def rules_of(world: World, topic: str, cluster: str) -> dict:
@@ -22,7 +22,9 @@ def test_the_predicted_rule_equals_the_outcome_of_the_next_tick(name):
     """Just before each tick of the run, the rules predict its row, by instant and by reason."""
     world = World.open(name)
     world.run()
-    ticks = [row for row in world.trace.rows(types=ASKED) if row.get("count", 1) == 1 and row["at_us"] > 0]
+    ticks = [
+        row for row in world.trace.rows(types=TICK_OUTCOMES) if row.get("count", 1) == 1 and row["at_us"] > 0
+    ]
     for row in random.Random(7).sample(ticks, min(25, len(ticks))):
         world.seek(at_us=row["at_us"] - 1)
         if any(

@@ -16,13 +16,13 @@ from simulator.trace.registry import NULL
 from tests.simulator.swarm_scenarios import END_MS, SUBSCRIPTION, as_text, scenarios
 
 EXAMPLES_ALWAYS = 5
-ASKED = os.environ.get("SWARM_EXAMPLES")
+REQUESTED = os.environ.get("SWARM_EXAMPLES")
 END_US = END_MS * 1000
 
 pytestmark = pytest.mark.swarm
 swarm = settings(
-    max_examples=int(ASKED or EXAMPLES_ALWAYS),
-    derandomize=ASKED is None,
+    max_examples=int(REQUESTED or EXAMPLES_ALWAYS),
+    derandomize=REQUESTED is None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

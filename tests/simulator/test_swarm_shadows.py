@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from simulator import World, load_scenario_text
 
 EXAMPLES_ALWAYS = 5
-ASKED = os.environ.get("SWARM_EXAMPLES")
+REQUESTED = os.environ.get("SWARM_EXAMPLES")
 HEALED_MS, LAST_MS, END_MS = 6_000, 60_000, 70_000
 
 pytestmark = pytest.mark.swarm
 swarm = settings(
-    max_examples=int(ASKED or EXAMPLES_ALWAYS),
-    derandomize=ASKED is None,
+    max_examples=int(REQUESTED or EXAMPLES_ALWAYS),
+    derandomize=REQUESTED is None,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

@@ -42,13 +42,13 @@ def breaks_at(monkeypatch):
 
 
 @pytest.fixture
-async def unlucky(hub):
+async def failing_lab(hub):
     return await sync_to_async(new_lab)({"yaml": SCENARIO, "seed": 13})
 
 
-async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(unlucky, made, breaks_at, caplog):
+async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(failing_lab, made, breaks_at, caplog):
     breaks_at(1_000_000)
-    page, other = Page(unlucky.lab.pk, unlucky.token), Page(made.lab.pk, made.token)
+    page, other = Page(failing_lab.lab.pk, failing_lab.token), Page(made.lab.pk, made.token)
     await page.open()
     await other.open()
     await page.frame()
@@ -56,7 +56,7 @@ async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(unlucky, 
     error = await page.until("error")
     assert error["code"] == "engine-bug"
     assert "entry 7 was acknowledged before it was stored" in error["error"]
-    assert error["seed"] == 13 and error["replay"] == f"/labs/{unlucky.lab.pk}/replay/"
+    assert error["seed"] == 13 and error["replay"] == f"/labs/{failing_lab.lab.pk}/replay/"
     assert "EngineBug" in caplog.text, "the operator has the traceback"
     await other.seek(2_000_000)  # the neighbour continues
     await page.send({"type": "play"})
@@ -65,38 +65,38 @@ async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(unlucky, 
         await each.close()
 
 
-async def test_a_stopped_lab_reports_its_failure_to_later_viewers(unlucky, breaks_at):
+async def test_a_stopped_lab_reports_its_failure_to_later_viewers(failing_lab, breaks_at):
     breaks_at(1_000_000)
-    page = Page(unlucky.lab.pk, unlucky.token)
+    page = Page(failing_lab.lab.pk, failing_lab.token)
     await page.open()
     await page.send({"type": "seek", "at_us": 3_000_000})
     await page.until("error", lambda error: error["code"] == "engine-bug")
     await page.close()
-    later = Page(unlucky.lab.pk)
+    later = Page(failing_lab.lab.pk)
     assert (await later.open())["failed"]["code"] == "engine-bug"
     await later.close()
-    answer = await AsyncClient().get(f"/labs/{unlucky.lab.pk}/summary.json")
+    answer = await AsyncClient().get(f"/labs/{failing_lab.lab.pk}/summary.json")
     assert answer.status_code == 500 and json.loads(answer.content)["code"] == "engine-bug"
 
 
-async def test_the_failure_is_kept_until_the_engine_version_changes(unlucky, breaks_at, hub, monkeypatch):
+async def test_the_failure_is_kept_until_the_engine_version_changes(failing_lab, breaks_at, hub, monkeypatch):
     breaks_at(1_000_000)
-    page = Page(unlucky.lab.pk, unlucky.token)
+    page = Page(failing_lab.lab.pk, failing_lab.token)
     await page.open()
     await page.send({"type": "seek", "at_us": 3_000_000})
     await page.until("error", lambda error: error["code"] == "engine-bug")
     await page.close()
-    await saved(unlucky.lab.pk)
-    lab = await Lab.objects.aget(pk=unlucky.lab.pk)
+    await saved(failing_lab.lab.pk)
+    lab = await Lab.objects.aget(pk=failing_lab.lab.pk)
     assert lab.state == Lab.State.FAILED and lab.failure["seed"] == 13
     hub.stop("A restart.")
     monkeypatch.undo()
-    again = Page(unlucky.lab.pk, unlucky.token)
+    again = Page(failing_lab.lab.pk, failing_lab.token)
     assert (await again.open())["failed"] is not None
     await again.close()
     current_hub().stop("An upgrade.")
     monkeypatch.setattr("visualizer.labs.rooms.ENGINE_VERSION", "another")
-    newer = Page(unlucky.lab.pk, unlucky.token)
+    newer = Page(failing_lab.lab.pk, failing_lab.token)
     assert (await newer.open())["failed"] is None
     await newer.close()
 
