@@ -66,7 +66,7 @@ def test_iteration_over_a_set_is_detected(source):
         "for x in dict.fromkeys(y): pass",
     ],
 )
-def test_lawful_uses_of_sets_pass(source):
+def test_permitted_uses_of_sets_pass(source):
     assert not offences(source)
 
 

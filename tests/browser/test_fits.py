@@ -126,7 +126,7 @@ The others are opened once, and their window is resized.
 
 
 @pytest.mark.parametrize(("name", "look"), CASES)
-def test_a_lab_fits(make_lab, runs, name, look):
+def test_a_lab_fits_every_width(make_lab, runs, name, look):
     lab, bad = make_lab(of=Of(runs[name])), {}
     for place, (width, height) in enumerate(LOOKS[look]):
         lab.page.set_viewport_size({"width": width, "height": height})

@@ -545,7 +545,7 @@ def test_an_undeclared_group_starts_at_its_first_subscription(share, group_name)
         ("t", ["t"]),
     ],
 )
-def test_wildcards(wanted, topics):
+def test_wildcard_filters_match_topics_as_in_mqtt(wanted, topics):
     names = ["t", "t/a", "t/b", "t/a/x", "$SYS/a"]
     publishers = ", ".join(f"p{number}: {{topic: {name}, at: [1s]}}" for number, name in enumerate(names))
     world = run(

@@ -60,7 +60,7 @@ def test_causes_precede_their_effects(scenario):
 
 @swarm
 @given(creation_scenarios(), st.lists(st.integers(0, END_US), max_size=4))
-def test_one_digest_and_one_summary_however_the_run_is_cut(scenario, instants):
+def test_digest_and_summary_are_the_same_however_the_run_is_cut(scenario, instants):
     straight = run(scenario)
     world = opened(scenario)
     for at_us in instants:  # seek back and forth, and take a view at each instant

@@ -182,7 +182,7 @@ def test_planned_takes_no_unsent_ack_of_the_old_cluster_to_the_new_one():
     assert world.summary()["violations"] == []
 
 
-def test_planned_needs_a_living_source():
+def test_planned_is_refused_while_the_source_is_down():
     world = open_world(body(), until="10s")
     do(world, "cluster.crash", cluster="a")
     assert (
@@ -334,7 +334,7 @@ def test_a_paused_producer_moves_and_stays_paused():
     assert {row["cluster"] for row in rows(world, "message.published")} == {"b"}
 
 
-def test_there_and_back_planned():
+def test_planned_failover_and_failback():
     # Back at 9.6 s, with forced controllers: b's own snapshots and Updates move a's cursor as a's moved b's.
     world = open_world(
         body().replace("forcedControllerStart: false", "forcedControllerStart: true"), until="20s"
@@ -352,7 +352,7 @@ def test_there_and_back_planned():
     assert everything == set(range(max(everything) + 1))
 
 
-def test_crash_there_and_back_after_the_restart():
+def test_crash_failover_and_failback_after_the_restart():
     world = open_world(
         body().replace("forcedControllerStart: false", "forcedControllerStart: true"), until="30s"
     )

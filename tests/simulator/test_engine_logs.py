@@ -77,7 +77,7 @@ def test_minimum_age_is_strict():
     assert [(row["at_us"], row["count"]) for row in rows(world, "ledger.closed")] == [(61 * SECOND, 3)]
 
 
-def test_rollover_by_size():
+def test_a_ledger_rolls_over_at_its_size_limit():
     # 1 MB is 1,048,576 bytes; entries of 100 KB (100,000): the eleventh reaches it.
     world = run(
         body(
@@ -135,7 +135,7 @@ def trimmed(world):
     return [row["ledger"] for row in rows(world, "ledger.trimmed")]
 
 
-def test_trimming_when_the_mark_delete_crosses_a_ledger():
+def test_a_closed_ledger_is_trimmed_when_the_mark_delete_has_crossed_it():
     # Everything is acknowledged at once, so each closed ledger is deleted when its last entry is
     # acknowledged; never the current one.
     world = run(body(LEDGERS_OF_TEN), until="3s")
@@ -144,7 +144,7 @@ def test_trimming_when_the_mark_delete_crosses_a_ledger():
     assert len(rows(world, "message.removed")) == 100
 
 
-def test_slowest_durable_cursor_holds_the_ledgers():
+def test_the_slowest_durable_cursor_retains_the_ledgers():
     # p/25 is held: ledgers before its own (entries 20-29) may be deleted.
     world = run(
         body(LEDGERS_OF_TEN, consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/25]}}"), until="3s"
@@ -152,7 +152,7 @@ def test_slowest_durable_cursor_holds_the_ledgers():
     assert topic(world, "a")["first_kept"] == 20 and len(trimmed(world)) == 2
 
 
-def test_a_replication_cursor_holds_ledgers_too():
+def test_a_replication_cursor_retains_ledgers_too():
     world = open_world(body(LEDGERS_OF_TEN, clusters="a, b"), until="30s")
     world.run(205 * MS)
     do(world, "link.cut", link="a -> b")
@@ -177,7 +177,7 @@ def test_without_any_cursor_all_but_the_current_ledger_are_trimmed():
         ("defaultRetentionTimeInMinutes: 0, defaultRetentionSizeInMB: 0", 100, 100, 100),
     ],
 )
-def test_retention_by_time(policy, at_119_s, at_4_min, at_7_min):
+def test_acknowledged_ledgers_are_deleted_after_the_retention_time(policy, at_119_s, at_4_min, at_7_min):
     # Acknowledged ledgers stay until retention time is over or the size quota is exceeded. Closed within the
     # first second:
     # three minutes are over at the check of four.
@@ -189,7 +189,7 @@ def test_retention_by_time(policy, at_119_s, at_4_min, at_7_min):
     assert seen == [at_119_s, at_4_min, at_7_min]
 
 
-def test_retention_by_size():
+def test_acknowledged_ledgers_are_deleted_beyond_the_retention_size():
     # 30 ledgers of ten entries of 100 KB are 30 MB. A ledger is deleted when the remaining ones still fill
     # the quota of 10 MB (10,485,760): without 190-199 there would be 10 MB, which does not, so 11 MB stay.
     policy = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: 10"
@@ -396,7 +396,7 @@ def test_reset_sets_the_next_delivery_to_the_position_or_instant(where, first):
     ) == list(range(first, 10))
 
 
-def test_reset_across_ledgers():
+def test_a_reset_may_cross_ledgers():
     world = open_world(
         body(
             f"{LEDGERS_OF_TEN}, defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: -1",

@@ -17,7 +17,7 @@ def marked(until="10s", **more):
     return open_world(body(**more), until)
 
 
-def test_where_each_marker_travels():
+def test_requests_and_updates_go_to_all_remotes_responses_to_the_requester_and_snapshots_nowhere():
     # `Markers`, `replicate_to`: requests and updates to all remotes, a response to its requester, a
     # snapshot nowhere.
     world = marked(

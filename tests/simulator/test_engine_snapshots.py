@@ -85,7 +85,7 @@ def test_one_more_snapshot_after_the_last_message_and_then_none():
     }
 
 
-def test_no_data_no_snapshot():
+def test_without_data_no_snapshot_is_requested():
     # #16618: no data ever since load -> no snapshot ever.
     world = run(body(producers="p: {topic: t, cluster: a, paused: true}"), until="5s")
     assert requested(world) == [] and set(refused(world).values()) == {"no-new-data"}

@@ -35,7 +35,7 @@ def test_a_partition_already_unloaded_when_its_unload_is_due_does_not_block_clea
     [(CLEAN_UP, "finished"), (BACK.replace("6s", "9s"), "rolled-back")],
     ids=["forward", "back"],
 )
-def test_a_cluster_that_crashes_between_two_unloads(cluster, last, state):
+def test_a_migration_ends_despite_a_crash_between_two_unloads(cluster, last, state):
     crash = (
         f"at: 5050ms, do: cluster.crash, cluster: {cluster}",
         f"at: 7s, do: cluster.restart, cluster: {cluster}",

@@ -243,7 +243,7 @@ def _in_an_unfinished_roll_back(migration, summary):
 
 @swarm
 @given(scenarios(), st.data())
-def test_one_digest_however_the_run_is_cut(scenario, data):
+def test_digest_is_the_same_however_the_run_is_cut(scenario, data):
     world = run(scenario)
     digest = world.digest()
     for at_us in data.draw(st.lists(st.integers(0, END_MS * 1000), max_size=3)):

@@ -29,7 +29,7 @@ def found(cache, mark_delete):
 
 
 @pytest.mark.parametrize("rule", [SPREAD, OLDEST_FIRST])
-def test_lookups(rule):
+def test_a_lookup_takes_the_newest_snapshot_at_or_below_the_mark_delete(rule):
     """testSnapshotCache: 1:1, 2:2, 5:5, 7:7 as 11, 22, 55, 77."""
     cache = cache_of(10, [], rule)
     assert found(cache, 0) is None and found(cache, 1000) is None

@@ -280,7 +280,7 @@ def test_a_problem_prints_place_path_what_is_wrong_and_what_would_be_right():
         ("clusters: {a: {}, b: {}}", "clusters: {a: 1, b: {}}", "clusters.a", "not a mapping"),
     ],
 )
-def test_single_mistakes(old, new, path, words):
+def test_each_single_mistake_is_reported(old, new, path, words):
     problems = problems_of(small(old, new))
     found = [problem for problem in problems if problem.path == path]
     assert found and words in found[0].what, [str(problem) for problem in problems]

@@ -157,7 +157,7 @@ def test_disabled_policies_and_concurrent_changes_are_refused():
         ({**REMOVE, "topic": "nowhere"}, "404"),
     ],
 )
-def test_codes_of_the_list(command, code):
+def test_refusal_codes_of_the_list_of_shadows(command, code):
     world = shadowed()
     refused = world.apply(command)
     assert (refused.ok, refused.code) == (False, code) and refused.error and refused.hint

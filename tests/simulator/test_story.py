@@ -159,7 +159,7 @@ def test_every_cause_has_a_story(build):
     check_consistent_with_rows(world.trace, steps)
 
 
-def test_every_cause_of_counting_is_built_here():
+def test_every_cause_of_counting_has_a_builder():
     # those of acknowledgement-state sync: test_acknowledgement_sync.py
     assert [build.__name__ for build in MADE] == [cause.name for cause in COUNTED]
     assert [cause.name for cause in OF_MIGRATION] == list(CAUSES)

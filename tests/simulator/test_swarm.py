@@ -102,7 +102,7 @@ def test_no_message_after_the_start_of_an_earliest_subscription_is_lost(scenario
 
 @swarm
 @given(scenarios(safe=False), st.data())
-def test_one_digest_however_the_run_is_cut(scenario, data):
+def test_digest_is_the_same_however_the_run_is_cut(scenario, data):
     scenario = loaded(scenario)
     at_once = World.from_scenario(scenario)
     at_once.run()

@@ -250,7 +250,7 @@ def test_with_everything_retained_every_message_reaches_every_shadow(scenario):
 
 @swarm
 @given(scenarios(), st.lists(st.integers(0, END_MS), min_size=2, max_size=4))
-def test_one_digest_however_the_run_is_cut(scenario, instants):
+def test_digest_is_the_same_however_the_run_is_cut(scenario, instants):
     world = run(scenario)
     digest = world.digest()
     for at_ms in instants:

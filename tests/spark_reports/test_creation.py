@@ -124,7 +124,7 @@ def test_the_page_describes_every_run(systems):
     assert [trace["y"][-1] for trace in figure["data"]] == [8, 0, 0]
 
 
-def test_replicators_of_a_region_that_is_down_are_down_with_it():
+def test_replicators_of_a_region_that_is_down_are_listed_as_down_with_it():
     started = [
         SimpleNamespace(
             run=0,

@@ -200,7 +200,7 @@ async def test_no_body_makes_a_post_fail(lab_id, path, kind, body):
         '{"title": "a", "token": "%s\\ud800"}',
     ],
 )
-async def test_a_title_is_text_that_can_be_stored(made, body):
+async def test_a_title_that_cannot_be_stored_is_refused(made, body):
     answer = await request(
         "POST", f"/labs/{made.lab.pk}/rename/", chunks=[(body % made.token).encode()], content_type=JSON
     )
