@@ -46,7 +46,7 @@ class ShadowCheck(Check):
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         """The faults, in a run with shadow topics."""
-        raise TypeError(f"{type(self).__name__} does not define what it looks at")
+        raise TypeError(f"{type(self).__name__} does not say what it looks at")
 
     def rows_of(self, stretch: Stretch, *types: str) -> Iterator[tuple[Place, Rows]]:
         """The rows of these types, by shadow topic."""
