@@ -26,7 +26,7 @@ EVENTS: tuple[EventType, ...] = (
 
 VOCABULARY = Vocabulary((*SHARED_EVENTS, *EVENTS))
 CODE, BY_NAME = VOCABULARY.code, VOCABULARY.by_name
-"""Of the events that a run of this protocol can write."""
+"""The events that a run of this protocol can write."""
 
 MARKER_TYPES: dict[str, int] = {
     # word in traces: Pulsar's MarkerType number
