@@ -36,7 +36,7 @@ def clients_in(runtime: Pulsar, bases: Collection[str], cluster: str) -> list[st
 
 
 def followers(runtime: Pulsar, bases: Collection[str]) -> list[str]:
-    """Clients of the topics that live and name no cluster."""
+    """Running clients of the topics that name no cluster and follow the LookupService."""
     producers = [
         name
         for name, one in runtime.producers.items()
@@ -53,7 +53,7 @@ def followers(runtime: Pulsar, bases: Collection[str]) -> list[str]:
 
 
 def failed_requests(runtime: Pulsar, client: str) -> int:
-    """Failed requests of a client without a cluster of its own since its last answer."""
+    """Failed requests, since its last response, of a client without a fixed cluster."""
     producer = runtime.producers.get(client)
     resolver = producer.brokers.resolver if producer is not None else runtime.consumers[client].resolver
     return 0 if resolver is None else resolver.failed_requests

@@ -1,8 +1,8 @@
-"""Where a producer's messages go, by partition: to its own cluster, or to the one that the lookup named.
+"""The connections of a producer by partition: to its own cluster, or to the one that the lookup named.
 
-Rules: a producer with a cluster of its own stays there. One without queries the LookupService, and again with
-backoff (100 ms, doubled up to 60 s) when a broker leaves. Both follow a topic that was migrated (PIP-188).
-What it publishes meanwhile waits, in order.
+Rules: a producer with a fixed cluster keeps it. One without queries the LookupService, and again with backoff
+(100 ms, doubled up to 60 s) when a broker leaves. Both follow a topic that was migrated (PIP-188). Messages
+published meanwhile are pending, in order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Brokers:
     """The connections of one producer.
 
-    `located` is by partition the cluster that a lookup or a redirect named.
+    `located` is, by partition, the cluster that a lookup or a redirect named.
     """
 
     def __init__(self, producer: ProducerOfConnections) -> None:
@@ -35,21 +35,19 @@ class Brokers:
         self.located: dict[str, str] = {}
         self.retries = 0
         self.due = False
-        self.known = 0  # partitions, as of the last answer
+        self.known = 0  # number of partitions in the last response
 
     # --- the topic's shape
 
     def shape(self) -> int | None:
-        """How many partitions it has where the producer sends to, 0 for a plain topic; None when it is not
-        there.
-        """
+        """Number of partitions in the producer's cluster, 0 for a plain topic, None for a missing one."""
         return self.runtime.clusters[self.producer.cluster_name].shape(self.base)
 
     def partitions(self, cause: int) -> int:
-        """The number of partitions that messages go to, 0 for a plain topic.
+        """The number of partitions that messages are sent to, 0 for a plain topic.
 
-        A producer with a cluster of its own may have the topic created, one that looks up keeps the last
-        answer.
+        A producer with a fixed cluster may create the topic. One that uses the LookupService keeps the last
+        response.
         """
         if self.resolver is None:
             cluster = self.runtime.clusters[self.producer.cluster_name]
@@ -60,12 +58,12 @@ class Brokers:
         return self.known
 
     def _ask_for(self, cluster: Cluster, cause: int) -> int:
-        """The topic is not there: it is created or refused, in green where the cluster is migrated."""
+        """Create a missing topic or record the refusal, in green where the cluster is migrated."""
         instead = self.runtime.blue_green.instead(cluster, self.producer, self.base, cause)
         self.producer.cluster_name = instead.name
         return clients.find_topic(self.producer, instead, self.base, cause)
 
-    # --- as the resolver sees it
+    # --- interface to the resolver
 
     @property
     def number(self) -> int:
@@ -76,7 +74,7 @@ class Brokers:
         return self.producer.rank
 
     def found(self, cluster: str, cause: int) -> None:
-        """Connect what is not connected; retry what no broker serves now."""
+        """Connect the missing partitions; retry those that no broker serves now."""
         complete = True
         self.producer.cluster_name = cluster
         for topic in self.runtime.clusters[cluster].client_parts(self.base):
@@ -96,7 +94,7 @@ class Brokers:
             self.retries += 1
 
     def again(self, _argument: None) -> None:
-        """The backoff is over."""
+        """Look up again after the backoff."""
         self.due = False
         self.look_up(NULL)
 
@@ -108,11 +106,11 @@ class Brokers:
             first_us = (
                 self.producer.spec.at_us[0] if self.producer.spec.at_us else self.producer.spec.start_us
             )
-            # a send by hand may have requested before, and wait its backoff
+            # an operator's send may have looked up before, and be in backoff
             self.runtime.schedule(first_us, self.rank, self.look_up, NULL)
 
     def look_up(self, cause: int) -> None:
-        """Look up the topic while something is not connected."""
+        """Look up the topic while a partition is not connected."""
         if self.resolver is not None and self.producer.alive and not self.due and not self._complete():
             self.resolver.ask(cause)
 
@@ -132,8 +130,9 @@ class Brokers:
         self.runtime.note("producer.connected", cause, topic.cluster.number, topic.number, self.number)
 
     def beyond(self, topic: Topic) -> Topic | None:
-        """Where a topic that is marked migrated sends its producers: the same topic in green, once clients
-        are redirected and it is there.
+        """The topic in green to which a migrated topic redirects its producers, None while there is none.
+
+        It must exist, and clients must be redirected already.
         """
         there = None if topic.migrated_to is None else in_green(self.runtime, topic, self.producer, NULL)
         if there is None or not there.loaded:
@@ -151,7 +150,7 @@ class Brokers:
     # --- leaving
 
     def cluster_of(self, name: str) -> Cluster | None:
-        """The cluster that messages for this topic or partition go to, None before a lookup answer."""
+        """The cluster that messages for this topic or partition go to, None before a lookup response."""
         if self.located and name in self.located:
             return self.runtime.clusters[self.located[name]]
         if self.resolver is None:
@@ -160,13 +159,13 @@ class Brokers:
         return None
 
     def connected_in(self, cluster: str) -> bool:
-        """Whether any of its connections ends there."""
+        """Whether any of its connections is to that cluster."""
         if self.resolver is None and not self.located:
             return self.producer.alive and self.producer.cluster_name == cluster
         return cluster in self.located.values()
 
     def connected_to(self, topic: Topic) -> bool:
-        """Whether it sends what is for this topic to this cluster."""
+        """Whether it sends messages for this topic to this cluster."""
         if self.resolver is None:
             return self.located.get(topic.name, self.producer.cluster_name) == topic.cluster.name
         return self.located.get(topic.name) == topic.cluster.name
@@ -174,7 +173,7 @@ class Brokers:
     def left(self, topic: Topic, reason: str, cause: int) -> None:
         """A topic left its broker: a producer that looked it up does so again.
 
-        A redirected producer finds it where it is.
+        A redirected producer finds it in the other cluster.
         """
         if self.resolver is None or self.located.get(topic.name) != topic.cluster.name:
             return
@@ -186,7 +185,7 @@ class Brokers:
             self.not_found()
 
     def leave(self, reason: str, cause: int) -> None:
-        """The client is gone."""
+        """The client has closed."""
         located, self.located = self.located, {}
         self.retries = 0
         if self.resolver is not None:

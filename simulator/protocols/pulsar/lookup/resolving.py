@@ -1,9 +1,9 @@
 """How one client queries the LookupService: partition metadata and schema once, then lookups.
 
-Rules: metadata is requested when the client's life begins, the schema if it has one, and the lookup again
-after every broken connection. One request follows the other, each takes `lookupLatency`. `number` counts
-requests: an answer to an older one is stale. With an answer the client connects, after a refusal it waits its
-backoff and requests again.
+Rules: metadata is requested when the client starts, the schema if it has one, and the lookup again after
+every broken connection. Requests are sequential, each takes `lookupLatency`. `number` counts requests: a
+response to an older one is stale. After a response the client connects, after a refusal it requests again
+with backoff.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from simulator.protocols.pulsar.lookup.service import LOOKUP, PARTITION_METADATA
 
 
 class Client(Protocol):
-    """A producer or consumer as the resolver sees it."""
+    """A producer or consumer, as used by the resolver."""
 
     @property
     def runtime(self) -> RuntimeOfLookups:
@@ -27,19 +27,19 @@ class Client(Protocol):
 
     @property
     def rank(self) -> int:
-        """Its place among the events of one instant."""
+        """Its rank among the events of one instant."""
 
     retries: int
 
     def found(self, cluster: str, cause: int) -> None:
-        """Takes the answer of a lookup."""
+        """Handle the response of a lookup."""
 
     def not_found(self) -> None:
         """The request failed."""
 
 
 class Resolver:
-    """The requesting side of a client without a cluster of its own."""
+    """The requests of a client without a fixed cluster."""
 
     def __init__(self, client: Client, base: str, with_schema: bool) -> None:
         self.client = client
@@ -48,7 +48,7 @@ class Resolver:
         self.number = 0
         self.asking = False
         self.knows_partitions = False
-        self.failed_requests = 0  # requests that failed since the last answer
+        self.failed_requests = 0  # requests that failed since the last response
 
     @property
     def mapped(self) -> str:
@@ -56,7 +56,7 @@ class Resolver:
         return self.client.runtime.lookup.cluster_of(self.base)
 
     def forget(self) -> None:
-        """The client has ended: answers that are on their way are ignored."""
+        """The client has ended: responses on their way are ignored."""
         self.number += 1
         self.asking = self.knows_partitions = False
         self.failed_requests = 0
@@ -99,7 +99,7 @@ class Resolver:
         self._later(back_us, self.answered, (number, requests[1:], service.cluster_of(self.base), seq))
 
     def answered(self, argument: tuple) -> None:
-        """The answer is back."""
+        """The response reached the client."""
         number, requests, cluster, seq = argument
         if number != self.number:
             return
@@ -111,7 +111,7 @@ class Resolver:
             self.client.found(cluster, seq)
 
     def told_nothing(self, argument: tuple) -> None:
-        """The failure is back."""
+        """The failure reached the client."""
         if argument[0] == self.number:
             self.asking = False
             self.failed_requests += 1
@@ -119,7 +119,7 @@ class Resolver:
 
 
 def first_cluster(resolver: Resolver | None, own: str | None) -> str:
-    """Where a client begins: in its own cluster, or where the map points."""
+    """The first cluster of a client: its own, or the one that the map names."""
     if resolver is not None:
         return resolver.mapped
     assert own is not None, "a client without a cluster of its own has a resolver"
@@ -127,5 +127,5 @@ def first_cluster(resolver: Resolver | None, own: str | None) -> str:
 
 
 def resolver_for(client: Client, cluster: str | None, base: str, schema: str | None) -> Resolver | None:
-    """A resolver for a client without a cluster of its own."""
+    """A resolver for a client without a fixed cluster, else None."""
     return Resolver(client, base, schema is not None) if cluster is None else None

@@ -1,4 +1,4 @@
-"""What the connections of a producer need of it, as a protocol by role."""
+"""Protocols by role: what the connections of a producer need of it."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ class ProducerOfConnections(ProducerOfTopic, Protocol):
         """Whether its process runs."""
 
     def retry(self, _argument: None) -> None:
-        """Send again what waits."""
+        """Send the pending messages again."""

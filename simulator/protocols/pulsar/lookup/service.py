@@ -1,9 +1,9 @@
-"""The LookupService: one map from tenants to physical clusters, queried by clients before they connect.
+"""The LookupService: one map from tenants to physical clusters, queried before clients connect.
 
-Rules (the vendor's article on tenant migration): lookup, partition metadata and schema requests go through
-it, data does not. A request is answered half of `lookupLatency` after it was sent, with the map at that
-instant, by the cluster named there. The answer takes the other half. While it is down it answers no requests,
-and connected clients stay connected.
+Rules (the vendor's article on tenant migration): lookup, partition metadata and schema requests use it, data
+does not. A request is processed half of `lookupLatency` after it was sent, with the map at that instant, by
+the cluster named there. The response takes the other half. While the service is down it processes no
+requests, and connected clients stay connected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TopicOfLookups(Protocol):
 
 
 class ClusterOfLookups(Protocol):
-    """A cluster that answers for its topics (`broker.cluster.Cluster`)."""
+    """A cluster that responds for its topics (`broker.cluster.Cluster`)."""
 
     @property
     def up(self) -> bool:
@@ -48,14 +48,14 @@ class RuntimeOfLookups(Protocol):
 
     @property
     def lookup(self) -> LookupService:
-        """The service itself, for the code that queries it."""
+        """The service itself."""
 
     @property
     def clusters(self) -> Mapping[str, ClusterOfLookups]:
         """The clusters by name."""
 
     def option(self, name: str) -> Any:
-        """A lab option in force."""
+        """An option in force."""
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row; returns its seq."""
@@ -65,7 +65,7 @@ class RuntimeOfLookups(Protocol):
 
 
 class LookupService:
-    """`tenants` is the map; `moved_seq` the row that last changed it, by tenant."""
+    """The service: `tenants` is the map, `moved_seq` by tenant the row that last changed it."""
 
     def __init__(self, runtime: RuntimeOfLookups) -> None:
         self.runtime = runtime
@@ -77,7 +77,7 @@ class LookupService:
 
     @property
     def latency_us(self) -> int:
-        """There and back."""
+        """The round trip."""
         return self.runtime.option("lookupLatency")
 
     def tenant_of(self, base: str) -> str:
@@ -98,12 +98,12 @@ class LookupService:
         return None if any(topic.base == base for topic in cluster.topics.values()) else "no-topic"
 
     def switch(self, tenant: str, cluster: str, cause: int) -> int:
-        """Send the tenant's clients to another cluster from now on; returns the row's seq."""
+        """Map the tenant's clients to another cluster from now on; returns the row's seq."""
         before, self.tenants[tenant] = self.tenants[tenant], cluster
         self.moved_seq[tenant] = self.runtime.note("tenant.mapped", cause, tenant, cluster, before)
         return self.moved_seq[tenant]
 
     def set_up(self, up: bool, cause: int) -> int:
-        """Stop or start answering."""
+        """Stop or start the service."""
         self.up = up
         return self.runtime.note("lookup.started" if up else "lookup.stopped", cause)
