@@ -1,9 +1,9 @@
-"""Markers to bytes and back: Pulsar's protobuf payloads, their metadata and the size of the stored entry.
+"""Markers to bytes and back: Pulsar's protobuf payloads, their metadata, and the entry size.
 
-Rules: positions are (ledger, entry) with entry -1 before the first; Pulsar writes the bits of a signed long
-into an unsigned field, so -1 travels as 2**64 - 1 and reads back as -1. Cluster lists are in alphabetical
-order. A marker type is given as the word of the trace (`snapshot_request`) or as Pulsar's number (10).
-Everything here is a pure function of its arguments.
+Rules: positions are (ledger, entry) with entry -1 before the first. Pulsar writes the bits of a signed long
+into an unsigned field, so -1 is encoded as 2**64 - 1 and decoded as -1. Cluster lists are in alphabetical
+order. A marker type is given as the word of the trace (`snapshot_request`) or as Pulsar's number (10). All
+functions are pure.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ MESSAGES: dict[int, type[Message]] = {
 }
 
 TITLED = (10, 11)
-"""Types that PIP-33 prints under their message's name; the other two it prints bare."""
+"""Types that PIP-33 prints under their message's name; it prints the other two without a name."""
 
 
 class MarkerError(ValueError):
-    """Bytes or a type that no marker has; the text says which and what would be right."""
+    """Bytes or a type that no marker has; the text names the fault and the permitted values."""
 
 
 def encode_request(snapshot_id: str, source_cluster: str) -> bytes:
-    """Payload of a snapshot request (10), written by the cluster that asks."""
+    """Payload of a snapshot request (10), written by the requesting cluster."""
     message = protobuf.ReplicatedSubscriptionsSnapshotRequest(
         snapshot_id=snapshot_id, source_cluster=source_cluster
     )
@@ -52,7 +52,7 @@ def encode_request(snapshot_id: str, source_cluster: str) -> bytes:
 
 
 def encode_response(snapshot_id: str, cluster: str, ledger: int, entry: int) -> bytes:
-    """Payload of a snapshot response (11): `cluster`, the one that answers, is at ledger:entry."""
+    """Payload of a snapshot response (11): the responding `cluster` is at ledger:entry."""
     message = protobuf.ReplicatedSubscriptionsSnapshotResponse(snapshot_id=snapshot_id)
     _set_cluster(message.cluster, cluster, ledger, entry)
     return message.SerializeToString(deterministic=True)
@@ -70,9 +70,7 @@ def encode_snapshot(
 
 
 def encode_update(subscription: str, clusters: Iterable[tuple[str, int, int]]) -> bytes:
-    """Payload of a subscription update (13): where each remote (name, ledger, entry) may move its cursor
-    to.
-    """
+    """Payload of a subscription update (13): the new mark-delete of each remote (name, ledger, entry)."""
     message = protobuf.ReplicatedSubscriptionsUpdate(subscription_name=subscription)
     for name, ledger, entry in sorted(clusters):
         _set_cluster(message.clusters.add(), name, ledger, entry)
@@ -87,7 +85,7 @@ def metadata_bytes(
 ) -> bytes:
     """MessageMetadata of a marker entry.
 
-    `replicate_to` None or empty is everyone; `replicated_from` is stamped by the replicator that carried it.
+    `replicate_to` None or empty means every cluster. `replicated_from` is set by the replicator that sent it.
     """
     metadata = protobuf.MessageMetadata(
         producer_name=MARKER_PRODUCER,
@@ -156,7 +154,7 @@ def _as_dict(message: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A field's value as plain data: messages become dicts, lists lists, unsigned numbers Java's longs."""
+    """A field's value as plain data: messages as dicts, lists as lists, unsigned numbers as Java's longs."""
     if isinstance(value, str):
         return value
     if isinstance(value, int):

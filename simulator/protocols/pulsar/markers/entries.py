@@ -1,6 +1,6 @@
-"""Marker entries: what replicated subscriptions write into the log (`Markers`, PulsarMarkers.proto).
+"""Marker entries: the entries that replicated subscriptions write (`Markers`, PulsarMarkers.proto).
 
-Rules: a marker is one value, the same in every cluster it reaches; its number is its identity in the run.
+Rules: a marker is one value, the same in every cluster it reaches. Its number is its identity in the run.
 Payloads are Pulsar's protobuf messages, encoded once when written.
 """
 
@@ -25,7 +25,7 @@ Position = tuple[int, int]
 class Marker:
     """One marker.
 
-    `origin` wrote it; `addressee` is the only cluster it travels to (None: every one, origin itself: none).
+    `origin` wrote it. `addressee` is the only cluster it is sent to (None: every one, origin itself: none).
     """
 
     number: int
@@ -36,8 +36,8 @@ class Marker:
     snapshot: int | None = None
     snapshot_id: str = ""
     subscription: str | None = None
-    cluster: str | None = None  # request: who asks; response: who answers
-    position: Position | None = None  # response: the answer; snapshot: local_message_id
+    cluster: str | None = None  # request: the requesting cluster; response: the responding one
+    position: Position | None = None  # response: the position; snapshot: local_message_id
     clusters: tuple[tuple[str, int, int], ...] = ()  # snapshot, update: (cluster, ledger, entry), by name
     size_bytes: int = 0
 
@@ -56,9 +56,7 @@ class Marker:
         return codec.encode_response(self.snapshot_id, self.cluster, *self.position)
 
     def metadata(self, replicated_from: str | None = None) -> bytes:
-        """The MessageMetadata as stored in the origin's log, or with `replicated_from` as stored
-        elsewhere.
-        """
+        """The MessageMetadata as stored in the origin's log, or elsewhere with `replicated_from`."""
         replicate_to = [self.addressee] if self.addressee else []
         return codec.metadata_bytes(
             MARKER_TYPES[self.type], self.published_us // 1000, replicate_to, replicated_from
@@ -70,7 +68,7 @@ class Marker:
 
 
 class MarkerTable:
-    """Every marker of a branch, by number from 1; shared by its worlds like the message table."""
+    """Every marker of a branch, by number from 1; its worlds share it like the message table."""
 
     __slots__ = ("_markers", "_update_seqs")
 
@@ -83,12 +81,12 @@ class MarkerTable:
         return self._markers[index]
 
     def put(self, marker: Marker) -> None:
-        """Keep a marker; a replay brings the same again."""
+        """Add a marker; a replay adds the same one again."""
         if marker.number == len(self._markers) + 1:
             self._markers.append(marker)
 
     def set_update_seq(self, number: int, seq: int) -> None:
-        """Remember the seq of an Update's `update.written` row."""
+        """Record the seq of an Update's `update.written` row."""
         self._update_seqs[number] = seq
 
     def update_seq(self, number: int) -> int:
@@ -103,7 +101,7 @@ class MarkerTable:
         return copy
 
     def cut(self, count: int) -> None:
-        """Forget the markers after the first `count`."""
+        """Remove the markers after the first `count`."""
         del self._markers[count:]
         for number in [number for number in self._update_seqs if number > count]:
             del self._update_seqs[number]
