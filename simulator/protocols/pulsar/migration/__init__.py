@@ -1,3 +1,4 @@
-"""Moving a tenant from one cluster to another: the article's five steps, and Pulsar's own blue-green way
-(docs/tenant-migration.md).
+"""Moving a tenant to another cluster: the article's five steps, and Pulsar's blue-green migration.
+
+Both are described in docs/tenant-migration.md.
 """

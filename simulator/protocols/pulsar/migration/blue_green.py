@@ -1,15 +1,15 @@
-"""Pulsar's blue-green migration (PIP-188): blue's topics are terminated, clients redirected as they drain.
+"""Pulsar's blue-green migration (PIP-188): blue's topics are terminated, their clients redirected.
 
 Rules: nothing is copied. The migrated flag is set in blue's cluster policies with green's address, or on a
 namespace, which uses that address. Each clusterMigrationCheckDurationSeconds (0: never) every topic is
-checked. Without the flag nothing happens. With replication backlog the topic is terminated and nothing else.
-Otherwise, with auto-creation, tenant, namespace, topic and subscriptions at earliest are created in green,
-then the topic is terminated and migrated: producers are redirected at once, consumers whose subscription has
-no backlog too, drained replicators end, subscriptions without backlog and consumers are deleted. Between
-checks the ack that drains a subscription redirects its consumers
+checked. Without the flag nothing happens. With replication backlog the topic is only terminated. Otherwise,
+with auto-creation, tenant, namespace, topic and subscriptions at earliest are created in green, then the
+topic is terminated and migrated: producers are redirected at once, and so are consumers whose subscription
+has no backlog. Drained replicators are closed, subscriptions without backlog and consumers are deleted.
+Between checks the ack that drains a subscription redirects its consumers
 (`PersistentSubscription.acknowledgeMessage`), and a client that looks up a missing topic in blue is
-redirected to green instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client is
-like any other: it may create a plain topic that is missing.
+redirected to green instead of creating it (`BrokerService.checkTopicAlreadyMigrated`). In green a client may
+create a missing plain topic, like any other client.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ _SECOND_US = 1_000_000
 
 
 class BlueGreen:
-    """`green` is by blue cluster the address in its policies; `clusters` and `namespaces` are what is
-    marked migrated.
+    """The migrated flags and addresses of all clusters, and the periodic check.
+
+    `green` is, by blue cluster, the address in its policies. `clusters` and `namespaces` are marked migrated.
     """
 
     def __init__(self, runtime: BrokerRuntime) -> None:
@@ -49,7 +50,7 @@ class BlueGreen:
     # --- flags
 
     def mark_cluster(self, blue: str, green: str | None, migrated: bool, cause: int) -> int:
-        """The cluster's policies: its flag, and green's address when given."""
+        """Set the flag in the cluster's policies, and green's address when given."""
         if green is not None:
             self.green[blue] = green
         self.clusters[blue] = migrated
@@ -58,14 +59,14 @@ class BlueGreen:
         )
 
     def mark_namespace(self, blue: str, namespace: str, migrated: bool, cause: int) -> int:
-        """A namespace's flag in blue's local policies."""
+        """Set a namespace's flag in blue's local policies."""
         self.namespaces[blue, namespace] = migrated
         return self.runtime.note(
             "cluster.migration-marked", cause, blue, self.green.get(blue), namespace, int(migrated)
         )
 
     def address(self, topic: Topic) -> str | None:
-        """Where the topic's clients belong: green's address when the flag is on; None otherwise."""
+        """Green's address when the topic's flag is on, else None."""
         return self._marked(topic.cluster.name, topic.base)
 
     def _marked(self, blue: str, base: str) -> str | None:
@@ -75,9 +76,9 @@ class BlueGreen:
         return self.green.get(blue) if marked else None
 
     def instead(self, cluster: Cluster, client: ClientOfTopic, base: str, cause: int) -> Cluster:
-        """Where a client connects that looks up a topic in a cluster.
+        """The cluster in which a client connects that looks up a topic in `cluster`.
 
-        Green, when the topic does not exist and would be migrated if it did.
+        It is green when the topic does not exist and would be migrated if it did.
         """
         green = self._marked(cluster.name, base) if cluster.up and cluster.shape(base) is None else None
         if green is None or green == cluster.name or not self.runtime.clusters[green].up:
@@ -85,10 +86,10 @@ class BlueGreen:
         self.runtime.note("client.redirected", cause, cluster.number, green, base, client.number)
         return self.runtime.clusters[green]
 
-    # --- the checker
+    # --- the periodic check
 
     def start(self) -> None:
-        """Every cluster's timer, where it is on."""
+        """Start every cluster's timer, where it is on."""
         for cluster in self.runtime.clusters.values():
             self._again(cluster)
 
@@ -103,7 +104,7 @@ class BlueGreen:
             )
 
     def check(self, name: str) -> None:
-        """Look at every topic of a cluster."""
+        """Check every topic of a cluster."""
         cluster = self.runtime.clusters[name]
         for topic in tuple(cluster.topics.values()) if cluster.up else ():
             if topic.loaded:
@@ -111,7 +112,7 @@ class BlueGreen:
         self._again(cluster)
 
     def check_topic(self, topic: Topic) -> None:
-        """The rules of one topic; a shadow topic has nothing to terminate, its source has."""
+        """Apply the rules to one topic; of a shadow topic only the source can be terminated."""
         green = self.address(topic)
         if green is None or topic.source is not None:
             return
@@ -200,7 +201,7 @@ class BlueGreen:
         )
 
     def send_on_drained(self, argument: tuple[str, str, str, int]) -> None:
-        """Send a subscription's consumers on, if it is as it was."""
+        """Redirect a subscription's consumers, if it is still drained."""
         cluster, name, subscription_name, cause = argument
         topic = self.runtime.clusters[cluster].topics.get(name)
         subscription = (
@@ -213,7 +214,7 @@ class BlueGreen:
                 self._send_on(session, cause)
 
     def _send_on(self, session: Session, cause: int) -> None:
-        """A consumer whose subscription is drained leaves; it will find the topic in green."""
+        """Disconnect a consumer whose subscription is drained; it will connect to the topic in green."""
         for migration in self.runtime.migrations:
             migration.redirected(session.topic, session.subscription.name, cause)
         seq = self.runtime.note(
@@ -229,14 +230,14 @@ class BlueGreen:
 
 
 def drained(subscription: Subscription | None) -> bool:
-    """Whether a consumer that subscribes in blue is sent to green."""
+    """Whether a consumer that subscribes in blue is redirected to green."""
     return subscription is None or not subscription.backlog
 
 
 def in_green(runtime: BrokerRuntime, topic: Topic, client: ClientOfTopic, cause: int) -> Topic | None:
-    """A migrated topic in green, where the client may create a plain one; None while green lacks it.
+    """A migrated topic in green, where the client may create a plain one; None while it is missing.
 
-    A partition is looked up by its own name, and without its topic it is denied (PIP-414).
+    A partition is looked up by its own name, and refused when it does not exist (PIP-414).
     """
     assert topic.migrated_to is not None, "the topic is migrated"
     green = runtime.clusters[topic.migrated_to]
@@ -250,7 +251,8 @@ def sent_on(
 ) -> tuple[Topic | None, int]:
     """The topic to which a consumer of a migrated topic connects, and the row that redirects it.
 
-    It is the topic itself until its subscription is drained, then green's; None while green does not have it.
+    It is the topic itself until its subscription is drained, then green's. It is None while green does not
+    have it.
     """
     if not drained(topic.subscriptions.get(consumer.spec.subscription)):
         return topic, cause

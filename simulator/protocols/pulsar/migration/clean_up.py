@@ -1,8 +1,8 @@
-"""Step 5: everything of the tenant in the source is deleted, once it is no longer needed.
+"""Step 5: all resources of the tenant in the source are deleted, once they are no longer needed.
 
-Rules: no client may be connected there, no entry may be left to copy, and acknowledgements made there must
-have been synced. What some subscription still needs and the target will never have would be lost with it:
-that is refused unless an operator forces it.
+Rules: no client may be connected to the source, no entry may be left to copy, and its acknowledgements must
+have been synced. Messages that a subscription still needs and the target will never have would be lost with
+the source. This is refused unless an operator forces it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
 DELETE_EVERY_US = 10_000
-"""An administrative request within the cluster."""
+"""The time of an administrative request within the cluster."""
 
 
 class CleanUp(Work):
-    """`planned` is how many resources the source had when the step began first."""
+    """Deletes the source's resources.
+
+    `planned` is the number of resources that the source had when the step first began.
+    """
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.planned = 0
         self.number = 0
 
-    # --- looking
+    # --- state
 
     def conditions(self) -> list[Condition]:
         run, migration = self.run, self.migration
@@ -74,7 +77,7 @@ class CleanUp(Work):
         )
 
     def needed_here_alone(self, but_coming: bool = False) -> dict[str, int]:
-        """By subscription the messages that it has not acknowledged and that the target's log does not hold.
+        """By subscription the number of its unacked messages that the target's log does not hold.
 
         `but_coming` leaves out those that replication still has to send.
         """
@@ -111,12 +114,12 @@ class CleanUp(Work):
     def complete(self) -> bool:
         return not self._left()
 
-    # --- acting
+    # --- actions
 
     def begin(self, cause: int) -> None:
         self.seq = cause
         lookup, run = self.runtime.lookup, self.run
-        # blue-green: the map was needed as long as something was left to drain
+        # blue-green: the map was needed until everything was drained
         if lookup.tenants[run.tenant] != run.target:
             self.seq = lookup.switch(run.tenant, run.target, cause)
         self.planned = max(self.planned, len(self._left()))
@@ -127,7 +130,7 @@ class CleanUp(Work):
         self.migration.later(DELETE_EVERY_US, self.delete_next, self.number)
 
     def _stop_replication(self, cause: int) -> None:
-        """The scenario's own replication between the two ends too, because the source loses the topics."""
+        """Stop replication between source and target, also the scenario's: the source loses the topics."""
         source, target = self.run.source, self.run.target
         for base in self.migration.bases:
             listed = policies.replication_list(self.runtime, target, base)
@@ -147,7 +150,7 @@ class CleanUp(Work):
         self.number += 1
 
     def delete_next(self, number: int) -> None:
-        """The last of what is left goes first."""
+        """Delete the last remaining resource."""
         left = self._left() if number == self.number and self.source.up else []
         if left:
             resources.delete(self, self.source, left[-1], self.seq)

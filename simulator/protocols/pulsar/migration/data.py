@@ -1,4 +1,4 @@
-"""Step 2: geo-replication both ways, from the first kept entry, so that the old backlog is copied too."""
+"""Step 2: geo-replication both ways, from the first kept entry, so that the old backlog is copied."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class TopicData(Work):
-    """`goals` is by topic the span of indices that the source held when the step began first."""
+    """Replicates the tenant's topics.
+
+    `goals` is, by topic, the span of indices that the source held when the step first began.
+    """
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
@@ -40,14 +43,14 @@ class TopicData(Work):
         enforcement.apply(self.runtime, cause)
 
     def _list(self, cluster: str, base: str, peer: str, cause: int) -> None:
-        """Put the peer on the topic's replication list in a cluster, unless it is there."""
+        """Add the peer to the topic's replication list in a cluster, unless it is on it."""
         listed = policies.replication_list(self.runtime, cluster, base)
         if peer not in listed:
             self.lists[cluster, base] = self.runtime.policies.lists.get((cluster, base, policies.LOCAL))
             policies.change_list(self.runtime, cluster, base, policies.LOCAL, (*listed, peer), cause)
 
     def replicators(self) -> list[Replicator | None]:
-        """Both ways, topic by topic; None where there is none."""
+        """The replicators of both directions, topic by topic; None for a missing one."""
         run = self.run
         return [
             topic.replicators.get(peer)
@@ -56,7 +59,7 @@ class TopicData(Work):
         ]
 
     def connected(self) -> tuple[int, int]:
-        """How many of the replicators are connected, of how many."""
+        """Number of connected replicators, and number of all."""
         found = self.replicators()
         return sum(one is not None and one.connected for one in found), len(found)
 

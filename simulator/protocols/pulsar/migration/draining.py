@@ -1,9 +1,8 @@
-"""Step 4 of the blue-green strategy: the tenant's namespaces are marked migrated in blue, and blue is
-drained.
+"""Step 4 of the blue-green strategy: blue's namespaces are marked migrated, and blue is drained.
 
-Rules: the map stays as it is until clean-up, for what is left in blue must be found there. Each
-subscription's move begins when its first consumer is redirected. There is no way back once a topic is
-terminated: nothing that is published in green is copied to blue.
+Rules: the map is not changed until clean-up, because consumers must find the remaining backlog in blue. Each
+subscription's move begins when its first consumer is redirected. No roll-back is possible once a topic is
+terminated: messages published in green are not copied to blue.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Draining(Work):
-    """`moves` are those of the subscriptions that have begun to move."""
+    """Drains blue; `moves` are those of the subscriptions whose move has begun."""
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
@@ -54,7 +53,7 @@ class Draining(Work):
             run.switched_at_us = self.runtime.now_us
 
     def redirected(self, subscription: str, cause: int) -> None:
-        """A consumer of the subscription is sent to green: its move begins with the first one."""
+        """A consumer of the subscription is redirected to green: its move begins with the first one."""
         if subscription not in self.moves:
             self.moves[subscription] = Move(
                 self.runtime, subscription, self.run.source, self.run.target, BLUE_GREEN_MODE, cause
@@ -74,7 +73,7 @@ class Draining(Work):
         )
 
     def progress(self) -> Progress:
-        """Subscriptions, topic by topic, that have nothing left in blue."""
+        """Subscriptions, topic by topic, without backlog in blue."""
         topics = self.topics_in(self.source)
         total = sum(max(1, len(topic.subscriptions)) for topic in topics)
         left = sum(self._left(topic) for topic in topics)
@@ -92,7 +91,7 @@ class Draining(Work):
         return done == total and not self.migration.clients_in(self.run.source)
 
     def no_way_back(self) -> str | None:
-        """PIP-188 copies nothing back."""
+        """Always a reason: PIP-188 copies nothing back."""
         ended = [topic.name for topic in self.topics_in(self.source) if topic.migrating]
         if not ended:
             return None

@@ -1,8 +1,7 @@
-"""Step 1: tenant, roles, namespaces, topics and subscriptions are created in the target, one
-administrative request after the other.
+"""Step 1: tenant, roles, namespaces, topics and subscriptions are created in the target.
 
-Rules: a request takes a round trip over the link. What is there already is left alone, and left there by an
-undo.
+Rules: administrative requests are sent one after the other, each takes a round trip over the link. Existing
+resources are not changed, and an undo does not delete them.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class Request(NamedTuple):
 
 
 class Metadata(Work):
-    """`created` is what this migration made, in order."""
+    """Creates the resources in the target; `created` are those that this migration made, in order."""
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
@@ -56,7 +55,7 @@ class Metadata(Work):
             self.migration.later(round_trip_us, self.answered, Request(self.requests, missing[0]))
 
     def answered(self, request: Request) -> None:
-        """A request's answer would be here."""
+        """A request's response is due."""
         if request.number == self.requests and self.busy and self.broken() is None:
             if not resources.copied(self, request.resource):
                 self.created.append(request.resource)

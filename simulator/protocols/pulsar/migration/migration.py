@@ -1,8 +1,9 @@
-"""One migration at work: runs the state machine's effects, checks progress every 100 ms, writes its rows.
+"""One migration in progress: runs the state machine's effects, checks progress, writes its rows.
 
-Rules: a step begins automatically up to the step `through`, as soon as its precondition holds. Later ones
-wait for an operator. A failed step stays failed until an operator resumes it or rolls back. Rolling back
-undoes switch, progress, data and metadata in this order, each as soon as nothing would be lost by it.
+Rules: progress is checked every 100 ms. A step up to `through` begins automatically, as soon as its
+precondition holds. Later ones need an operator. A failed step stays failed until an operator resumes it or
+rolls back. Rolling back undoes switch, progress, data and metadata in this order, each as soon as nothing
+would be lost by it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 LOOK_EVERY_US = 100_000
-"""How often it looks how far it is."""
+"""Interval of the progress checks."""
 
 
 class Migration:
@@ -56,11 +57,11 @@ class Migration:
             if runtime.scenario.topics[name].shadow_of is None
         ]
         self.works = step_registry.works(self)
-        self.life = 0  # counts what was begun, paused, resumed: an event meant for an earlier one is stale
+        self.life = 0  # counts begins, pauses and resumes: an event of an earlier one is stale
         self.forced = False
         self.seq = -1
 
-    # --- what the tenant has
+    # --- the tenant's subscriptions and clients
 
     @property
     def subscriptions(self) -> list[str]:
@@ -72,7 +73,7 @@ class Migration:
         return sorted({name: None for topic in topics for name in topic.subscriptions})
 
     def clients_in(self, cluster: str) -> list[str]:
-        """Its producers and consumers that are connected there, sorted."""
+        """Its producers and consumers that are connected to the cluster, sorted."""
         return client_locations.clients_in(self.runtime, self.bases, cluster)
 
     def followers(self) -> list[str]:
@@ -82,7 +83,7 @@ class Migration:
     # --- requests of an operator
 
     def begin(self, cause: int) -> None:
-        """It is started: the first step begins at once."""
+        """Start the migration: the first step begins at once."""
         run = self.run
         self.seq = self.runtime.note(
             "migration.started", cause, run.tenant, run.source, run.target, run.strategy
@@ -90,7 +91,7 @@ class Migration:
         self.take("begin", self.seq)
 
     def take(self, given: str, cause: int, words: str | None = None) -> None:
-        """One input for the state machine, and what follows from it."""
+        """Apply one input to the state machine, and perform the effects."""
         run, runtime = self.run, self.runtime
         self.life += 1
         step = run.step
@@ -135,7 +136,7 @@ class Migration:
                     self.runtime.note("migration.ended", cause, run.tenant, run.source, run.target, run.state)
 
     def redirected(self, topic: TopicOfSession, subscription: str, cause: int) -> None:
-        """Blue sends a consumer of the subscription on to green (PIP-188)."""
+        """Blue redirects a consumer of the subscription to green (PIP-188)."""
         run, switch = self.run, self.works.switch
         if (
             run.state == RUNNING
@@ -145,14 +146,14 @@ class Migration:
         ):
             switch.redirected(subscription, cause)
 
-    # --- looking
+    # --- periodic check
 
     def later(self, after_us: int, handler: Handler, argument: Any = None) -> None:
         """Request a call after a span of time."""
         self.runtime.schedule(self.runtime.now_us + after_us, self.rank, handler, argument)
 
     def look(self, life: int) -> None:
-        """Every 100 ms: is the step through, has it failed, may the next one begin?"""
+        """Check every 100 ms whether the step is complete, has failed, or the next one may begin."""
         if life != self.life:
             return
         run, before = self.run, self.life
@@ -184,7 +185,7 @@ class Migration:
             self.take("undone", self.seq)
 
     def conditions(self) -> list[Condition]:
-        """What the next step waits for; rolling back, what the step's undo waits for."""
+        """The conditions for the next step, or during a roll-back for the step's undo."""
         work = self.works.of(self.run.step.name)
         return work.undo_conditions() if self.run.state == ROLLING_BACK else work.conditions()
 

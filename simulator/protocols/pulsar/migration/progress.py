@@ -1,6 +1,6 @@
 """Step 3: acknowledgements are synced between source and target, by the strategy of the migration.
 
-Rules: acknowledgement-state sync is switched on for subscriptions that do not have it. It begins at once and
+Rules: acknowledgement-state sync is enabled for subscriptions that do not have it. It begins at once and
 continues each `ackSyncPeriod` in both directions until clean-up or roll-back. Snapshots: the flag of
 replicated subscriptions is set in both clusters. None: nothing is synced. The step is complete when the
 target has received the state of every subscription once.
@@ -22,10 +22,10 @@ PERIODS_FRESH = 2
 
 
 class Nothing(Work):
-    """Strategy none, and blue-green, where nothing is copied either."""
+    """Strategies none and blue-green, which sync no acknowledgements."""
 
     def stale(self) -> list[str]:
-        """Subscriptions of which the target received no state lately, each with the reason in words."""
+        """Subscriptions whose state the target has not received lately, each with the reason in words."""
         return []
 
     def unsynced_back(self) -> list[str]:
@@ -38,19 +38,19 @@ class Nothing(Work):
 
 
 class _Telling(Nothing):
-    """What both strategies that sync acknowledgements share."""
+    """The common part of both strategies that sync acknowledgements."""
 
     def in_source(self) -> list[Subscription]:
         """The subscriptions of every topic and partition in the source."""
         return [found for topic in self.topics_in(self.source) for found in topic.subscriptions.values()]
 
     def there(self, subscription: Subscription) -> Subscription | None:
-        """The same one in the target."""
+        """The same subscription in the target, None where it does not exist."""
         topic = self.target.topics.get(subscription.topic.name)
         return None if topic is None else topic.subscriptions.get(subscription.name)
 
     def nothing_to_say(self, subscription: Subscription) -> bool:
-        """Whether nothing is acknowledged of what the two clusters have in common."""
+        """Whether no entry that both clusters have is acknowledged."""
         cursor, copied = subscription.cursor, self.migration.works.topic_data.goals
         first = (
             copied.get(subscription.topic.name, (0, 0))[0] if subscription.topic.cluster is self.source else 0
@@ -93,7 +93,7 @@ class _Telling(Nothing):
 
 
 class AcknowledgementSync(_Telling):
-    """`begun_us` is when it was switched on last."""
+    """Syncs by acknowledgement-state sync; `begun_us` is when it was last enabled."""
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
@@ -125,13 +125,14 @@ class AcknowledgementSync(_Telling):
     def _has_report(self, subscription: Subscription) -> bool:
         """Whether any state has reached the target.
 
-        It keeps a received state even when the source loads its topic anew and no longer holds what it sent.
+        A received state counts even when the source loads its topic again and loses its record of the
+        request.
         """
         there = self.there(subscription)
         return there is not None and self.run.source in there.filter.reported
 
     def tick(self) -> None:
-        """What was lost on the way is sent again at once; after that the period does it."""
+        """Send the missing states again at once; later changes are sent by the period."""
         for subscription in self.in_source():
             if not self.is_synced(subscription) and subscription.sender is not None:
                 subscription.sender.send(self.run.target, self.seq)
@@ -191,7 +192,10 @@ class AcknowledgementSync(_Telling):
 
 
 class Snapshots(_Telling):
-    """`switched` are the subscriptions whose flag this migration set: (cluster, topic, subscription)."""
+    """Syncs by snapshots; `switched` are the subscriptions whose flag this migration set.
+
+    They are (cluster, topic, subscription).
+    """
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)

@@ -1,9 +1,9 @@
-"""When it is safe to switch, in words with the numbers, and what it would cost to switch now.
+"""Whether it is safe to switch, in words with the numbers, and the cost of a switch now.
 
-Rules: reads, never writes. A switch is safe when the steps before are complete, both clusters, the links and
-the LookupService work, nothing waits longer than a second to be copied, and acknowledgements were synced
-lately. The cost is the forecast of a failover of each subscription at this instant: what would be counted if
-the source crashed now.
+Rules: reads, never writes. A switch is safe when the previous steps are complete, both clusters, the links
+and the LookupService work, no message waits longer than a second to be copied, and acknowledgements were
+synced lately. The cost is the forecast of a failover of each subscription at this instant: the figures if the
+source crashed now.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
 
 LAG_MAX_US = 1_000_000
-"""A longer wait means that copying does not keep up."""
+"""A longer wait means that replication does not keep up."""
 
 
 def to_switch(work: Work) -> list[Condition]:
-    """What must hold before clients are sent to the target."""
+    """Conditions for redirecting clients to the target."""
     migration = work.migration
     lookup = work.runtime.lookup
     broken = work.broken()
@@ -48,7 +48,7 @@ def to_switch(work: Work) -> list[Condition]:
 
 
 def steps_before(migration: MigrationOfStep) -> list[Condition]:
-    """Whether the steps before the switch are through."""
+    """Whether the steps before the switch are complete."""
     found = []
     for name in STEPS[: STEPS.index(SWITCH)]:
         step = next(one for one in migration.run.steps if one.name == name)
@@ -70,7 +70,7 @@ def _connected(migration: MigrationOfStep) -> Condition:
 
 
 def _copied(work: Work) -> Condition:
-    """Whether what is still to be copied is young."""
+    """Whether no message has waited long to be copied."""
     runtime, run = work.runtime, work.run
     only_here, oldest_us = 0, runtime.now_us
     for topic in work.topics_in(work.source):
@@ -91,7 +91,7 @@ def _copied(work: Work) -> Condition:
 
 
 def _needed(migration: MigrationOfStep) -> Condition:
-    """Whether replication will copy everything that is still needed."""
+    """Whether replication will copy every message that is still needed."""
     needed = migration.works.clean_up.needed_here_alone(but_coming=True)
     words = ", ".join(f"{count:,} of {name}" for name, count in needed.items())
     return Condition(
@@ -110,7 +110,7 @@ def _synced(migration: MigrationOfStep) -> Condition:
 
 
 def only_forced(migration: MigrationOfStep) -> str | None:
-    """Why not even force helps: clients would find nothing in the target. None when they would."""
+    """Why a switch is impossible even if forced: the target has nothing for clients. Else None."""
     progress = migration.works.metadata.progress()
     target = migration.runtime.clusters[migration.run.target]
     if not target.up:
@@ -131,9 +131,10 @@ def only_forced(migration: MigrationOfStep) -> str | None:
 def cost_now(
     migration: MigrationOfStep, forecast: Callable[[str, str], dict[str, dict[str, int]]]
 ) -> dict[str, Any]:
-    """The forecast of each subscription and their sum: `{subscriptions: {name: figures}, sum: figures}`.
+    """The forecast of each subscription and their sum.
 
-    `forecast` returns it for a subscription and the cluster that would fail.
+    Returns `{subscriptions: {name: figures}, sum: figures}`. `forecast` returns the figures for a
+    subscription and the cluster that would fail.
     """
     run = migration.run
     by_name = {name: forecast(name, run.source).get(run.target) for name in migration.subscriptions}

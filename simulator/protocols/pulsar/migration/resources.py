@@ -1,7 +1,7 @@
-"""What belongs to a tenant in a cluster, as a list of single things that can be created and deleted.
+"""A tenant's resources in a cluster, as a list of items that can be created and deleted.
 
-Rules: in order of creation: tenant, roles, namespaces with their policies, topics, subscriptions; deletion
-goes backwards. A subscription is created before the first entry that is kept, in every partition.
+Rules: the order of creation is tenant, roles, namespaces with their policies, topics, subscriptions. Deletion
+is in reverse order. A subscription is created before the first entry that is kept, in every partition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TENANT, ROLE, NAMESPACE, TOPIC, SUBSCRIPTION = "tenant", "role", "namespace", "t
 
 
 class Resource(NamedTuple):
-    """One thing. `topic` and `subscription` are given where they apply."""
+    """One resource, with `topic` and `subscription` where they apply."""
 
     kind: str
     name: str
@@ -37,7 +37,7 @@ class MigrationOfResources(Protocol):
 
 
 class WorkOnResources(Protocol):
-    """What creating and deleting needs of the work of a step (`migration.work.Work`)."""
+    """What creating and deleting resources needs of the work of a step (`migration.work.Work`)."""
 
     run: Run
 
@@ -59,7 +59,7 @@ class WorkOnResources(Protocol):
 
 
 def directory_of(runtime: BrokerRuntime) -> dict[str, dict[tuple[str, str], None]]:
-    """By cluster the tenants and roles that are there when the run begins, as (kind, name).
+    """By cluster the tenants and roles that exist at the start of the run, as (kind, name).
 
     Namespaces of a tenant in the LookupService's map exist where it has topics or where the scenario declares
     them.
@@ -80,7 +80,7 @@ def directory_of(runtime: BrokerRuntime) -> dict[str, dict[tuple[str, str], None
 
 
 def of_tenant(work: WorkOnResources) -> list[Resource]:
-    """Everything of the tenant in the source now."""
+    """All resources of the tenant in the source now."""
     runtime, tenant, source = work.runtime, work.run.tenant, work.source
     bases = [base for base in work.migration.bases if source.shape(base) is not None]
     namespaces = sorted({runtime.scenario.topics[base].namespace: None for base in work.migration.bases})
@@ -98,7 +98,7 @@ def of_tenant(work: WorkOnResources) -> list[Resource]:
 
 
 def present(cluster: Cluster, resource: Resource) -> bool:
-    """Whether the cluster has it, or of a subscription any part."""
+    """Whether the cluster has the resource, of a subscription at least one partition."""
     kind, name, topic, subscription = resource
     if kind == NAMESPACE:
         return (cluster.name, name) in cluster.runtime.policies.namespaces
@@ -117,8 +117,9 @@ def copied(work: WorkOnResources, resource: Resource) -> bool:
 
 
 def _parts(work: WorkOnResources, resource: Resource) -> list[tuple[Topic, Topic]]:
-    """The partitions in the source that have the subscription, each with its copy in the target, where
-    there is one.
+    """The partitions in the source that have the subscription, each with its copy in the target.
+
+    Partitions without a copy are left out.
     """
     assert resource.topic is not None, "a subscription is one of a topic"
     here = [part for part in work.source.parts(resource.topic) if resource.subscription in part.subscriptions]
@@ -126,7 +127,7 @@ def _parts(work: WorkOnResources, resource: Resource) -> list[tuple[Topic, Topic
 
 
 def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
-    """Create it in the target as the source has it; returns the row's seq."""
+    """Create it in the target as it is in the source; returns the row's seq."""
     runtime, source, target = work.runtime, work.source, work.target
     kind, name, topic, subscription = resource
     seq = runtime.note(
@@ -153,7 +154,7 @@ def create(work: WorkOnResources, resource: Resource, cause: int) -> int:
 
 
 def delete(work: WorkOnResources, cluster: Cluster, resource: Resource, cause: int) -> int:
-    """Delete it; a topic with all that is in it. Returns the row's seq."""
+    """Delete it, and a topic with all its content. Returns the row's seq."""
     runtime = work.runtime
     kind, name, topic, subscription = resource
     seq = runtime.note(
@@ -173,7 +174,7 @@ def delete(work: WorkOnResources, cluster: Cluster, resource: Resource, cause: i
 
 
 def delete_subscription(topic: Topic, name: str, cause: int) -> None:
-    """A subscription with its cursor, in one partition."""
+    """Delete a subscription with its cursor, in one partition."""
     seq = topic.delete_subscription(name, cause)
     retention.cursor_deleted(topic, seq)
     topic.evaluate_controller(seq)

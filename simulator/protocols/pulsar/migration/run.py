@@ -1,8 +1,8 @@
 """A migration as a state machine without input or output: its state, legal moves and next effects.
 
-Rules: `take` is the only way to change it: one input and the instant in, effects out. The legal moves are the
-two tables; `ACTIONS` has the function of each input. Steps go in order. One that a forced switch left behind
-is taken up after it. Once clean-up has begun there is no roll-back. It does not depend on topics:
+Rules: `take` is the only way to change it: it maps one input and the instant to effects. The legal moves are
+the two tables. `ACTIONS` has the function of each input. Steps are in order. A step that a forced switch
+skipped is resumed after it. Once clean-up has begun there is no roll-back. It does not depend on topics:
 `migration.Migration` performs the effects.
 """
 
@@ -26,7 +26,7 @@ ACKNOWLEDGEMENT_SYNC, SNAPSHOTS, NONE, BLUE_GREEN = STRATEGIES = (
     "blue-green",
 )
 SKIPPED_STEPS = {NONE: (PROGRESS,), BLUE_GREEN: (TOPIC_DATA, PROGRESS)}
-"""Steps in which a strategy does nothing."""
+"""Steps that are empty in a strategy."""
 
 WAITING, RUNNING, PAUSED, FAILED, ROLLING_BACK, ROLLED_BACK, FINISHED = (
     "waiting",
@@ -83,19 +83,19 @@ class IllegalMove(Exception):
 
 
 class Work(NamedTuple):
-    """Work on a step, or go on with it."""
+    """Begin or continue a step."""
 
     step: str
 
 
 class Rest(NamedTuple):
-    """Stop working on a step: paused, failed, passed over or rolled back."""
+    """Stop working on a step: paused, failed, skipped by a forced switch, or rolled back."""
 
     step: str
 
 
 class End(NamedTuple):
-    """Nothing more happens: the migration is finished or rolled back."""
+    """The migration is finished or rolled back."""
 
 
 Effect = Work | Rest | End
@@ -103,7 +103,7 @@ Effect = Work | Rest | End
 
 @dataclass(slots=True)
 class Step:
-    """One of the five steps. `error` is why it failed last."""
+    """One of the five steps. `error` is the reason of its last failure."""
 
     name: str
     state: str = WAITING
@@ -113,7 +113,7 @@ class Step:
     error: str | None = None
 
     def take(self, given: str, now_us: int) -> None:
-        """Move by the table."""
+        """Change the state by the table."""
         if (self.state, given) not in STEP_MOVES:
             raise IllegalMove(f"step {self.name} is {self.state}: {given} is not a move from there")
         before, self.state = self.state, STEP_MOVES[self.state, given]
@@ -126,7 +126,7 @@ class Step:
 
 
 class Run:
-    """One migration. `through` is the last step that it begins by itself."""
+    """One migration. `through` is the last step that begins automatically."""
 
     def __init__(self, tenant: str, source: str, target: str, strategy: str, through: str) -> None:
         self.tenant, self.source, self.target = tenant, source, target
@@ -134,17 +134,17 @@ class Run:
         self.through = through
         self.state = WAITING
         self.steps = [Step(name) for name in STEPS]
-        self.at = 0  # the step that is worked on, or begins next
+        self.at = 0  # the present step, or the next one to begin
         self.switched_at_us: int | None = None
 
     @property
     def step(self) -> Step:
-        """The step that is worked on, or begins next; rolling back, the one that is undone."""
+        """The present step, or the next one to begin; in a roll-back, the one that is undone."""
         return self.steps[self.at]
 
     @property
     def automatic(self) -> bool:
-        """Whether the next step begins by itself as soon as its precondition holds."""
+        """Whether the next step begins automatically as soon as its precondition holds."""
         return self.at <= STEPS.index(self.through)
 
     @property
@@ -223,7 +223,7 @@ class Run:
         return []
 
     def _hurry(self, now_us: int, _words: str | None) -> list[Effect]:
-        """The switch is forced: what is left of the steps before it is taken up afterwards."""
+        """Force the switch: earlier incomplete steps are resumed afterwards."""
         left = self.step
         if left.state == RUNNING:
             left.take("pause", now_us)
@@ -233,8 +233,8 @@ class Run:
     def _roll_back(self, now_us: int, _words: str | None) -> list[Effect]:
         """The roll-back.
 
-        A switch that was forced past steps has left things in the target that only those can copy back: they
-        are taken up now.
+        After a switch that was forced past steps, the target has state that only those steps can copy back:
+        they are resumed now.
         """
         effects: list[Effect] = [Rest(self.step.name)]
         switch = STEPS.index(SWITCH)
@@ -247,7 +247,7 @@ class Run:
         return effects
 
     def _undo(self, now_us: int, _words: str | None) -> list[Effect]:
-        """What the step's undo waited for is there: it begins."""
+        """Begin the step's undo, whose conditions hold."""
         self.step.take("undo", now_us)
         return []
 
@@ -277,4 +277,4 @@ ACTIONS: dict[str, Action] = {
     "undone": Run._undone,
     "last-undone": Run._last_undone,
 }
-"""What each input does to the steps, and the effects; it is the same from every state where it is legal."""
+"""The function of each input; it changes the steps and returns the effects, from every legal state."""

@@ -1,4 +1,4 @@
-"""Which work each step of a migration is, by strategy."""
+"""The work of each step of a migration, by strategy."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Step 4: the map is switched, then the source's topics are unloaded one by one so that clients look up
-again.
+"""Step 4: the map is switched, then the source's topics are unloaded one by one, so clients reconnect.
 
-Rules: for a while clients are connected to both clusters. Clients that got the old cluster as answer just
-before, or connected there again, are disconnected by another unload a second later. The switch opens a window
+Rules: for a while clients are connected to both clusters. Clients that got the old cluster as response just
+before, or connected to it again, are disconnected by another unload a second later. The switch opens a window
 of each subscription, as a failover does. Its undo works the same way in reverse.
 """
 
@@ -20,16 +19,14 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.pulsar import Pulsar
 
 UNLOAD_EVERY_US = 100_000
-"""Between two topics: unloading everything at once would overload a broker by itself."""
+"""Interval of unloads: unloading all topics at once would overload a broker."""
 UNLOAD_AGAIN_US = 1_000_000
-"""After which a topic that still has clients is unloaded again."""
+"""Time after which a topic that still has clients is unloaded again."""
 MIGRATION_MODE, ROLL_BACK_MODE, BLUE_GREEN_MODE = "migration", "roll-back", "blue-green"
 
 
 class Move:
-    """One subscription's move, as `failovers[]` lists it: begins with its row, and is over when its
-    consumers are in the target.
-    """
+    """One subscription's move, as in `failovers[]`: from its row until its consumers are in the target."""
 
     def __init__(
         self, runtime: Pulsar, subscription: str, source: str, target: str, mode: str, cause: int
@@ -44,7 +41,7 @@ class Move:
         runtime.windows[subscription] = self.window
 
     def end_if_over(self, cause: int) -> None:
-        """The row that ends it, once every consumer that follows the map is connected in the target."""
+        """Write the row that ends it, once every consumer that follows the map is in the target."""
         consumers = [
             one
             for one in self.runtime.consumers.values()
@@ -60,12 +57,12 @@ class Move:
 
 
 class Switching(Work):
-    """`leaving` and `arriving` are the clusters of the switch that is going on; its undo swaps them."""
+    """Switches the map; `leaving` and `arriving` are the present clusters, which the undo swaps."""
 
     def __init__(self, migration: MigrationOfStep) -> None:
         super().__init__(migration)
         self.leaving = self.arriving = ""
-        self.moving: list[str] = []  # clients that were in the cluster being left
+        self.moving: list[str] = []  # clients that were in the cluster `leaving`
         self.moves: list[Move] = []
         self.unloaded_us: dict[str, int] = {}
         self.number = 0
@@ -84,7 +81,7 @@ class Switching(Work):
     def _go(self, leaving: str, arriving: str, mode: str, cause: int) -> None:
         """Switch the map, open the windows, begin to unload.
 
-        The map is left as it is when it names the target already (a resumed step).
+        The map is not changed when it names the target already (a resumed step).
         """
         lookup, tenant = self.runtime.lookup, self.run.tenant
         self.leaving, self.arriving = leaving, arriving
@@ -105,11 +102,11 @@ class Switching(Work):
         self.number += 1
 
     def unload_next(self, number: int) -> None:
-        """Unload the next topic with clients that should look up again; return for the others later."""
+        """Unload the next topic with clients that should look up again, and schedule the next call."""
         if number != self.number:
             return
         for topic in self.topics_in(self.runtime.clusters[self.leaving]):
-            if not (topic.cluster.up and topic.loaded):  # its clients have lost it already
+            if not (topic.cluster.up and topic.loaded):  # its clients are disconnected already
                 self.unloaded_us.setdefault(topic.name, self.runtime.now_us)
         due = next((topic for topic in self._topics_left() if self._due(topic)), None)
         if due is not None:
@@ -148,7 +145,7 @@ class Switching(Work):
         return None if target.up else f"{target.name} is {target.state}: {moved} of {total} clients are there"
 
     def progress(self) -> Progress:
-        """Clients that have come over, of those that were to move and live."""
+        """Clients connected to the new cluster, of the running clients to be moved."""
         living = [name for name in self.moving if name in self.migration.followers()]
         arriving = self.arriving or self.run.target
         there, here = (
@@ -177,5 +174,5 @@ class Switching(Work):
         return self.complete()
 
     def no_way_back(self) -> str | None:
-        """A switch can always be taken back before clean-up."""
+        """None: a switch can always be undone before clean-up."""
         return None

@@ -1,8 +1,7 @@
 """The work of one step of a migration: begin, progress, reason why it is blocked, undo.
 
-Rules: `begin` and `undo` act and may be called again after a pause or a failure, when they continue with what
-is missing. Everything else only reads. Numbers are part of the sentences, so that they can be understood
-alone.
+Rules: `begin` and `undo` act, and may be called again after a pause or a failure to continue with the missing
+part. All others only read. Each sentence contains its numbers, so that it is complete by itself.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def connected(names: list[str], cluster: str) -> str:
-    """Which clients are connected in a cluster, in words."""
+    """The clients that are connected in a cluster, in words."""
     if not names:
         return f"no client is connected in {cluster}"
     return (
@@ -28,14 +27,14 @@ def connected(names: list[str], cluster: str) -> str:
 
 
 class Condition(NamedTuple):
-    """Something that must hold, in words with the numbers of now."""
+    """A condition that must hold, in words with the present numbers."""
 
     holds: bool
     words: str
 
 
 class Progress(NamedTuple):
-    """How far a step is: `done` of `total` things, and what they are."""
+    """The progress of a step: `done` of `total` units, and their name."""
 
     done: int
     total: int
@@ -50,55 +49,55 @@ class MetadataOfMigration(Protocol):
         """The cluster that the tenant leaves."""
 
     def progress(self) -> Progress:
-        """How far it is."""
+        """Its progress."""
 
     def topics_in(self, cluster: Cluster) -> list[Topic]:
-        """The tenant's topics and partitions there, sorted."""
+        """The tenant's topics and partitions in the cluster, sorted."""
 
 
 class TopicDataOfMigration(Protocol):
     """The step that copies messages (`migration.data.TopicData`).
 
-    `goals` are, by topic, the first index that is copied and the one up to which all is.
+    `goals` are, by topic, the first index that is copied and the last one that the source had then.
     """
 
     goals: dict[str, tuple[int, int]]
 
     def connected(self) -> tuple[int, int]:
-        """How many replicators are connected, of how many."""
+        """Number of connected replicators, and number of all."""
 
     def undo(self, cause: int) -> None:
-        """Take back what it did."""
+        """Undo its changes."""
 
 
 class ProgressOfMigration(Protocol):
-    """The step that copies how far consumers are (`migration.progress.Nothing` and its subclasses)."""
+    """The step that syncs acknowledgements (`migration.progress.Nothing` and its subclasses)."""
 
     def stale(self) -> list[str]:
-        """What the target has not received lately, in words."""
+        """Subscriptions whose state the target has not received lately, in words."""
 
     def unsynced(self) -> list[str]:
         """Subscriptions of which the target has not received every acknowledgement."""
 
     def undo(self, cause: int) -> None:
-        """Take back what it did."""
+        """Undo its changes."""
 
 
 class SwitchOfMigration(Protocol):
     """The step that moves clients (`migration.switching.Switching`, `migration.draining.Draining`)."""
 
     def complete(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether it is complete."""
 
     def progress(self) -> Progress:
-        """How far it is."""
+        """Its progress."""
 
 
 class CleanUpOfMigration(Protocol):
-    """The step that deletes what the source has left (`migration.clean_up.CleanUp`)."""
+    """The step that deletes the rest of the source (`migration.clean_up.CleanUp`)."""
 
     def needed_here_alone(self, but_coming: bool = False) -> dict[str, int]:
-        """Messages that only the source has and somebody needs, by subscription."""
+        """By subscription the number of unacked messages that only the source has."""
 
 
 class WorksOfMigration(Protocol):
@@ -114,7 +113,7 @@ class WorksOfMigration(Protocol):
 
     @property
     def progress(self) -> ProgressOfMigration:
-        """Copies how far consumers are."""
+        """Syncs acknowledgements."""
 
     @property
     def switch(self) -> SwitchOfMigration:
@@ -122,7 +121,7 @@ class WorksOfMigration(Protocol):
 
     @property
     def clean_up(self) -> CleanUpOfMigration:
-        """Deletes what the source has left."""
+        """Deletes the rest of the source."""
 
     def of(self, step: str) -> Work:
         """The work of a step, by its name."""
@@ -136,7 +135,7 @@ class MigrationOfStep(Protocol):
     bases: list[str]
     """The tenant's topics, without shadows."""
     start_at: str
-    """Where replication begins: "earliest" or "latest"."""
+    """The start of replication: "earliest" or "latest"."""
 
     @property
     def works(self) -> WorksOfMigration:
@@ -147,7 +146,7 @@ class MigrationOfStep(Protocol):
         """The tenant's subscriptions in source or target, sorted."""
 
     def clients_in(self, cluster: str) -> list[str]:
-        """The tenant's clients that are connected there, sorted."""
+        """The tenant's clients that are connected to the cluster, sorted."""
 
     def followers(self) -> list[str]:
         """The tenant's running clients that follow the LookupService, sorted."""
@@ -163,38 +162,38 @@ class Work:
         self.migration = migration
         self.runtime = migration.runtime
         self.run = migration.run
-        self.seq = -1  # the row that the work of now goes back to
+        self.seq = -1  # the row that caused the present work
 
-    # --- acting
+    # --- actions
 
     def begin(self, cause: int) -> None:
-        """Work, or go on."""
+        """Begin or continue the work."""
 
     def rest(self) -> None:
         """Stop: paused, failed or rolled back."""
 
     def tick(self) -> None:
-        """A moment of the work has passed."""
+        """Continue the work at the periodic check."""
 
     def undo(self, cause: int) -> None:
-        """Take back what was done."""
+        """Undo its changes."""
 
-    # --- looking
+    # --- state
 
     def conditions(self) -> list[Condition]:
         """What must hold before it begins."""
         return []
 
     def failure(self) -> str | None:
-        """Why it cannot go on now, in words; None when it can."""
+        """Why it cannot continue now, in words; None when it can."""
         return None
 
     def progress(self) -> Progress:
-        """How far it is."""
+        """Its progress."""
         return Progress(0, 0, "things")
 
     def complete(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether it is complete."""
         return True
 
     def undo_conditions(self) -> list[Condition]:
@@ -202,10 +201,10 @@ class Work:
         return []
 
     def undone(self) -> bool:
-        """Whether the undo is through."""
+        """Whether the undo is complete."""
         return True
 
-    # --- what every step looks at
+    # --- helpers for every step
 
     @property
     def source(self) -> Cluster:
@@ -216,12 +215,12 @@ class Work:
         return self.runtime.clusters[self.run.target]
 
     def topics_in(self, cluster: Cluster) -> list[Topic]:
-        """The tenant's topics and partitions there, sorted."""
+        """The tenant's topics and partitions in the cluster, sorted."""
         bases = self.migration.bases
         return [cluster.topics[name] for name in sorted(cluster.topics) if cluster.topics[name].base in bases]
 
     def broken(self) -> str | None:
-        """Which of the two clusters and the way between them does not work, in words; None when all do."""
+        """Which of the two clusters or links between them is down, in words; None when all work."""
         for cluster in (self.source, self.target):
             if not cluster.up:
                 return f"{cluster.name} is {cluster.state}"
