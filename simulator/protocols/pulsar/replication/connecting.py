@@ -1,9 +1,9 @@
-"""How a geo-replicator comes to its connection: one input and now in, effects out (`AbstractReplicator`).
+"""The state machine of a geo-replicator's connection (`AbstractReplicator`).
 
-Rules: it has no reference to its topic, the link or the peer. The states are `AbstractReplicator.State`,
-where disconnecting takes no time and a removed replicator is terminated. A start does nothing unless it is
-disconnected (`startProducer`). A failed one is tried again after the backoff, without limit. `number` counts
-connections: what an earlier one carried is ignored.
+Rules: each method maps one input and the present time to effects. It has no reference to its topic, the link
+or the peer. The states are `AbstractReplicator.State`, where disconnecting takes no time and a removed
+replicator is terminated. A start is ignored unless it is disconnected (`startProducer`). A failed one is
+retried after the backoff, without limit. `number` counts connections: events of an earlier one are ignored.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ CONNECTION_MOVES: dict[str, dict[str, str]] = {
     },
     REMOVED: {},
 }
-"""States of a replicator: by state those that may follow, each with what brings it about."""
+"""States of a replicator: for each the possible next ones, and the reason for the move."""
 
 
 # --- effects
 
 
 class Connect(NamedTuple):
-    """Connect to the peer: a round trip."""
+    """Connect to the peer, which takes a round trip."""
 
 
 class Check(NamedTuple):
@@ -53,15 +53,15 @@ class Order(NamedTuple):
 
 
 class Begin(NamedTuple):
-    """The producer works: rewind and read."""
+    """The producer is connected: rewind and read."""
 
 
 class Break(NamedTuple):
-    """A producer worked: what was on the wire is lost."""
+    """The producer is disconnected: entries on the wire are lost."""
 
 
 class Retry(NamedTuple):
-    """Start again at this instant; `why` keeps it from replicating until then."""
+    """Start again at this instant; `why` is the error until then."""
 
     at_us: int
     why: str
@@ -88,12 +88,12 @@ class Connecting:
     retries: int = 0
 
     def become(self, state: str) -> None:
-        """A legal move."""
+        """Change to a permitted state."""
         assert state in CONNECTION_MOVES[self.state], f"no move of a replicator from {self.state} to {state}"
         self.state = state
 
     def start(self, obstacle: str | None, now_us: int) -> list[Effect]:
-        """It is started; `obstacle` is why the peer cannot be reached, None if it can."""
+        """Start it; `obstacle` is why the peer cannot be reached, None if it can."""
         if self.state != DISCONNECTED:
             return []
         if obstacle is not None:
@@ -111,7 +111,7 @@ class Connecting:
         return [self._retry(obstacle, now_us)]
 
     def checked(self, verdict: Verdict, now_us: int) -> list[Effect]:
-        """The start check came to this."""
+        """The start check has ended with this verdict."""
         if verdict.action == START:
             self.become(STARTED)
             self.retries = 0
@@ -127,19 +127,19 @@ class Connecting:
         return [retry, Refuse(reason, why, retry.at_us - now_us)]
 
     def lost(self, reason: str, loaded: bool, now_us: int) -> list[Effect]:
-        """The link, the peer or its topic went; `loaded`: this topic is served here."""
+        """The link, the peer or its topic failed; `loaded`: this topic is served in its cluster."""
         if self.state in (DISCONNECTED, REMOVED):
             return []
         effects = self._end(DISCONNECTED)
         return [*effects, self._retry(f"disconnected: {reason}", now_us)] if loaded else effects
 
     def close(self) -> list[Effect]:
-        """The topic leaves its broker: a load makes a new replicator, whose backoff begins anew."""
+        """The topic leaves its broker: a load makes a new replicator with a new backoff."""
         self.retries = 0
         return self._end(DISCONNECTED)
 
     def remove(self) -> list[Effect]:
-        """The peer is taken off the replication list."""
+        """The peer was removed from the replication list."""
         return self._end(REMOVED)
 
     def _end(self, state: str) -> list[Effect]:

@@ -1,7 +1,7 @@
-"""What a replicator decides about one entry, in the broker's order
-(`GeoPersistentReplicator.replicateEntries`), and what its arrival does.
+"""The rules of a replicator for one entry, in the broker's order, and the effects of its arrival.
 
-1 own-remote marker -> controller; 2 came from another cluster -> pass over; 3 replicate_to; 4 TTL; 5 send.
+1 marker of the peer -> controller. 2 replicated from another cluster -> skip. 3 replicate_to. 4 TTL. 5 send.
+The source is `GeoPersistentReplicator.replicateEntries`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) -> None:
-    """A marker met while reading: handled, passed over or sent."""
+    """Handle, skip or send a marker that was read."""
     topic, runtime = replicator.topic, replicator.runtime
     own = marker.origin == topic.cluster.name
     if not own and marker.origin == replicator.peer and marker.type != SNAPSHOT:
@@ -51,8 +51,9 @@ def _meant(fault: dict, replicator: ReplicatorOfEntries, marker: Marker) -> bool
 
 
 def _handle(replicator: ReplicatorOfEntries, marker: Marker, index: int, cause: int) -> None:
-    """Give a remote's marker to the controller; any such marker starts one, without the option one that
-    only answers.
+    """Pass a remote's marker to the controller, which is created if necessary.
+
+    With the option forcedControllerStart it is also started. Otherwise a new one only responds.
     """
     topic = replicator.topic
     if not topic.replicated_subscriptions_possible():
@@ -66,7 +67,7 @@ def _handle(replicator: ReplicatorOfEntries, marker: Marker, index: int, cause: 
 
 
 def message_wanted(replicator: ReplicatorOfEntries, index: int, record: int) -> bool:
-    """Whether a local message goes to the peer: replicate_to, then TTL."""
+    """Whether a local message is sent to the peer: replicate_to, then TTL."""
     runtime, topic = replicator.runtime, replicator.topic
     reason = None
     replicate_to = runtime.messages.replicate_to[record]
@@ -98,7 +99,7 @@ def _expired(replicator: ReplicatorOfEntries, published_us: int) -> bool:
 
 
 def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> None:
-    """Append an arrived entry to the peer's log, unless deduplication knows it."""
+    """Append an arrived entry to the peer's log, unless deduplication drops it."""
     runtime, source = replicator.runtime, replicator.topic
     target = runtime.clusters[replicator.peer].topics[source.name]
     record = source.log.records.values[index]

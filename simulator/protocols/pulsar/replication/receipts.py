@@ -1,8 +1,8 @@
-"""The receipts of a replicator's entries, and with them the way of its cursor.
+"""The receipts of a replicator's entries, and the cursor that they move.
 
-Rules: a receipt needs no event of its own: its instant is known when the entry is stored, and `settle` takes
-those that are due. Cursor writes are limited to one per second (`managedLedgerDefaultMarkDeleteRateLimit`),
-and a write carries every receipt that has come by then.
+Rules: a receipt needs no event of its own: its instant is known when the entry is stored, and `settle`
+applies those that are due. Cursor writes are limited to one per second
+(`managedLedgerDefaultMarkDeleteRateLimit`), and a write includes every receipt that has arrived by then.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ PERSIST_INTERVAL_US = 1_000_000
 
 
 class Receipts:
-    """Entries that are stored at the peer, whose receipts have not been taken.
+    """Entries that are stored at the peer, whose receipts have not been applied.
 
-    `pending` are (index, instant of the receipt), in order; `last_us` is the instant of the last one on this
+    `pending` are (index, instant of the receipt), in order. `last_us` is the instant of the last one on this
     connection.
     """
 
@@ -36,15 +36,15 @@ class Receipts:
 
     @property
     def due(self) -> int:
-        """How many have come by now and are not taken yet; they come in order."""
+        """Number of receipts that have arrived and are not applied yet; they arrive in order."""
         return bisect_right(self.pending, self.runtime.now_us, key=lambda receipt: receipt[1])
 
     def acknowledge(self, index: int) -> None:
-        """The replication cursor passes an entry (receipt, or nothing to send)."""
+        """Move the replication cursor past an entry (receipt, or nothing to send)."""
         cursor = self.cursor
         cursor.acknowledge(index)
         if self.runtime.now_us - cursor.last_persist_us >= PERSIST_INTERVAL_US:
-            self.settle(self.runtime.now_us)  # a write carries every receipt that has come by now
+            self.settle(self.runtime.now_us)  # a write includes every receipt that has arrived
             self._persist_if_due(self.runtime.now_us)
 
     def _persist_if_due(self, now_us: int) -> None:
@@ -52,7 +52,7 @@ class Receipts:
             self.cursor.persist(now_us)
 
     def take_many(self, indices: np.ndarray, receipts_us: np.ndarray, now_us: int) -> None:
-        """The entries' receipts come at these instants: those that are due now are taken."""
+        """Add the entries' receipts at these instants, and apply those that are due now."""
         receipts_us = np.maximum.accumulate(np.maximum(receipts_us, self.last_us))
         self.last_us = int(receipts_us[-1])
         self.settle(now_us)
@@ -71,13 +71,13 @@ class Receipts:
         self.pending.extend(zip(indices[taken:].tolist(), receipts_us[taken:].tolist(), strict=True))
 
     def settle(self, now_us: int) -> None:
-        """Take the receipts that are due by then."""
+        """Apply the receipts that are due by then."""
         pending, cursor = self.pending, self.cursor
         while pending and pending[0][1] <= now_us:
             index, at_us = pending.popleft()
             if index != cursor.mark_delete + 1:
                 cursor.acknowledge(index)
-            else:  # those that follow each other are one step, up to the one with which the cursor is written
+            else:  # consecutive ones are one step, up to the one with which the cursor is written
                 write_us = cursor.last_persist_us + PERSIST_INTERVAL_US
                 while at_us < write_us and pending and pending[0][0] == index + 1 and pending[0][1] <= now_us:
                     index, at_us = pending.popleft()
@@ -85,7 +85,7 @@ class Receipts:
             self._persist_if_due(at_us)
 
     def settled_cursor(self) -> Cursor:
-        """A copy of the cursor with the receipts that are due taken; for looking, so nothing is changed."""
+        """A copy of the cursor with the due receipts applied; the cursor itself is not changed."""
         cursor = self.cursor.copy()
         for index, at_us in self.pending:
             if at_us > self.runtime.now_us:
@@ -94,7 +94,7 @@ class Receipts:
         return cursor
 
     def settled_mark_delete(self) -> int:
-        """The mark-delete with the receipts that are due taken; for looking, so nothing is changed."""
+        """The mark-delete with the due receipts applied; the cursor itself is not changed."""
         last = self.cursor.mark_delete
         for index, at_us in self.pending:
             if at_us > self.runtime.now_us:

@@ -1,10 +1,9 @@
-"""A geo-replicator: reads one topic partition in one cluster and sends it to one other
-(`GeoPersistentReplicator`, `PersistentReplicator`).
+"""A geo-replicator: reads one topic partition in one cluster and sends it to one other.
 
-It performs what `connecting` decides about its connection. Starting, it checks whether the peer has the
-topic in the same shape (`creation.replicator_start`). On started the cursor is rewound, so everything without
-a receipt is sent again. At most replicationProducerQueueSize entries are on the wire or without receipt;
-reading goes on below nine tenths (`receipts`).
+The source is `GeoPersistentReplicator` and `PersistentReplicator`. It performs the effects of `connecting`.
+Starting, it checks whether the peer has the topic in the same shape (`creation.replicator_start`). Once
+started the cursor is rewound, so all entries without a receipt are sent again. At most
+replicationProducerQueueSize entries are on the wire or without receipt; reading continues below nine tenths.
 """
 
 from __future__ import annotations
@@ -34,13 +33,11 @@ if TYPE_CHECKING:
 
 _REPLICATED = CODE["message.replicated"]
 PASSED_AT_ONCE = 1024
-"""Entries from other clusters that one step passes over at most: what it looks at does not grow with the
-backlog.
-"""
+"""Most entries of other clusters that one step skips, so its time does not grow with the backlog."""
 
 
 class Replicator:
-    """X -> Y for one topic partition; lives in X."""
+    """The replicator X -> Y of one topic partition, in X."""
 
     def __init__(self, topic: TopicOfReplicator, peer: str, mark_delete: int) -> None:
         runtime = topic.runtime
@@ -51,7 +48,7 @@ class Replicator:
         self.origin_index = topic.cluster.index
         self.peer_bit = 1 << runtime.cluster_index(peer)
         self.rank = rank(REPLICATOR, runtime.cluster_index(peer), topic.rank & 0xFFFF)
-        # so its first write is not held back
+        # so its first write is not delayed
         self.cursor = Cursor(mark_delete, runtime.now_us - PERSIST_INTERVAL_US)
         self.link = runtime.links[(topic.cluster.name, peer)]
         self.back = runtime.links[(peer, topic.cluster.name)]
@@ -66,15 +63,15 @@ class Replicator:
         self.receipts = Receipts(self.cursor, runtime)
         self.last_arrival_us = 0
         self.border = Border(topic.log)
-        self.seen_in = NULL  # the ledger that its receipts are from, where another is kept before it
+        self.seen_in = NULL  # the ledger of its last receipts, while an earlier ledger is kept
         self.reading = self.stalled = False
         self.started_us = 0
-        # the row that asked for the start under way; the last row that asked, retries aside
+        # the row that requested the present start; the last such row, without retries
         self.start_seq = self.asked_seq = NULL
-        self.checked: Outcome | None = None  # what its last start check came to
-        self.next_try_us: int | None = None  # when the backoff under way is over
+        self.checked: Outcome | None = None  # the result of its last start check
+        self.next_try_us: int | None = None  # the end of the present backoff
         self.failed_starts = 0  # over the run, lost connections too; `connecting` has the backoff's own count
-        self.last_error: str | None = None  # what keeps it from replicating now
+        self.last_error: str | None = None  # the error that prevents replication now
         self.schemas = ReplicatedSchemas()
         self.sent_entries = self.sent_bytes = 0  # since the topic's load, repeats too
 
@@ -85,23 +82,23 @@ class Replicator:
 
     @property
     def connection(self) -> int:
-        """Counts connections: what an earlier one carried is lost."""
+        """The number of connections so far; entries on an earlier one are lost."""
         return self.connecting.number
 
     @property
     def connected(self) -> bool:
-        """Whether its producer at the peer works: what the snapshot tick's rule 4 asks."""
+        """Whether its producer is connected to the peer: the condition of the snapshot tick's rule 4."""
         return self.connecting.state == STARTED
 
     @property
     def reads_on(self) -> bool:
-        """Whether it has read all there is to read: connected, with room, and no schema in the way."""
+        """Whether it has read all entries: it is connected, has room, and no schema blocks it."""
         return self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting
 
     # --- connecting
 
     def start(self, cause: int, at_once: bool = False) -> None:
-        """Connect: takes a round trip, or no time when the run begins connected."""
+        """Connect: takes a round trip, or no time in a run that begins connected."""
         if self.connecting.state != DISCONNECTED:
             return
         self.start_seq = cause
@@ -140,7 +137,7 @@ class Replicator:
                     self._note_refused(effect)
 
     def reachable(self) -> bool:
-        """The link is up, and a broker there has the topic."""
+        """Whether the link is up, and a broker at the peer has the topic."""
         remote = self.runtime.clusters[self.peer]
         return (
             self.topic.loaded
@@ -151,9 +148,7 @@ class Replicator:
         )
 
     def _obstacle(self) -> str | None:
-        """Why it cannot connect now, None if it can: the link is up, and if a broker there should serve
-        the topic, it does, and takes messages.
-        """
+        """Why it cannot connect now, None if it can; a missing topic at the peer is no obstacle."""
         remote = self.runtime.clusters[self.peer]
         there = remote.topics.get(self.topic.name)
         if not (self.topic.loaded and self.link.up and remote.up and (there is None or there.loaded)):
@@ -176,11 +171,11 @@ class Replicator:
         )
 
     def create_remote(self, argument: tuple[int, int]) -> None:
-        """The order to create the topic arrives at the peer."""
+        """The request to create the topic reaches the peer."""
         replicator_start.create_remote(self, *argument)
 
     def creation_answered(self, argument: tuple[int, tuple[str, str] | None]) -> None:
-        """The peer's answer to the order: connect, or try again because of (a word, a sentence)."""
+        """The peer's response to that request: connect, or retry because of (a word, a sentence)."""
         connection, why_not = argument
         if connection != self.connection:
             return
@@ -191,7 +186,7 @@ class Replicator:
             self._perform(self.connecting.refused(*why_not, self.runtime.now_us), NULL)
 
     def retry_now(self, connection: int) -> None:
-        """The backoff is over."""
+        """Start again after the backoff."""
         if connection == self.connection:
             self.start(NULL)
 
@@ -204,7 +199,7 @@ class Replicator:
         self.started_us = self.runtime.now_us
         self.last_error = None
         self.schemas.reset()
-        # order holds on a connection: the last one's is no matter
+        # order holds within a connection, not across connections
         self.last_arrival_us = self.receipts.last_us = 0
         cluster, topic = self.topic.cluster.number, self.topic.number
         seq = self.runtime.note("replicator.started", cause, cluster, self.peer_number, topic)
@@ -217,9 +212,7 @@ class Replicator:
         self.read()
 
     def disconnect(self, reason: str, cause: int) -> None:
-        """The connection broke: what was on the wire is lost; try again with backoff, unless that is going
-        on already.
-        """
+        """The connection broke: entries on the wire are lost; retry, unless a retry is scheduled."""
         effects = self.connecting.lost(reason, self.topic.loaded, self.runtime.now_us)
         self._perform(effects, cause, reason)
 
@@ -245,7 +238,7 @@ class Replicator:
         self.seen_in = NULL
 
     def close(self, reason: str, cause: int, clean: bool) -> None:
-        """The topic leaves its broker; not cleanly: receipts since the cursor's last write are forgotten."""
+        """The topic leaves its broker; if not cleanly, receipts since the cursor's last write are lost."""
         self._perform(self.connecting.close(), cause, reason)
         self.sent_entries = self.sent_bytes = 0
         if clean or self._flushed_by_now():
@@ -254,8 +247,9 @@ class Replicator:
             self.cursor.recover()
 
     def _flushed_by_now(self) -> bool:
-        """Whether the flush that bounds how long a cursor stays dirty has been: an ack a second or more
-        after the last write is written itself, so at that flush nothing newer is missing.
+        """Whether the flush that bounds how long a cursor stays dirty has been, with all acks.
+
+        Acks a second or more after the last write are written themselves, so that flush misses none.
         """
         flush_us = (
             self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic) * 1_000_000
@@ -263,7 +257,7 @@ class Replicator:
         return self.runtime.now_us - self.cursor.last_persist_us >= flush_us
 
     def remove(self, cause: int) -> None:
-        """Replication to the peer was taken off the list: the cursor goes with it."""
+        """The peer was removed from the replication list: remove the cursor, too."""
         self._perform(self.connecting.remove(), cause, "removed")
         self.runtime.note(
             "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
@@ -272,9 +266,7 @@ class Replicator:
     # --- reading and sending
 
     def read(self) -> None:
-        """Read on from the cursor while connected and while the queue has room; per entry in the broker's
-        order.
-        """
+        """Read from the cursor while connected and while the queue has room, entry by entry in order."""
         if self.reading or self.connecting.state != STARTED or self.schemas.waiting:
             return
         self.reading = True
@@ -294,7 +286,7 @@ class Replicator:
             if record < 0:
                 replication_order.marker_entry(self, index, self.runtime.markers[-record - 1])
             elif origins[record] != origin_index:
-                self.receipts.acknowledge(index)  # came from another cluster: never forwarded on
+                self.receipts.acknowledge(index)  # from another cluster: never forwarded
                 if index + 1 < log.length:
                     self._pass_over_others(index)
             elif not self._send_message(index, record):
@@ -305,8 +297,9 @@ class Replicator:
         self.reading = False
 
     def _pass_over_others(self, index: int) -> None:
-        """The entries after `index` that came from other clusters too, in one piece: the cursor was
-        written at this instant, if that was due. Only when nothing after it was read before.
+        """Skip consecutive entries of other clusters after `index` in one step, if none was read before.
+
+        The cursor was written at this instant, if that was due.
         """
         if self.read_to > index + 1:
             return
@@ -320,7 +313,7 @@ class Replicator:
         self.read_index = last + 1
 
     def _send_message(self, index: int, record: int) -> bool:
-        """Send or pass over; False when its schema keeps it here."""
+        """Send or skip it; False when it must wait for its schema."""
         runtime, messages, topic = self.runtime, self.runtime.messages, self.topic
         if (messages.replicate_to[record] != -1 or topic.hot.ttl_us) and not replication_order.message_wanted(
             self, index, record
@@ -352,9 +345,7 @@ class Replicator:
         return True
 
     def pass_over_expired(self, index: int) -> None:
-        """The cursor's expiry is about to pass this entry: say so of local messages that were still to be
-        sent.
-        """
+        """The cursor's expiry is about to pass this entry: record local messages not sent yet."""
         record = self.topic.log.records[index]
         if (
             record >= 0
@@ -376,7 +367,7 @@ class Replicator:
         self.runtime.schedule(due_us, self.rank, self.arrive, (self.connecting.number, index, seq))
 
     def arrive(self, argument: tuple[int, int, int]) -> None:
-        """An entry reached the peer: stored there, its receipt on the way back."""
+        """An entry reached the peer: store it and send its receipt back."""
         connection, index, seq = argument
         if connection != self.connecting.number or self.connecting.state != STARTED:
             return
@@ -403,22 +394,20 @@ class Replicator:
 
     @property
     def unreceipted(self) -> int:
-        """Entries sent whose receipt has not come by now; for looking, so nothing is settled."""
+        """Entries sent whose receipt has not arrived; no receipt is applied."""
         return self.in_flight - self.receipts.due
 
     def settle(self) -> None:
-        """Take the receipts that are due by now."""
+        """Apply the receipts that are due now."""
         self.receipts.settle(self.runtime.now_us)
 
     def take_receipts(self, indices: np.ndarray, arrivals_us: np.ndarray, now_us: int) -> None:
-        """Entries arrived at these instants, up to now: their receipts are on the way back; those that are
-        due now are taken.
-        """
+        """Send receipts for entries that arrived at these instants, and apply those that are due now."""
         receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
         self.receipts.take_many(indices, receipts_us, now_us)
 
     def _see_border(self, index: int, receipt_us: int) -> None:
-        """The first receipt of a ledger, unlike others, is an event: those before it may go then."""
+        """Schedule the first receipt of a ledger as an event: earlier ledgers may be deleted then."""
         ledger = self.topic.log.position(index)[0]
         if ledger == self.seen_in:
             return
@@ -426,13 +415,13 @@ class Replicator:
         self.runtime.schedule(receipt_us, self.rank, self.passed_border, (self.connection, index))
 
     def passed_border(self, argument: tuple[int, int]) -> None:
-        """It came."""
+        """That receipt has arrived."""
         connection, index = argument
         if connection == self.connection:
             retention.passed_border(self.topic, index, NULL)
 
     def _stall(self, size_max: int) -> None:
-        """The queue is full: read on when receipts have brought it below nine tenths."""
+        """The queue is full: continue when receipts have brought it below nine tenths."""
         self.stalled = True
         pending = self.receipts.pending
         # a queue of one is below when it is empty
@@ -452,47 +441,43 @@ class Replicator:
     # --- the cursor
 
     def ledger_opened(self) -> None:
-        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        """A new ledger was opened: a cursor at the end of the previous one moves to it."""
         self.catch_up()
         ledger = self.border.next_ledger(self.cursor.mark_delete)
         if ledger is not None:
             self.border.move(self.cursor.mark_delete, ledger)
 
     def catch_up(self) -> None:
-        """Bring the cursor to where it stands now: entries passed over since the last read, and receipts
-        that are due.
-        """
+        """Bring the cursor up to date: skip entries of other clusters and apply the due receipts."""
         if not self.stalled:
             self.read()
         self.settle()
 
     def cursor_now(self) -> Cursor:
-        """A copy of the cursor as it stands now: receipts that are due taken, entries from elsewhere
-        passed over. For looking.
-        """
+        """A copy of the cursor, brought up to date; the cursor itself is not changed."""
         cursor = self.receipts.settled_cursor()
         if self.reads_on:
             cursor.acknowledge_range(self.read_index, self.topic.log.length - 1)
         return cursor
 
     def settled_mark_delete(self) -> int:
-        """Where the cursor stands now, receipts that are due included; for looking, so nothing is changed."""
+        """The mark-delete, brought up to date; the cursor itself is not changed."""
         last = self.receipts.settled_mark_delete()
         caught_up = last == self.read_index - 1 and self.reads_on
-        # what is unread came from elsewhere, to be passed over
+        # unread entries are from other clusters and will be skipped
         return self.topic.log.length - 1 if caught_up else last
 
     @property
     def backlog(self) -> int:
-        """replicationBacklog: entries behind the cursor, those that will be passed over included."""
+        """replicationBacklog: entries after the cursor, those that will be skipped included."""
         return self.cursor.backlog(self.topic.log.length)
 
     # --- schemas
 
     def register_schema(self, argument: tuple[int, int, str]) -> None:
-        """The peer is asked to take a schema that the next entry needs."""
+        """The request to register a schema that the next entry needs reaches the peer."""
         replicated_schemas.register(self, *argument)
 
     def schema_answered(self, argument: tuple[int, int, str, str | None]) -> None:
-        """Its answer: go on, or stop here until the connection is made anew."""
+        """Its response: continue, or stop until the next connection."""
         replicated_schemas.answered(self, *argument)

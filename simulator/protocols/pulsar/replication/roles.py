@@ -1,4 +1,4 @@
-"""What the rules for one entry need of a replicator and of the topics on both sides, as protocols by role.
+"""Protocols by role: what the rules for one entry need of a replicator and of both topics.
 
 Rules: `replication.replicator.Replicator`, `broker.topic.Topic`, `broker.cluster.Cluster` and
 `runtime.Runtime` play these roles.
@@ -28,7 +28,7 @@ class ClusterOfEntries(ClusterOfLog, Protocol):
 
 
 class RuntimeOfEntries(RuntimeOfLog, Protocol):
-    """Clock, trace, clusters, and the orders to delay or drop markers."""
+    """Clock, trace, clusters, and the requested faults of markers."""
 
     marker_faults: list[dict[str, Any]]
 
@@ -46,7 +46,7 @@ class TopicOfEntries(TopicInCluster, Protocol):
 
     @property
     def stored_seqs(self) -> SharedColumn:
-        """By index in its log the row that stored the entry."""
+        """The rows that stored the entries, by index in its log."""
 
     def note_marker(
         self, event: str, marker: Marker, peer: str | None, index: int, cause: int, *more: int
@@ -57,7 +57,7 @@ class TopicOfEntries(TopicInCluster, Protocol):
         """Whether the feature is on and the topic is replicated."""
 
     def create_controller(self) -> SnapshotController:
-        """Make sure that it has a snapshot controller."""
+        """Create its snapshot controller, if it has none."""
 
     def start_controller(self, reason: str, cause: int) -> SnapshotController:
         """Create the controller and start its timer."""
@@ -71,14 +71,14 @@ class TopicOfEntries(TopicInCluster, Protocol):
         """Append an entry; returns the seq of its first row."""
 
     def wake(self, cause: int) -> None:
-        """Something was appended: replicators and dispatchers read on."""
+        """Entries were appended: replicators and dispatchers continue."""
 
     def wake_dispatchers(self, cause: int) -> None:
-        """A message of another cluster was appended: dispatchers read on."""
+        """A message of another cluster was appended: dispatchers continue."""
 
 
 class ReplicatorOfEntries(Protocol):
-    """A replicator that decides about an entry."""
+    """A replicator to which the rules for an entry apply."""
 
     peer: str
     peer_number: int

@@ -1,4 +1,4 @@
-"""What a replicator needs of the topic that it reads, as a protocol by role."""
+"""Protocols by role: what a replicator needs of the topic that it reads."""
 
 from __future__ import annotations
 
