@@ -1,1 +1,1 @@
-"""What a scenario file may say about Pulsar; nothing here imports the engine."""
+"""The parts of a scenario file that are Pulsar's; the modules import no engine."""

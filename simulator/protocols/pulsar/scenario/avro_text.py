@@ -1,6 +1,6 @@
 """The canonical text of an Avro schema in a scenario, checked by Avro's own library.
 
-Rules: members keep their order (fields of a record are ordered), nothing is added; two schemas are the same
+Rules: members keep their order (fields of a record are ordered), nothing is added. Two schemas are the same
 when their texts are.
 """
 

@@ -1,4 +1,4 @@
-"""What the rules about a scenario of Pulsar ask of it: where topics live, how many partitions they have."""
+"""The check of a Pulsar scenario: the clusters and partitions of its topics, for the rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class PulsarCheck(Check):
     scenario: PulsarScenario
 
     def served(self, topic: str) -> tuple[str, ...]:
-        """Clusters where a topic lives at some time of the run: its list, and those that a command adds."""
+        """Clusters where a topic exists at some time of the run: its list, and those that a command adds."""
         added = [
             command.arguments["cluster"]
             for command in self.scenario.commands
@@ -22,14 +22,14 @@ class PulsarCheck(Check):
         return (*self.scenario.topics[topic].clusters, *added)
 
     def partitions(self, topic: str) -> int:
-        """How many a topic has when it is created; a shadow has its source's."""
+        """Number of partitions that a topic is created with; for a shadow that of its source."""
         spec = self.scenario.topics[topic]
         if spec.shadow_of is None or spec.shadow_of not in self.scenario.topics:
             return spec.partitions
         return self.scenario.topics[spec.shadow_of].partitions
 
     def serves(self, keys: tuple[str | int, ...], topic: str, cluster: str) -> None:
-        """Notes a problem when `topic` never lives in `cluster`."""
+        """Add a problem when `topic` never exists in `cluster`."""
         served = self.served(topic) if topic in self.scenario.topics else (cluster,)
         if cluster not in served:
             self.fail(keys, f"topic {topic} is not in {cluster}", suggestion(cluster, served))

@@ -1,4 +1,4 @@
-"""Clients of a Pulsar scenario as everything reads them: one frozen object for each name."""
+"""The clients of a Pulsar scenario: one frozen object for each name."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SHORTEST_REDELIVERY_DELAY_US = 100_000
 
 @dataclass(frozen=True, slots=True)
 class ProducerSpec:
-    """Publishes `count` messages (None: until `stop_us`), one each `every_us`, or at Poisson instants with
-    that mean.
+    """A producer, which publishes `count` messages (None: until `stop_us`).
 
-    `cluster` None: it asks the LookupService where its tenant is. `at_us`, when given, lists the instants
-    instead. `batch` messages travel in one entry; `send_timeout_us` 0 is never. `replicate_to` None is
-    everyone; `delay` is delayed delivery: message numbers and how long.
+    It publishes one each `every_us`, or at Poisson instants with that mean. `at_us`, when given, lists the
+    instants instead. With `cluster` None it uses the LookupService. An entry holds `batch` messages.
+    `send_timeout_us` 0 is never. `replicate_to` None is every cluster. `delay` is delayed delivery: message
+    numbers and the time.
     """
 
     name: str
@@ -29,7 +29,7 @@ class ProducerSpec:
     at_us: tuple[int, ...] | None = None
     count: int | None = None
     size_bytes: int = 1000
-    keys: int | None = None  # number of keys, taken in turn; None is no key
+    keys: int | None = None  # number of keys, used in turn; None is no key
     batch: int = 1
     send_timeout_us: int = 30_000_000
     replicate_to: tuple[str, ...] | None = None
@@ -52,11 +52,11 @@ class SubscriptionSpec:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerSpec:
-    """`cluster` None: it asks the LookupService where its tenant is.
+    """A consumer; with `cluster` None it uses the LookupService.
 
     `acknowledge`: individual | cumulative | never. `hold` delays the ack of some messages,
     `negative_acknowledge` nacks some on their first delivery. `acknowledgment_group_time_us` 0 sends every
-    ack at once; `ack_timeout_us` 0 is off.
+    ack at once. `ack_timeout_us` 0 is off.
     """
 
     name: str
@@ -79,16 +79,18 @@ class ConsumerSpec:
 
     @property
     def redelivery_delay_us(self) -> int:
-        """From a negative ack to the request: the Java client waits 100 ms at least
-        (NegativeAcksTracker.MIN_NACK_DELAY).
+        """Time from a negative ack to the redelivery request.
+
+        The Java client waits at least 100 ms (NegativeAcksTracker.MIN_NACK_DELAY).
         """
         return max(self.negative_ack_redelivery_delay_us, SHORTEST_REDELIVERY_DELAY_US)
 
 
 @dataclass(frozen=True, slots=True)
 class AudienceSpec:
-    """`subscriptions` alike Exclusive subscriptions of a topic in one cluster, each with one consumer that
-    takes and acknowledges at once.
+    """Many similar Exclusive subscriptions of a topic in one cluster.
+
+    There are `subscriptions` of them, each with one consumer that receives and acknowledges at once.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""What one part of a scenario of Pulsar demands of another, beyond each key by itself.
+"""The rules between the parts of a Pulsar scenario, beyond each key by itself.
 
-Rules: it runs on what could be read, also when other problems were found; only what could never be right is a
-problem; what a running cluster would refuse at its time (a second consumer on an Exclusive subscription, say)
-is left to the run.
+Rules: all valid parts are checked, also when other problems were found. A problem is only what is always
+invalid. Requests that a running cluster would refuse (such as a second consumer on an Exclusive subscription)
+are left to the run.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from simulator.scenarios.names import PARTITION_SUFFIX, base_of
 from simulator.scenarios.problems import suggestion
 
 SMALLEST_SPREAD_CACHE = 3
-"""The spread rule keeps first and last and gives up one between: a cache under 3 is an
-IllegalArgumentException.
+"""Smallest cache of the spread rule, which keeps first and last and removes one in between.
+
+A cache under 3 is an IllegalArgumentException.
 """
 
 
 def check_consistency(asked: Check) -> None:
-    """Notes every problem between parts of the scenario."""
+    """Add every problem between parts of the scenario."""
     check = PulsarCheck(asked.scenario, asked.root, asked.reader)
     _settings(check)
     _topics(check)
@@ -70,7 +71,7 @@ def _topics(check: PulsarCheck) -> None:
 
 
 def _brokers(check: PulsarCheck) -> None:
-    """A topic that two brokers of one cluster claim, or that is not where the broker is."""
+    """Topics that two brokers of one cluster declare, or that the broker's cluster does not have."""
     claimed: dict[tuple[str, str], str] = {}
     for broker in check.scenario.brokers.values():
         for index, topic in enumerate(broker.topics):
@@ -89,9 +90,9 @@ def _brokers(check: PulsarCheck) -> None:
 
 
 def _shadow(check: PulsarCheck, topic: TopicSpec) -> None:
-    """What a shadow topic asks of its source, and may not say of itself."""
+    """What a shadow topic requires of its source, and keys that it must not have."""
     here, source = ("topics", topic.name), check.scenario.topics.get(topic.shadow_of or "")
-    if source is None:  # it could not be read, and that was said
+    if source is None:  # it was invalid, which has been reported
         return
     if source.shadow_of is not None:
         check.fail(
@@ -164,7 +165,7 @@ def _commands(check: PulsarCheck) -> None:
         if plain not in check.scenario.topics:
             continue
         if check.scenario.topics[plain].exists is not None:
-            continue  # its partitions are known when the run comes there
+            continue  # its partitions are known only during the run
         if plain != topic and not check.partitions(plain):
             check.fail(("commands", index, "topic"), f"{plain} has no partitions", f"name {plain} itself")
         if command.do == "topic.grow" and not check.partitions(plain):

@@ -1,4 +1,4 @@
-"""What clients demand of the rest of a scenario (rules: see `consistency`)."""
+"""The rules between clients and the rest of a scenario (see `consistency`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORTEST_ACK_TIMEOUT_US = 1_000_000
 
 
 def check_clients(check: PulsarCheck) -> None:
-    """Notes the problems of producers, consumers and audiences."""
+    """Add the problems of producers, consumers and audiences."""
     for producer in check.scenario.producers.values():
         _producer(check, producer)
     for consumer in check.scenario.consumers.values():
@@ -23,7 +23,7 @@ def check_clients(check: PulsarCheck) -> None:
 
 
 def _place(check: PulsarCheck, here: tuple[str, str], topic: str, cluster: str | None) -> None:
-    """A client's cluster has its topic; a client without one finds it by the map."""
+    """A client's cluster must have its topic; without one it uses the map."""
     if cluster is not None:
         check.serves((*here, "cluster"), topic, cluster)
     elif topic in check.scenario.topics and check.scenario.topics[topic].tenant not in check.scenario.tenants:
@@ -103,7 +103,7 @@ def _consumer(check: PulsarCheck, consumer: ConsumerSpec) -> None:
 
 def _consumer_of(check: PulsarCheck, here: tuple[str, str], consumer: ConsumerSpec) -> None:
     subscription = check.scenario.subscriptions.get(consumer.subscription)
-    if subscription is None:  # it could not be read, and that was said
+    if subscription is None:  # it was invalid, which has been reported
         return
     _place(check, here, subscription.topic, consumer.cluster)
     if consumer.acknowledge == "cumulative" and subscription.type in ("Shared", "Key_Shared"):

@@ -1,6 +1,4 @@
-"""What namespaces, schemas and a topic's `exists` demand of the rest of a scenario (rules: see
-`consistency`).
-"""
+"""The rules for namespaces, schemas and a topic's `exists` in a scenario (see `consistency`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Pulsar declares for scenario files and traces."""
+"""Pulsar's declarations for scenario files and traces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulator.protocols.pulsar.scenario.remarks import remarks
 
 
 def names(scenario: PulsarScenario) -> dict[str, list[str]]:
-    """Of topics those that are shadows."""
+    """The names of shadow topics."""
     return {"shadows": [name for name, topic in scenario.topics.items() if topic.shadow_of is not None]}
 
 

@@ -1,11 +1,11 @@
-"""The name of the protocol in scenario files, and the families of scenarios that show it."""
+"""The name of the protocol in scenario files, and its families of scenarios."""
 
 from __future__ import annotations
 
 PULSAR = "pulsar"
 
 TENANT_MIGRATION = "tenant-migration"
-"""The family whose causes of a duplicate know every strategy that a tenant may move by."""
+"""The family whose causes of a duplicate include those of every strategy of a tenant's move."""
 
 FAMILIES = ("replicated-subscriptions", TENANT_MIGRATION, "topic-creation", "shadow-topics")
 
@@ -27,4 +27,4 @@ MECHANISMS = {
         "nothing, and another broker can serve it (PIP-180)."
     ),
 }
-"""What each family shows, for the gallery."""
+"""What each family demonstrates, for the gallery."""

@@ -1,6 +1,6 @@
 """The kinds of value that only Pulsar's scenario files and commands have.
 
-Rules as in `simulator.scenarios.kinds`.
+The rules are those of `simulator.scenarios.kinds`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, POLICI
 from simulator.scenarios import names
 from simulator.scenarios.key import Key
 from simulator.scenarios.kinds import BAD, LINKS, TEXT, Kind, Reading, list_of, pattern, read_text, reference
-from simulator.scenarios.kinds import KINDS as COMMON  # in use it holds all kinds
+from simulator.scenarios.kinds import KINDS as COMMON  # used with all kinds
 from simulator.scenarios.problems import Wrong, suggestion
 from simulator.scenarios.tree import Node
 
@@ -38,9 +38,7 @@ def _read_pairs(node: Node, key: Key, path: str, reader: Reading) -> Any:
 
 
 def _by_cluster(node: Node, path: str, reader: Reading, read_one: Any, example: str) -> Any:
-    """A mapping from clusters that are there to what `read_one` makes of each value; BAD when any is
-    wrong.
-    """
+    """A mapping from existing clusters to the results of `read_one`; BAD when any is wrong."""
     if not isinstance(node.value, dict):
         raise Wrong(f'"{node.plain()}" is not a mapping', f"write {example}")
     clusters = reader.names.of_section("clusters")

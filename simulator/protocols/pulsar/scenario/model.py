@@ -1,4 +1,4 @@
-"""What a scenario of Pulsar holds beside what all scenarios do: one frozen object for each name."""
+"""The Pulsar part of a scenario: one frozen object for each name."""
 
 from __future__ import annotations
 
@@ -36,23 +36,21 @@ class ClusterSpec:
     settings: dict[str, Any] = field(default_factory=dict)  # broker settings that differ from the scenario's
     # number of the first ledger opened in this cluster; None: the engine chooses
     first_ledger: int | None = None
-    # Pulsar's peer clusters: none of them may stand beside it in a replication list
+    # Pulsar's peer clusters: none of them may be with it in a replication list
     peer_clusters: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSpec:
-    """A namespace with its policies when the run begins, which are each cluster's own.
+    """A namespace with its policies at the start of the run, which belong to each cluster.
 
-    None: the broker's setting counts.
-
-    `clusters` are those where it exists (None: all); `overrides` says by cluster what is different there:
-    {cluster: {field: value}}.
+    A policy of None means the broker's setting. `clusters` are those where it exists (None: all). `overrides`
+    has the differences by cluster: {cluster: {field: value}}.
     """
 
     name: str
     clusters: tuple[str, ...] | None = None
-    replication_clusters: tuple[str, ...] | None = None  # None: the cluster itself only
+    replication_clusters: tuple[str, ...] | None = None  # None: only the cluster itself
     allowed_clusters: tuple[str, ...] | None = None
     allow_auto_topic_creation: bool | None = None
     allow_auto_topic_creation_type: str | None = None  # partitioned | non-partitioned
@@ -68,8 +66,9 @@ class NamespaceSpec:
 
 @dataclass(frozen=True, slots=True)
 class SchemaSpec:
-    """A message schema: `type` is Pulsar's; `definition` is the canonical JSON text of the Avro schema
-    behind AVRO and JSON.
+    """A message schema: Pulsar's `type`, and the Avro schema's canonical JSON text as `definition`.
+
+    Only AVRO and JSON have a definition.
     """
 
     name: str
@@ -79,9 +78,11 @@ class SchemaSpec:
 
 @dataclass(frozen=True, slots=True)
 class BrokerSpec:
-    """One broker of a cluster, with limits: `dispatch_us` of its time for each entry that it hands to a
-    consumer, so many bytes a second going out (None: unlimited), `connect_us` for each client that
-    subscribes. `topics` are those it serves at the start.
+    """One broker of a cluster, with limits.
+
+    `dispatch_us` is its time for each entry that it sends to a consumer, `connect_us` for each client that
+    subscribes. `bandwidth_bytes_per_s` limits the bytes sent (None: unlimited). `topics` are those it serves
+    at the start.
     """
 
     name: str
@@ -94,12 +95,12 @@ class BrokerSpec:
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """`clusters` is the replication list; `partitions` 0 is a plain topic.
+    """A topic: `clusters` is the replication list, `partitions` 0 is a plain topic.
 
-    `replication` lists the ordered pairs that replicate; None is all of them. `namespace` is
+    `replication` lists the ordered pairs that replicate. None is all of them. `namespace` is
     `tenant/namespace` as in Pulsar. In a namespace that the scenario declares, `clusters` are those where the
-    topic may live, and what replicates is said by the namespace's policies, unless `replication` is given.
-    `exists` lists (cluster, partitions) where the topic is there when the run begins; None: in all its
+    topic may exist, and the namespace's policies determine replication, unless `replication` is given.
+    `exists` lists (cluster, partitions) where the topic exists at the start of the run. None: in all its
     clusters, with `partitions`.
     """
 
@@ -112,7 +113,7 @@ class TopicSpec:
     namespace: str = "public/default"
     exists: tuple[tuple[str, int], ...] | None = None
     shadow_of: str | None = None  # the topic whose ledgers it reads: a shadow topic (PIP-180)
-    # a shadow's: its source's list of shadow topics names it when the run begins; None: it does
+    # a shadow's: whether its source's list of shadow topics has it at the start; None: it does
     shadow_replication: bool | None = None
 
     @property
@@ -122,15 +123,15 @@ class TopicSpec:
 
     @property
     def shapes(self) -> dict[str, int]:
-        """By cluster the partitions (0: plain) with which it exists when the run begins."""
+        """By cluster the partitions (0: plain) with which it exists at the start of the run."""
         return dict.fromkeys(self.clusters, self.partitions) if self.exists is None else dict(self.exists)
 
 
 @dataclass(frozen=True, slots=True)
 class RoleSpec:
-    """What somebody may do, topic by topic.
+    """A role's permissions, topic by topic.
 
-    A scenario with roles has authorisation on; `shadow_topic_policy` is WRITE on the policy SHADOW_TOPIC of
+    A scenario with roles has authorisation on. `shadow_topic_policy` is WRITE on the policy SHADOW_TOPIC of
     these topics.
     """
 
@@ -143,7 +144,7 @@ class RoleSpec:
 
 @dataclass(frozen=True, slots=True)
 class TenantSpec:
-    """Where the LookupService sends a tenant's clients when the run begins.
+    """The cluster of a tenant in the LookupService's map at the start of the run.
 
     `roles` are those with permissions on its namespaces.
     """

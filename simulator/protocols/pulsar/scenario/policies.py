@@ -1,4 +1,4 @@
-"""Policies of a namespace in scenario files, and the words and bounds that they share with commands."""
+"""Policies of a namespace in scenario files, with the texts and bounds that commands use, too."""
 
 from __future__ import annotations
 

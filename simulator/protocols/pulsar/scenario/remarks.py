@@ -1,4 +1,4 @@
-"""Messages that a scenario of Pulsar names and that no producer is planned to publish."""
+"""Messages that a Pulsar scenario names and that no producer is planned to publish."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ _PUBLISHING = ("producer.publish", "producer.send")
 
 
 def remarks(scenario: Scenario) -> Iterator[str]:
-    """A sentence for each place that names messages beyond the last that their producer is planned to
-    publish.
-    """
+    """A sentence for each place with messages beyond the last planned one of their producer."""
     by_hand = [command.arguments["producer"] for command in scenario.commands if command.do in _PUBLISHING]
     planned = {
         name: producer.count if producer.at_us is None else len(producer.at_us)

@@ -233,7 +233,7 @@ ORDER = (
     "consumers",
     "audiences",
 )
-"""In the canonical text."""
+"""The order of sections in the canonical text."""
 
 KEY_GROUPS = {"namespace-policies": POLICIES}
 """Mappings that kinds of this protocol refer to in the JSON Schema."""

@@ -1,6 +1,6 @@
-"""Broker settings under Pulsar's own names and defaults, and the lab's own options.
+"""Broker settings under Pulsar's own names and defaults, and the simulator's own options.
 
-Rules: a value in a scenario is checked against its kind; unknown names are errors. Units are in Pulsar's
+Rules: a value in a scenario is checked against its kind. Unknown names are errors. Units are in Pulsar's
 names (Millis, Seconds, Minutes…). Defaults are those of Pulsar's ServiceConfiguration and broker.conf, and of
 its Java client.
 """

@@ -1,10 +1,8 @@
-"""The strategies by which a subscription's progress reaches another cluster, and a scenario under each of
-them.
+"""The strategies that sync a subscription's progress to another cluster, and a scenario under each.
 
-Rules: a strategy changes what subscriptions ask for and nothing else: seed, publishes, faults and the move
-stay. Where a tenant is migrated, the migration carries progress over: then it is the migration that is begun
-with the strategy, and the tenant's subscriptions ask for nothing. Its scenario is of the family that knows
-the causes of all strategies.
+Rules: a strategy changes only the keys of subscriptions: seed, publishes, faults and the move are the same.
+Where a tenant is migrated, the migration syncs progress: then the migration is started with the strategy, and
+the tenant's subscriptions have none. Its scenario is of the family that has the causes of all strategies.
 """
 
 from __future__ import annotations
@@ -19,16 +17,14 @@ from simulator.scenarios.problems import Problem, ScenarioError
 from simulator.scenarios.strategy import Strategy, StrategyRules
 
 SYNC_COMMAND = "subscription.sync-acknowledgements"
-"""A command that only a subscription with acknowledgement-state sync obeys; under other strategies it is
-left out.
-"""
+"""A command that requires acknowledgement-state sync; it is left out under other strategies."""
 MIGRATE_COMMAND, COPIES_NOTHING = "migration.start", "blue-green"
-"""A migration's own strategy is the one that is compared, but for one that carries no progress over."""
+"""A migration's own strategy is compared, except the one that syncs no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class PulsarStrategy(Strategy):
-    """`snapshots` and `synchronises` say what carries progress over; `migration` is its name in a command."""
+    """How progress is synced (`snapshots`, `synchronises`); `migration` is its name in a command."""
 
     snapshots: bool
     synchronises: bool
@@ -115,7 +111,7 @@ def _spec(spec: SubscriptionSpec, strategy: PulsarStrategy, moved: bool) -> Subs
 
 
 def _carries(do: str, arguments: dict[str, Any]) -> bool:
-    """Whether a command begins a migration that carries progress over."""
+    """Whether a command starts a migration that syncs progress."""
     return do == MIGRATE_COMMAND and arguments["strategy"] != COPIES_NOTHING
 
 
@@ -129,7 +125,7 @@ def with_strategy(do: str, arguments: dict[str, Any], strategy: PulsarStrategy) 
 
 
 def obeyed(do: str, strategy: PulsarStrategy) -> bool:
-    """Whether a command makes sense under a strategy."""
+    """Whether a command applies under a strategy."""
     return strategy.synchronises or do != SYNC_COMMAND
 
 
