@@ -1,4 +1,4 @@
-"""Topics as operators name them to the admin interface: `orders` or `persistent://tenant/namespace/orders`.
+"""Topic names in admin requests: `orders` or `persistent://tenant/namespace/orders`.
 
 Rules: a bare name is persistent and in the namespace that the scenario gives it. Whether such a topic exists
 is checked separately.
@@ -19,14 +19,14 @@ _FULL = re.compile(rf"(?:(persistent|non-persistent)://({_PART}/{_PART})/)?({_PA
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`namespace` None: that of the scenario's topic of this name."""
+    """A parsed topic name; with `namespace` None it is in that of the scenario's topic of this name."""
 
     name: str
     persistent: bool = True
     namespace: str | None = None
 
     def names_in(self, cluster: Cluster) -> bool:
-        """Whether a topic of this address is in the cluster."""
+        """Whether the cluster has a topic of this address."""
         spec = cluster.runtime.scenario.topics.get(self.name)
         if not self.persistent or spec is None or self.namespace not in (None, spec.namespace):
             return False
@@ -34,7 +34,7 @@ class Address:
 
 
 def parse(text: str) -> Address | None:
-    """The address of a text; None when it is not one."""
+    """The address in a text; None when it is not one."""
     match = _FULL.fullmatch(text)
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""Which role may do what: a small model of Pulsar's authorisation, enough for shadow topics.
+"""The permissions of roles: a small model of Pulsar's authorisation, sufficient for shadow topics.
 
 Rules: a scenario without roles has authorisation off. With roles, a client acts as its role and needs the
-permission on the very topic. Permissions on a source give none on its shadows, nor the reverse. Setting a
+permission on that topic. Permissions on a source give none on its shadows, nor the reverse. Setting a
 source's list of shadow topics needs WRITE on the policy SHADOW_TOPIC of the source, which neither produce nor
 consume gives. A command without a role is a superuser's.
 """
@@ -17,7 +17,7 @@ PRODUCE, CONSUME, SHADOW_TOPIC = "produce", "consume", "shadow_topic_policy"
 
 
 def refusal(scenario: Scenario, role: str | None, action: str, topic: str) -> str | None:
-    """Why a role may not act so on a topic, None when it may."""
+    """Why a role may not perform an action on a topic, None when it may."""
     if not scenario.roles:
         return None
     if role is None:

@@ -1,9 +1,9 @@
-"""How a shadow replicator comes to its connection: one input and now in, effects out (`ShadowReplicator`).
+"""The state machine of a shadow replicator's connection (`ShadowReplicator`).
 
-Rules: the states are those of `AbstractReplicator.State`. A start that fails is tried again after the backoff
-once the replicator has been connected. The very first start that fails ends it, because the broker looks for
-it in the wrong list before it would retry. `number` counts connections: what an earlier one carried is
-ignored.
+Rules: each method maps one input and the present time to effects. The states are those of
+`AbstractReplicator.State`. Once the replicator has been connected, a start that fails is retried after the
+backoff. If the very first start fails it ends, because the broker searches for it in the wrong list before it
+would retry. `number` counts connections: events of an earlier one are ignored.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ SHADOW_MOVES: dict[str, dict[str, str]] = {
     },
     TERMINATED: {},
 }
-"""States of a shadow replicator: by state those that may follow, each with what brings it about."""
+"""States of a shadow replicator: for each the possible next ones, and the reason for the move."""
 
 
 # --- effects
 
 
 class Connect(NamedTuple):
-    """Connect to the shadow: a round trip."""
+    """Connect to the shadow, which takes a round trip."""
 
 
 class Begin(NamedTuple):
-    """The producer works: rewind and read."""
+    """The producer is connected: rewind and read."""
 
 
 class Stop(NamedTuple):
@@ -50,7 +50,7 @@ class Stop(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """Forget what is in flight."""
+    """Drop the entries in flight."""
 
 
 class Retry(NamedTuple):
@@ -77,14 +77,14 @@ class ShadowConnecting:
     was_connected: bool = False
 
     def become(self, state: str) -> None:
-        """A legal move."""
+        """Change to a permitted state."""
         assert state in SHADOW_MOVES[self.state], (
             f"no move of a shadow replicator from {self.state} to {state}"
         )
         self.state = state
 
     def start(self) -> list[Effect]:
-        """It is started."""
+        """Start it."""
         if self.state != DISCONNECTED:
             return []
         self.become(STARTING)
@@ -118,7 +118,7 @@ class ShadowConnecting:
         return [*stop, *self.interrupted(), self._retry(now_us)]
 
     def interrupted(self) -> list[Effect]:
-        """What is in flight is lost, or was refused: it will be sent again."""
+        """Entries in flight are lost, or were refused: they will be sent again."""
         self.number += 1
         return [Drop()]
 

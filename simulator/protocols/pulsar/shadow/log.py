@@ -2,8 +2,8 @@
 
 Rules: it stores nothing and copies nothing. Positions and indices are the source's, so cursors mean the same
 entry in both. Its list of ledgers is what it last read of the source's metadata. Closed ledgers are the
-source's own objects. The last one, which may be open, reaches as far as entries were announced. The last
-confirmed entry may go back (`ShadowManagedLedgerImpl`).
+source's own objects. The last one, which may be open, extends to the last announced entry. The last confirmed
+entry may move back (`ShadowManagedLedgerImpl`).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class ShadowLog:
 
     @property
     def opened(self) -> Ledger:
-        """The source's last ledger, of a shadow that is loaded."""
+        """The source's last ledger, as opened by a loaded shadow."""
         assert self.current is not None, "a shadow is loaded with the ledgers of its source"
         return self.current
 
     # --- the list of ledgers and the last confirmed entry
 
     def read_ledgers(self) -> list[Ledger]:
-        """Take the source's list of ledgers; returns the ones that have disappeared from it, oldest first.
+        """Read the source's list of ledgers; returns the removed ones, oldest first.
 
         A last ledger that is new is opened with no entry confirmed.
         """
@@ -52,19 +52,19 @@ class ShadowLog:
         return gone
 
     def drop_below(self, index: int) -> None:
-        """Entries before `index` are in no ledger of the list any more."""
+        """Entries before `index` are no longer in any ledger of the list."""
         self.first_kept = index
         self.length = max(self.length, index)
 
     def confirm(self, ledger_id: int, entry: int) -> None:
-        """Put the last confirmed entry there, be it before or after the present one."""
+        """Set the last confirmed entry, which may also move back."""
         self.confirmed = (ledger_id, entry)
         self.length = max(self.source.index_of(ledger_id, entry) + 1, self.first_kept)
         if self.current is not None:
             self.current.entries = max(0, self.length - self.current.first_index)
 
     def last_of_nonempty(self, entries_of_last: int) -> tuple[int, int]:
-        """The last entry of the last ledger that holds one, when the open ledger shows so many entries."""
+        """The last entry of the last nonempty ledger, if the open one has `entries_of_last` entries."""
         if entries_of_last or len(self.ledgers) == 1:
             return self.opened.id, entries_of_last - 1
         ledger = self.ledgers[-2]
@@ -72,22 +72,23 @@ class ShadowLog:
 
     @property
     def last_confirmed(self) -> tuple[int, int]:
-        """The last confirmed entry as a topic prints it: `L:-1` of the newest ledger when its ledger is
-        gone.
+        """The last confirmed entry as a topic prints it.
+
+        It is `L:-1` of the newest ledger when its own ledger was deleted.
         """
         if self.ledgers and self.confirmed[0] < self.ledgers[0].id:
             return self.opened.id, BEFORE_FIRST
         return self.confirmed
 
-    # --- the source's own positions
+    # --- positions of the source
 
     @property
     def records(self) -> SharedColumn:
-        """What the entries hold."""
+        """The records of the entries."""
         return self.source.records
 
     def record(self, index: int) -> int:
-        """What entry `index` holds."""
+        """The record of entry `index`."""
         return self.source.record(index)
 
     def position(self, index: int) -> tuple[int, int]:
@@ -106,7 +107,7 @@ class ShadowLog:
         """See `TopicLog.text`."""
         return self.source.text(index)
 
-    # --- branches: the columns are the source's, which sees to them
+    # --- branches: the source's log handles the columns
 
     def depart(self) -> None:
         """It has no columns that grow."""

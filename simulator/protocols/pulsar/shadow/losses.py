@@ -1,6 +1,6 @@
-"""Slow readers of a shadow lose what the source's retention deletes (#18731).
+"""Slow readers of a shadow lose messages that the source's retention deletes (#18731).
 
-Their cursors are moved over it, and each loss is a row.
+Their cursors are moved past the deleted entries, and each loss is a row.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNREAD, UNACKNOWLEDGED = "unread", "unacknowledged"
 
 
 def push_cursors(topic: TopicOfLosses, first_index: int, cause: int) -> None:
-    """Ledgers below `first_index` are deleted: cursors are moved over them, and reading continues behind."""
+    """Move cursors past the deleted ledgers below `first_index`, where reading continues."""
     for subscription in topic.subscriptions.values():
         if subscription.cursor.mark_delete < first_index - 1:
             _note_lost(topic, subscription, first_index, cause)
@@ -62,6 +62,6 @@ def _note_lost(
 
 
 def lost_messages(topic: TopicOfLosses, subscription: str) -> int:
-    """Messages that the source deleted and the subscription's application has not acknowledged by now."""
+    """Number of messages that the source deleted and the subscription's application has not acked so far."""
     lost = topic.lost.get(subscription)
     return 0 if lost is None else len(lost - topic.runtime.acknowledged[subscription])

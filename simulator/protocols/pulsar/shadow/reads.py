@@ -1,11 +1,10 @@
 """Where a broker's reads of one topic are served: its entry cache, the bookies, or the offloaded copy.
 
-Rules: a topic's own broker caches what it appends; a shadow's broker caches what is replicated to it only
-with the option `shadowCachesReplicatedEntries` (the proposal; as shipped it does not, #23147). What was read
-from the bookies is cached for the next reader unless `cacheReadsFromBookies` is off. An entry leaves the
-cache after managedLedgerCacheEvictionTimeThresholdMillis. A
-ledger that is gone cannot be read: the reader waits where it is and tries again, after 15 s, 30 s, then every
-minute (dispatcherReadFailureBackoff…).
+Rules: a topic's own broker caches the entries that it appends. A shadow's broker caches replicated entries
+only with the option `shadowCachesReplicatedEntries` (the proposal; as shipped it does not, #23147). Entries
+read from the bookies are cached for the next reader unless `cacheReadsFromBookies` is off. An entry leaves
+the cache after managedLedgerCacheEvictionTimeThresholdMillis. A deleted ledger cannot be read: the reader
+waits and retries after 15 s, 30 s, then every minute (dispatcherReadFailureBackoff…).
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ class TopicOfReads(TopicInCluster, Protocol):
 
     @property
     def shadows(self) -> SourceOfReads:
-        """Where its ledgers are."""
+        """The storage of its ledgers."""
 
     def wake_dispatchers(self, cause: int) -> None:
-        """Read on for every subscription."""
+        """Continue reading for every subscription."""
 
 
 class ShadowOfReads(TopicOfReads, Protocol):
@@ -68,25 +67,25 @@ class Reads:
         self.from_cache = self.from_bookies = self.from_offload = 0
         self.bookie_bytes = 0
         self.stuck: int | None = None  # the entry that could not be read, until reading continues
-        self.retries = 0  # in a row
+        self.retries = 0  # retries in a row
         self.retry_due = False
-        self._cached: dict[int, int] = {}  # entry -> when it was put there
+        self._cached: dict[int, int] = {}  # entry -> when it was cached
         self._order: deque[tuple[int, int]] = deque()
 
     def clear(self) -> None:
-        """The broker's memory is gone."""
+        """The broker failed: its cache is empty."""
         self._cached.clear()
         self._order.clear()
         self.stuck, self.retries, self.retry_due = None, 0, False
 
     def put(self, index: int) -> None:
-        """An entry is in the cache from now on."""
+        """Cache an entry."""
         now_us = self.topic.runtime.now_us
         self._cached[index] = now_us
         self._order.append((now_us, index))
 
     def take(self, index: int) -> bool:
-        """Read an entry for some cursor; False when nothing holds it."""
+        """Read an entry for one cursor; False when it cannot be read."""
         place = self._place_of(index)
         if place == "cache":
             self.from_cache += 1
@@ -103,9 +102,9 @@ class Reads:
         return True
 
     def take_for(self, index: int, cursors: int) -> bool:
-        """Read an entry for so many cursors, one after another; False when nothing holds it.
+        """Read an entry for `cursors` cursors, one after another; False when it cannot be read.
 
-        From the second on all find it in one place.
+        All reads after the first are served from the same place.
         """
         readable = self.take(index)
         if not readable or cursors == 1:
@@ -160,7 +159,7 @@ class Reads:
             topic.runtime.schedule(topic.runtime.now_us + wait_us, topic.rank, self.read_again, topic.epoch)
 
     def read_again(self, epoch: int) -> None:
-        """The wait after a failed read is over."""
+        """Retry after a failed read."""
         if epoch == self.topic.epoch and self.topic.loaded:
             self.retry_due = False
             self.retries += 1

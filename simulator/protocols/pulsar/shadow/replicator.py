@@ -1,10 +1,10 @@
-"""A shadow replicator: announces every entry of its source to one shadow topic or partition, by position.
+"""A shadow replicator: announces every entry of its source to one shadow topic or partition.
 
-Rules (`ShadowReplicator`): its cursor is not durable and begins at the end of the log, so what was written
-before, or while its source was unloaded, is not announced entry by entry. It skips only what TTL has expired:
-markers and replicated messages are announced too. Entries travel in order without payload, and at most
-replicationProducerQueueSize are in flight. An entry is done when the shadow has taken its position. It
-performs what `connecting` decides about its connection.
+Rules (`ShadowReplicator`): it sends positions. Its cursor is not durable and begins at the end of the log, so
+entries written before, or while its source was unloaded, are not announced one by one. It skips only entries
+that TTL has expired: markers and replicated messages are announced, too. Entries are sent in order without
+payload, and at most replicationProducerQueueSize are in flight. An entry is acknowledged when the shadow has
+accepted its position. It performs the effects of `connecting`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.source_roles import TopicOfSource
 
 REFUSED_WAIT_US = 1_000_000
-"""A send that the other topic refuses is read again after this: Pulsar's first wait after a failed read."""
+"""Wait before a refused send is read again: Pulsar's first wait after a failed read."""
 
 
 class ShadowReplicator:
-    """Source partition -> one shadow partition; lives with the source."""
+    """The replicator of a source partition to one shadow partition; it belongs to the source."""
 
     def __init__(self, topic: TopicOfSource, shadow: str, cause: int) -> None:
         runtime = topic.runtime
@@ -48,7 +48,7 @@ class ShadowReplicator:
         self.stalled = False
         self.reading = False
         self.wire: deque[int] = deque()
-        self.waiting: dict[int, None] = {}  # at the shadow, whose list lacks their ledger yet; in order
+        self.waiting: dict[int, None] = {}  # arrived at the shadow, whose list lacks their ledger; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
         position = topic.log.position(self.cursor.mark_delete)
         runtime.note(
@@ -57,12 +57,12 @@ class ShadowReplicator:
 
     @property
     def in_flight(self) -> int:
-        """Entries sent that the shadow has not taken yet."""
+        """Entries sent that the shadow has not accepted yet."""
         return len(self.wire) + len(self.waiting)
 
     @property
     def backlog(self) -> int:
-        """Entries behind its cursor."""
+        """Entries after its cursor."""
         return max(0, self.cursor.backlog(self.topic.log.length))
 
     @property
@@ -73,9 +73,9 @@ class ShadowReplicator:
     # --- connecting
 
     def start(self, cause: int, at_once: bool = False) -> None:
-        """Connect a producer to the shadow: a round trip, or no time when the run begins."""
+        """Connect a producer to the shadow: a round trip, or no time at the start of the run."""
         effects = self.connecting.start()
-        # when the run begins, the shadow is loaded at this instant, too
+        # at the start of the run, the shadow is loaded at this instant, too
         begins = self.runtime.now_us == 0 and self.shadow in self.topic.cluster.topics
         if effects and at_once and (begins or self._reachable()):
             effects = self.connecting.connected(self.connecting.number, True, self.runtime.now_us)
@@ -90,7 +90,7 @@ class ShadowReplicator:
         return shadow is not None and shadow.loaded
 
     def retry_now(self, number: int) -> None:
-        """The backoff is over."""
+        """Start again after the backoff."""
         first_failure_ends = self.runtime.option("shadowReplicatorRetry") == "terminates"
         self._perform(self.connecting.backoff_over(number, first_failure_ends), NULL, "start-failed")
 
@@ -179,7 +179,7 @@ class ShadowReplicator:
         if self.topic.reads is not None:
             self.topic.reads.take(index)
         if self.runtime.option("shadowCachesReplicatedEntries"):
-            # the payload travels only where a broker caches it
+            # the payload is sent only where a broker caches it
             self.sent_bytes += entry_bytes(self.topic, index)
         self.wire.append(index)
         self.runtime.schedule(
@@ -203,21 +203,21 @@ class ShadowReplicator:
         shadow.add(self.topic.log.position(index), self.topic.stored_seqs[index], (self, index))
 
     def _refused(self, index: int) -> None:
-        """The topic named is no shadow: it rejects a message with a position.
+        """The named topic is not a shadow: it rejects a message with a position.
 
-        Read again, after a wait.
+        The entry is read again after a wait.
         """
         self._note_entry("shadow.entry-refused", index, "not-a-shadow")
         self._perform(self.connecting.interrupted(), NULL)
         self._at(self.runtime.now_us + REFUSED_WAIT_US, self.read_again)
 
     def read_again(self, number: int) -> None:
-        """The wait after a refusal is over."""
+        """Read again after a refusal."""
         if number == self.connecting.number and self.state == STARTED:
             self._rewind()
 
     def taken(self, index: int) -> None:
-        """The shadow took an entry's position."""
+        """The shadow accepted an entry's position."""
         self.waiting.pop(index, None)
         self.cursor.acknowledge(index)
         size_max = self.topic.hot.replicator_queue_entries
@@ -228,12 +228,12 @@ class ShadowReplicator:
     # --- the cursor
 
     def pushed_to(self, index: int) -> None:
-        """Entries before `index` were deleted: a cursor that holds nothing is moved over them."""
+        """Entries before `index` were deleted: the cursor, which is not durable, is moved past them."""
         self.cursor.mark_delete_to(index - 1)
         self.read_index = max(self.read_index, index)
 
     def _reset_if_far_behind(self) -> None:
-        """shadowReplicatorAutoResetBacklogEntries, which exists in the proposal only."""
+        """Apply shadowReplicatorAutoResetBacklogEntries, which exists only in the proposal."""
         most = self.runtime.option("shadowReplicatorAutoResetBacklogEntries")
         if not most or self.backlog <= most:
             return

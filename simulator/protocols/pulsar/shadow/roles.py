@@ -1,4 +1,4 @@
-"""What a shadow's losses need of its topic and subscriptions, as protocols by role.
+"""Protocols by role: what a shadow's losses need of its topic and subscriptions.
 
 Rules: `shadow.topic.ShadowTopic`, `broker.subscription.Subscription` and `broadcast.audience.Audience` play
 these roles.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RuntimeOfLosses(RuntimeOfLog, Protocol):
-    """Clock, trace, and what applications received and acknowledged, by subscription."""
+    """Clock, trace, and messages received and acknowledged by applications, by subscription."""
 
     acknowledged: dict[str, BitMap]
     delivered: dict[str, BitMap]
@@ -64,4 +64,4 @@ class TopicOfLosses(TopicOfLog, Protocol):
         """Its audiences by name."""
 
     def wake_dispatchers(self, cause: int) -> None:
-        """Dispatchers read on."""
+        """Dispatchers continue."""

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class ShadowList(NamedTuple):
-    """A topic's policy: names of its shadow topics, and until when the last change of it is being written."""
+    """The list of one topic's shadow topics.
+
+    It has their names, and until when its last change is being written.
+    """
 
     names: tuple[str, ...] = ()
     busy_until_us: int = 0

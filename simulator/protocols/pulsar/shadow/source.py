@@ -1,9 +1,9 @@
 """The source side of shadow topics: their list, their replicators, and the watch on the ledger list.
 
-Rules: setting the list starts the replicators that are missing and ends those that are no longer on it. All
-that is policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version. A
-shadow is notified a little later and then reads the newest version, so a change that it has read already is
-stale (PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
+Rules: setting the list starts the missing replicators and ends those that are no longer on it. The list is a
+policy of the topic, in its own cluster only. Each change of the list of ledgers is a new version. A shadow is
+notified a little later and then reads the newest version. So the notification of a version that it has read
+already is stale (PIP-180, `ShadowReplicator`, `ShadowManagedLedgerImpl`).
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _SECOND_US = 1_000_000
 
 
 class ShadowSource:
-    """The side of one topic partition that its shadows see."""
+    """The part of one topic partition that its shadows use."""
 
     def __init__(self, topic: TopicOfSource) -> None:
         self.topic = topic
         self.storage = Storage(topic)
         self.version = 0  # of the list of ledgers
-        self.stopped_us: int | None = None  # when its writer was gone, since the last load
+        self.stopped_us: int | None = None  # when its writer stopped, since the last load
         self.stopped_cleanly = False
-        self.checked_epoch = -1  # the load whose periodic check is on the calendar
-        self.replicators: dict[str, ShadowReplicator] = {}  # by the shadow's own name (of the partition)
+        self.checked_epoch = -1  # the load whose periodic check is scheduled
+        self.replicators: dict[str, ShadowReplicator] = {}  # by the name of the shadow, or of its partition
 
     # --- the list of ledgers
 
     def ledgers_changed(self, cause: int) -> None:
-        """A ledger was opened, closed, deleted or offloaded: notify the shadows that watch."""
+        """Notify the watching shadows: a ledger was opened, closed, deleted or offloaded."""
         self.version += 1
         runtime = self.topic.runtime
         due_us = None
@@ -58,19 +58,17 @@ class ShadowSource:
 
     @property
     def listed(self) -> tuple[str, ...]:
-        """Names of the shadow topics that are to be fed, as the topic's policy has them."""
+        """Names of the shadow topics to be fed, from the topic's policy."""
         return self.topic.runtime.shadow_lists.get(
             (self.topic.cluster.name, self.topic.base), NO_SHADOWS
         ).names
 
     def partition_of(self, shadow: str) -> str:
-        """The shadow's partition that this topic partition feeds: the one of the same number."""
+        """The partition of the shadow that this topic partition feeds: the one with the same number."""
         return shadow if self.topic.partition < 0 else f"{shadow}-partition-{self.topic.partition}"
 
     def check_replication(self, cause: int, first: bool = False) -> None:
-        """Start the replicators that are missing, end those that are not listed (the broker's policy
-        check).
-        """
+        """Start the missing replicators and end unlisted ones: the broker's policy check."""
         wanted = [self.partition_of(name) for name in self.listed]
         if not wanted and self.topic.runtime.option("shadowRemoveLast") == "keeps-running":
             return
@@ -82,7 +80,7 @@ class ShadowSource:
             self.replicators.pop(name).end("removed", cause)
 
     def begin_policy_check(self) -> None:
-        """The periodic check, of this load."""
+        """Schedule the periodic policy check of this load."""
         seconds = self.topic.cluster.setting("replicationPolicyCheckDurationSeconds", self.topic)
         if seconds and self.listed and self.checked_epoch != self.topic.epoch:
             self.checked_epoch = self.topic.epoch
@@ -94,7 +92,7 @@ class ShadowSource:
             )
 
     def policy_timer(self, epoch: int) -> None:
-        """A replicator that ended by itself is built again."""
+        """Create again the replicators that ended by themselves."""
         if epoch == self.topic.epoch and self.topic.loaded:
             self.checked_epoch = -1
             self.check_replication(NULL)
@@ -104,10 +102,10 @@ class ShadowSource:
         """A replicator ended by itself."""
         self.replicators.pop(name, None)
 
-    # --- the topic's own life
+    # --- lifecycle of the topic
 
     def loaded(self, cause: int, first: bool) -> None:
-        """A broker took the topic: non-durable cursors begin anew at the end of the log."""
+        """A broker loaded the topic: new cursors, which are not durable, begin at the end of the log."""
         self.stopped_us = None
         for shadow in self.shadows():
             if shadow.waits_for_source:
@@ -116,29 +114,29 @@ class ShadowSource:
         self.begin_policy_check()
 
     def unloaded(self, reason: str, cause: int, clean: bool) -> None:
-        """The broker is gone, and with it the cursors of the replicators."""
+        """The broker unloaded the topic, and the cursors of the replicators are lost."""
         self.stopped_us, self.stopped_cleanly = self.topic.runtime.now_us, clean
         for replicator in self.replicators.values():
             replicator.end("source-" + reason, cause)
         self.replicators = {}
 
     def appended(self) -> None:
-        """Something was appended: the replicators read on."""
+        """Entries were appended: the replicators continue."""
         for replicator in tuple(self.replicators.values()):
             replicator.read()
 
     def trimmed(self) -> None:
-        """Ledgers were deleted: non-durable cursors are pushed forward."""
+        """Ledgers were deleted: cursors that are not durable are moved forward."""
         for replicator in self.replicators.values():
             replicator.pushed_to(self.topic.log.first_kept)
 
-    # --- the end of the open ledger, as others see it
+    # --- the end of the open ledger, for readers
 
     def entries_confirmed(self) -> int:
         """Entries of the last ledger that the bookies report as confirmed to a reader that opens it.
 
         The writer sends its last confirmed entry every bookkeeperExplicitLacIntervalInMills (0: never). With
-        the option `shadowReadsPiggybackedLac` the confirmed entry that each entry carries counts too, which
+        the option `shadowReadsPiggybackedLac` the confirmed entry that each entry carries also counts, which
         is all but the last. A ledger that was closed cleanly is confirmed whole.
         """
         topic, log = self.topic, self.topic.log

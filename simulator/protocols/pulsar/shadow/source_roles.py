@@ -1,4 +1,4 @@
-"""What a shadow replicator and its source need of topics, as protocols by role.
+"""Protocols by role: what a shadow replicator and its source need of topics.
 
 Rules: `broker.topic.Topic`, `shadow.topic.ShadowTopic` and `broker.cluster.Cluster` play these roles.
 """
@@ -49,7 +49,7 @@ class ShadowOfSource(Protocol):
 
 
 def as_shadow(topic: TopicOfSource) -> ShadowOfSource | None:
-    """The topic as a shadow, None for an ordinary one: shadows alone have a source."""
+    """The topic as a shadow, None for an ordinary one: only shadows have a source."""
     return None if topic.source is None else cast("ShadowOfSource", topic)
 
 
@@ -70,16 +70,16 @@ class TopicOfSource(TopicInCluster, Protocol):
 
     @property
     def source(self) -> TopicOfSource | None:
-        """For a shadow topic the topic whose ledgers it reads."""
+        """The topic whose ledgers a shadow reads, else None."""
 
     @property
     def shadows(self) -> ShadowSource:
-        """The side of it that its shadows see."""
+        """The part of it that its shadows use."""
 
     @property
     def reads(self) -> Reads | None:
-        """Counts which reads the cache serves, where that is counted."""
+        """Counts of the reads served by the cache, where they are counted."""
 
     @property
     def stored_seqs(self) -> SharedColumn:
-        """By index in its log the row that stored the entry."""
+        """The rows that stored the entries, by index in its log."""

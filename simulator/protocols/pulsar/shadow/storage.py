@@ -1,8 +1,8 @@
 """Where a topic's ledgers are stored: in the bookies, offloaded to tiered storage, or deleted.
 
-Rules: only the topic that writes the ledgers offloads or deletes them. Its shadows read what is stored. A
-broker with the same offload driver reads an offloaded ledger from the offloaded copy first (Pulsar's default,
-tiered storage first). Others read the bookies until it is deleted there.
+Rules: only the topic that writes the ledgers offloads or deletes them. Its shadows read them. A broker with
+the same offload driver reads an offloaded ledger from the offloaded copy first (Pulsar's default, tiered
+storage first). Others read the bookies until it is deleted there.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Storage:
     def __init__(self, topic: TopicInCluster) -> None:
         self.topic = topic
         self.offloaded: dict[int, str] = {}  # ledger -> driver that wrote the copy
-        self.gone_from_bookies: dict[int, str] = {}  # ledger -> why
+        self.gone_from_bookies: dict[int, str] = {}  # ledger -> what deleted it
 
     def place_of(self, index: int, reader: TopicInCluster) -> str:
-        """ "bookies" or "offload" for an entry that `reader` can read, otherwise why it cannot."""
+        """Where `reader` can read an entry: "bookies" or "offload", otherwise why it cannot."""
         if index < self.topic.log.first_kept:
             return "ledger-deleted"
         if not self.offloaded and not self.gone_from_bookies:
@@ -45,8 +45,9 @@ class Storage:
         return "ledger-deleted" if driver is None else "offload-driver"
 
     def offload(self, ledgers: list[Ledger], driver: str, delete: bool, cause: int) -> bool:
-        """Copy closed ledgers by `driver`, and perhaps delete them from the bookies; True when anything
-        changed.
+        """Copy closed ledgers by `driver`, and with `delete` delete them from the bookies.
+
+        Returns True when anything changed.
         """
         topic, changed = self.topic, False
         for ledger in ledgers:
@@ -68,7 +69,7 @@ class Storage:
         return changed
 
     def delete(self, ledger: Ledger, by: str, cause: int) -> None:
-        """A ledger's entries are deleted from the bookies.
+        """Delete a ledger's entries from the bookies.
 
         `by` is what deleted them: the offloader, or a shadow that should not have.
         """

@@ -1,9 +1,9 @@
 """A shadow topic (or partition): its own subscriptions and cursors on the ledgers of its source.
 
 Rules (PIP-180, `ShadowManagedLedgerImpl`): it never writes an entry, opens no ledger and rolls none over. Its
-last confirmed entry comes from positions that are announced to it (`add`), from the source's list of ledgers,
-which it watches, and, as an option, from querying the bookies. The source's retention ignores its cursors:
-they are moved over what the source deletes, and what they had not acknowledged is lost.
+last confirmed entry is set from announced positions (`add`), from the source's list of ledgers, which it
+watches, and, as an option, from querying the bookies. The source's retention ignores its cursors: they are
+moved past deleted entries, and messages that they had not acknowledged are lost.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 Waiting = tuple["ShadowReplicator", int] | None
-"""The sender of a position, and the entry's index there; None for a client that sent it by hand."""
+"""The sender of a position, and the entry's index in its log; None when a client sent it."""
 
 
 class ShadowTopic(Topic):
-    """One shadow topic partition in one cluster; partition i reads the ledgers of the source's partition
-    i.
+    """One shadow topic partition in one cluster.
+
+    Partition i reads the ledgers of the source's partition i.
     """
 
     source: Topic
@@ -43,7 +44,7 @@ class ShadowTopic(Topic):
         super().__init__(cluster, base, name, partition)
         self.source = source
         self.shadow_log = ShadowLog(source.log)
-        self.log = cast("TopicLog", self.shadow_log)  # its reading side: nothing is appended to it
+        self.log = cast("TopicLog", self.shadow_log)  # for reading: nothing is appended to it
         self.reads = Reads(self, source)
         self.source_reads = source.count_reads()
         # (position, cause, sender) beyond the last ledger in its list
@@ -55,28 +56,28 @@ class ShadowTopic(Topic):
         self.waits_for_source = False
         self.seen_version = -1
         self.refresh_due = False
-        self.confirmed_reads = 0  # questions to the bookies how far the open ledger goes
+        self.confirmed_reads = 0  # queries of the bookies for the end of the open ledger
         # subscription -> messages that the source deleted before they were acknowledged
         self.lost: dict[str, BitMap] = {}
-        self.open_bytes = 0  # of the entries seen of the last ledger
+        self.open_bytes = 0  # of the visible entries of the last ledger
         self._open_seen: tuple[int, int] = (-1, 0)  # (the last ledger, index up to which open_bytes counts)
         self._counted_to = 0
 
     @property
     def stored_seqs(self) -> SharedColumn:
-        """The rows that stored the entries: the source's."""
+        """The rows that stored the entries in the source."""
         return self.source.stored_seqs
 
     @stored_seqs.setter
     def stored_seqs(self, _column: SharedColumn) -> None:
         """It stores nothing, so it keeps no columns."""
 
-    # --- life
+    # --- lifecycle
 
     def load(self, cause: int, first: bool = False) -> None:
-        """A broker takes the topic, if its source is there: a topic without ledgers cannot be opened.
+        """A broker loads the topic, if its source exists: a topic without ledgers cannot be opened.
 
-        Cursors leave what was deleted meanwhile when they are back where they were persisted.
+        Cursors are restored as persisted, then moved past entries deleted meanwhile.
         """
         self.waits_for_source = self.cluster.topics.get(self.source.name) is not self.source
         if self.waits_for_source:
@@ -89,7 +90,7 @@ class ShadowTopic(Topic):
     def delete_ledgers(self, cause: int) -> None:
         """The shadow is deleted: it stores nothing, so only its state is dropped.
 
-        As a hazard, the ledgers that it shares are deleted too.
+        With the hazard option, the ledgers that it shares are deleted, too.
         """
         self.runtime.note("shadow.deleted", cause, self.cluster.number, self.number)
         if self.runtime.option("shadowDeletesSharedLedgers"):
@@ -99,7 +100,7 @@ class ShadowTopic(Topic):
         self.lost.clear()
 
     def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker: the watch ends, entries that wait for a ledger are dropped.
+        """Leave the broker: the watch ends, entries queued for an unknown ledger are dropped.
 
         The source's replicator loses its connection.
         """
@@ -112,11 +113,11 @@ class ShadowTopic(Topic):
             replicator.disconnect("shadow-" + reason, cause)
 
     def remote_clusters(self) -> list[str]:
-        """It is not replicated to other clusters: it writes nothing."""
+        """Always empty: it writes nothing, so it is not replicated to other clusters."""
         return []
 
     def open_ledger(self, cause: int) -> None:
-        """A load: read the source's ledgers; the last is opened for reading, without recovery."""
+        """Read the source's ledgers at a load; the last is opened for reading, without recovery."""
         if self.fresh:
             self.fresh = False
             self.runtime.note("shadow.created", cause, self.cluster.number, self.number, self.source.name)
@@ -126,10 +127,10 @@ class ShadowTopic(Topic):
         self._read_ledgers("load", cause)
         self.loaded_length = self.log.length
 
-    # --- the source's ledgers
+    # --- ledgers of the source
 
     def hear_of_ledgers(self, argument: tuple[int, int]) -> None:
-        """The watch: the source's list of ledgers has changed."""
+        """The watch reports that the source's list of ledgers has changed."""
         epoch, cause = argument
         if epoch != self.epoch or not self.loaded:
             return
@@ -141,9 +142,10 @@ class ShadowTopic(Topic):
         self._read_ledgers("metadata", cause)
 
     def _read_ledgers(self, reason: str, cause: int) -> None:
-        """Take the list as it is now.
+        """Read the present list of ledgers.
 
-        A new last ledger is opened, what waited for it continues, cursors leave what is deleted.
+        A new last ledger is opened, positions queued for it are added, cursors are moved past deleted
+        entries.
         """
         log, opened_before = self.shadow_log, self.shadow_log.current
         if not self.source.log.ledgers:
@@ -155,7 +157,7 @@ class ShadowTopic(Topic):
         if log.current is not opened_before:
             self.current_entries = 0
             self.confirm(log.last_of_nonempty(self.source.shadows.entries_confirmed()), reason, seq)
-            for subscription in self.subscriptions.values():  # no cursor has read into the new ledger yet
+            for subscription in self.subscriptions.values():  # no cursor has read the new ledger yet
                 if (
                     reason == "metadata"
                     and subscription.cursor.mark_delete == log.opened.first_index - 1 == log.length - 1
@@ -175,7 +177,7 @@ class ShadowTopic(Topic):
     # --- the last confirmed entry
 
     def add(self, position: tuple[int, int], cause: int, who: Waiting = None) -> str:
-        """An entry is announced: "taken", "queued" until the ledger list shows its ledger, "not-open"."""
+        """An entry is announced: "taken", "queued" until the ledger list has its ledger, or "not-open"."""
         if not self.loaded:
             return "not-open"
         if position[0] > self.shadow_log.opened.id:
@@ -191,7 +193,7 @@ class ShadowTopic(Topic):
             self._take(*self.queued.popleft())
 
     def _take(self, position: tuple[int, int], cause: int, who: Waiting) -> None:
-        """The last confirmed entry is this position, even when it is an older one."""
+        """Set the last confirmed entry to this position, even to an older one."""
         before = self.log.last_confirmed
         self.shadow_log.confirm(*position)
         self.current_entries = position[1]
@@ -211,7 +213,7 @@ class ShadowTopic(Topic):
         self._entries_visible(seq)
 
     def confirm(self, position: tuple[int, int], reason: str, cause: int) -> None:
-        """Set the last confirmed entry to this position, which the metadata or the bookies report."""
+        """Set the last confirmed entry to this position, from the metadata or the bookies."""
         before = self.log.last_confirmed if self.shadow_log.confirmed[0] >= 0 else (NULL, NULL)
         self.shadow_log.confirm(*position)
         seq = self.runtime.note(
@@ -238,7 +240,7 @@ class ShadowTopic(Topic):
         self.open_bytes += sum(self.reads.size_bytes(index) for index in range(seen_to, self.log.length))
         self._open_seen = (self.shadow_log.opened.id, max(seen_to, self.log.length))
 
-    # --- asking the bookies (the proposal's refresh)
+    # --- querying the bookies (the proposal's refresh)
 
     def wait_for_more(self) -> None:
         """A cursor reads beyond the last confirmed entry: query the bookies at the writer's next update."""
@@ -268,7 +270,7 @@ class ShadowTopic(Topic):
         ) or any(one.connected for one in self.audiences.values()):
             self.wait_for_more()
 
-    # --- what is not seen yet, and what is saved
+    # --- entries not visible yet, and storage saved
 
     @property
     def fed_now(self) -> bool:
@@ -278,29 +280,28 @@ class ShadowTopic(Topic):
 
     @property
     def behind_entries(self) -> int:
-        """Entries of the source beyond the last confirmed one here."""
+        """Entries of the source beyond the last confirmed one of the shadow."""
         return max(0, self.source.log.length - self.log.length)
 
     @property
     def stale_us(self) -> int:
-        """How long the oldest entry that is not seen here has been in the source; 0 when all are seen."""
+        """Age in the source of the oldest entry that is not visible in the shadow, 0 when all are."""
         if not self.behind_entries:
             return 0
         return self.runtime.now_us - self.runtime.trace.at_us(self.source.stored_seqs[self.log.length])
 
     @property
     def saved_bytes(self) -> int:
-        """Bytes of the entries that are seen here and kept by the source: what a replicated copy would
-        store again.
-        """
+        """Bytes of the visible entries that the source keeps, which a replicated copy would store again."""
         return sum(ledger.size_bytes for ledger in self.log.ledgers[:-1]) + self.open_bytes
 
     # --- the hazard (option)
 
     def trim(self, cause: int) -> None:
-        """A shadow deletes nothing.
+        """Delete nothing, as a shadow must not.
 
-        Read in the source, not confirmed: trimming is inherited without a guard, so that it might.
+        From reading the source, not confirmed: trimming is inherited without a guard, so a shadow might
+        delete ledgers.
         """
         if self.runtime.option("shadowDeletesSharedLedgers"):
             for ledger in retention.let_go(self):
