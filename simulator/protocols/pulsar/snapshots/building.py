@@ -1,10 +1,11 @@
-"""Which snapshots one topic's controller has pending: one input and now in, effects out
-(`ReplicatedSubscriptionsController`, `ReplicatedSubscriptionsSnapshotBuilder`).
+"""The pending snapshots of one topic's controller: each input and the time give effects.
 
-Rules: it writes no marker and has no reference to its topic. The tick's tests come in the broker's order;
-"now" is milliseconds there, as in the broker. A builder needs one round for one remote, two for more, and
-keeps the first answer of each remote; answers carry no round. A terminated topic takes no marker, which the
-broker only writes to its own log file: what was requested stays pending until it times out.
+The source is `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionsSnapshotBuilder`.
+
+Rules: it writes no marker and has no reference to its topic. The tick's tests are in the broker's order, and
+"now" is in milliseconds in them, as in the broker. A builder needs one round for one remote, two for more,
+and keeps the first response of each remote. Responses carry no round. A terminated topic accepts no marker,
+which the broker only writes to its own log file. So a requested snapshot stays pending until it times out.
 """
 
 from __future__ import annotations
@@ -32,16 +33,18 @@ BUILDER_MOVES: dict[str, dict[str, str]] = {
     TIMED_OUT: {},
     ABANDONED: {},
 }
-"""States of a builder: by state those that may follow, each with what brings it about."""
+"""States of a builder: for each the possible next ones, and the reason for the move."""
 
 FULL, PARTIAL = "full", "partial"
 PENDING, NO_NEW_DATA, DISCONNECTED = "pending", "no-new-data", "replicator-disconnected"
-"""Why a tick requests no snapshot."""
+"""The reasons why a tick requests no snapshot."""
 
 
 class Facts(NamedTuple):
-    """What a tick looks at: the topic's remotes, whether each is connected, the time of its last message
-    (0: none yet), and whether it is terminated.
+    """The input of a tick.
+
+    The topic's remotes, whether each is connected, the time of its last message (0: none yet), and whether it
+    is terminated.
     """
 
     remotes: tuple[str, ...]
@@ -61,29 +64,29 @@ class Request(NamedTuple):
 
 
 class Refuse(NamedTuple):
-    """The tick requests nothing."""
+    """The tick requests no snapshot."""
 
     reason: str
 
 
 class TimeOut(NamedTuple):
-    """The snapshot is not pending any more: answers were missing for too long."""
+    """The snapshot is no longer pending: responses were missing for too long."""
 
     snapshot: int
 
 
 class Abandon(NamedTuple):
-    """The snapshot is not pending any more: neither completed nor timed out."""
+    """The snapshot is no longer pending: neither completed nor timed out."""
 
     snapshot: int
 
 
 class Ignore(NamedTuple):
-    """The answer is of no pending snapshot."""
+    """The response is of no pending snapshot."""
 
 
 class Answered(NamedTuple):
-    """The answer belongs to a pending snapshot."""
+    """The response is of a pending snapshot."""
 
     snapshot: int
     round: int
@@ -103,7 +106,7 @@ Effect = Request | Refuse | TimeOut | Abandon | Ignore | Answered | Complete
 
 @dataclass(slots=True)
 class Builder:
-    """One pending snapshot; `missing` are the remotes without an answer in this round."""
+    """One pending snapshot; `missing` are the remotes without a response in this round."""
 
     snapshot: int
     started_us: int
@@ -119,16 +122,19 @@ class Builder:
 
     @property
     def two_rounds(self) -> bool:
-        """With two remotes or more, something from one may be in the other and not here yet."""
+        """Whether it needs two rounds, which is with two remotes or more.
+
+        A message of one remote may be in another and not in this cluster yet.
+        """
         return len(self.remotes) > 1
 
     def become(self, state: str) -> None:
-        """A legal move."""
+        """Change to a permitted state."""
         assert state in BUILDER_MOVES[self.state], f"no move of a builder from {self.state} to {state}"
         self.state = state
 
     def answer(self, cluster: str, position: Position) -> bool:
-        """Take an answer; returns whether it was the last one of the last round."""
+        """Add a response; returns whether it was the last one of the last round."""
         self.answers.setdefault(cluster, position)
         if cluster in self.missing:
             self.missing.remove(cluster)
@@ -156,7 +162,7 @@ class Building:
         self.last_completed_ms = 0
 
     def tick(self, facts: Facts, number: int, now_us: int) -> list[Effect]:
-        """A period is over; `number` is the next snapshot's."""
+        """Handle the end of a period; `number` is the next snapshot's."""
         effects: list[Effect] = [self._time_out(builder) for builder in self._overdue(now_us)]
         if self.partial_after_us and not facts.terminated:
             old = [one for one in self.pending.values() if now_us - one.started_us >= self.partial_after_us]
@@ -170,7 +176,7 @@ class Building:
     def answer(
         self, snapshot: int, cluster: str, position: Position, terminated: bool
     ) -> list[Ignore | Answered | Request | Complete]:
-        """A remote has answered a request."""
+        """A remote has responded to a request."""
         builder = self.pending.get(snapshot)
         if builder is None:
             return [Ignore()]
@@ -181,14 +187,12 @@ class Building:
         return [answered, Request(snapshot, builder.round)] if begun else [answered]
 
     def finish_partial(self, snapshot: int, terminated: bool) -> list[Complete]:
-        """UNSAFE: write the snapshot with the answers at hand (PIP-33 leaves this for later), if there are
-        any.
-        """
+        """UNSAFE: complete the snapshot with its present responses, if any (future work in PIP-33)."""
         builder = self.pending[snapshot]
         return [] if terminated or not builder.answers else [self._complete(builder, PARTIAL)]
 
     def close(self) -> list[Abandon]:
-        """Nothing is pending any more."""
+        """Abandon all pending snapshots."""
         builders = list(self.pending.values())
         self.pending.clear()
         for builder in builders:
@@ -196,7 +200,7 @@ class Building:
         return [Abandon(builder.snapshot) for builder in builders]
 
     def refusal(self, facts: Facts) -> str | None:
-        """Which of the tick's rules stops a snapshot now, None if none does."""
+        """Which of the tick's rules prevents a snapshot now, None if none does."""
         if not self.last_completed_ms and self.pending:
             return PENDING
         if facts.data_timestamp_ms == 0 or facts.data_timestamp_ms < self.last_completed_ms:
@@ -222,6 +226,6 @@ class Building:
         del self.pending[builder.snapshot]
         self.last_completed_ms = max(
             1, builder.started_us // 1000
-        )  # 0 is "never"; a broker's clock is never there
+        )  # 0 means "never": a broker's clock never has that value
         answers = tuple((name, *builder.answers[name]) for name in sorted(builder.answers))
         return Complete(builder.snapshot, builder.started_us, answers, how)

@@ -1,8 +1,9 @@
-"""A subscription's snapshot cache (`ReplicatedSubscriptionSnapshotCache`): which snapshots it keeps, and
-which one an ack may use.
+"""A subscription's snapshot cache: which snapshots it keeps, and which one an ack may use.
 
-Rules: memory only; plain data; positions are indices in the local log. `spread` (4.0.9, 4.1.3 on) drops the
-inner entry whose neighbours are closest; `oldest-first` (before) drops the oldest.
+The source is `ReplicatedSubscriptionSnapshotCache`.
+
+Rules: memory only. Plain data. Positions are indices in the local log. `spread` (4.0.9, 4.1.3 on) drops the
+inner entry whose neighbours are closest. `oldest-first` (before) drops the oldest.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ UNKNOWN = -1
 
 @dataclass(slots=True)
 class CachedSnapshot:
-    """A snapshot as the cache holds it.
+    """A cached snapshot.
 
     `distance` counts the entries between its predecessor and itself, UNKNOWN until the cache is full.
     """
@@ -35,7 +36,7 @@ class SnapshotCache:
         self.snapshots: list[CachedSnapshot] = []
 
     def add(self, snapshot: CachedSnapshot) -> list[tuple[CachedSnapshot, str]]:
-        """Keep a snapshot; returns what had to go, each with the reason."""
+        """Add a snapshot; returns the removed ones, each with the reason."""
         if self.rule == OLDEST_FIRST:
             return self._add_oldest_first(snapshot)
         gone: list[tuple[CachedSnapshot, str]] = []
@@ -52,9 +53,7 @@ class SnapshotCache:
         return [(self.snapshots.pop(0), "cache-rule")] if len(self.snapshots) > self.size_max else []
 
     def _remove_closest(self) -> CachedSnapshot:
-        """Drop one inner entry, the one with the smallest distance between its neighbours; the lowest wins
-        a tie.
-        """
+        """Drop the inner entry with the smallest distance between its neighbours, the lowest of equals."""
         kept = self.snapshots
         for before, after in zip(kept, kept[1:], strict=False):
             if after.distance == UNKNOWN:
@@ -69,7 +68,7 @@ class SnapshotCache:
         return removed
 
     def take_up_to(self, mark_delete: int) -> tuple[CachedSnapshot | None, list[CachedSnapshot]]:
-        """Remove all at or below `mark_delete`: the newest of them is usable, the others were passed."""
+        """Remove all at or below `mark_delete`: the newest of them is usable, the others are obsolete."""
         usable = [kept for kept in self.snapshots if kept.index <= mark_delete]
         if not usable:
             return None, []

@@ -1,7 +1,8 @@
-"""The snapshot controller of one topic in one cluster (`ReplicatedSubscriptionsController`): performs what
-`building` decides, and takes the markers of other clusters.
+"""The snapshot controller of one topic in one cluster (`ReplicatedSubscriptionsController`).
 
-Rules: everything here is memory only: an unload loses it. A terminated topic takes no marker.
+It performs the effects of `building`, and handles the markers of other clusters.
+
+Rules: all state is memory only and lost by an unload. A terminated topic accepts no marker.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ CONTROLLER_MOVES: dict[str, dict[str, str]] = {
     TICKING: {CLOSED: "the topic is unloaded, or no subscription is replicated"},
     CLOSED: {},
 }
-"""States of a controller: one that only answers takes no snapshots of its own."""
+"""States of a controller: one that only responds takes no snapshots of its own."""
 
 
 class SnapshotController:
@@ -70,7 +71,7 @@ class SnapshotController:
         """The pending snapshots by number."""
         return self.building.pending
 
-    # --- life
+    # --- lifecycle
 
     def _become(self, state: str) -> None:
         assert state in CONTROLLER_MOVES[self.state], f"no move of a controller from {self.state} to {state}"
@@ -83,7 +84,7 @@ class SnapshotController:
         self.runtime.schedule(self.runtime.now_us, self.rank, self.tick, seq)
 
     def close(self, reason: str, cause: int) -> None:
-        """Cancel the timer; what is pending is forgotten, neither completed nor timed out."""
+        """Cancel the timer; pending snapshots are dropped, neither completed nor timed out."""
         self._become(CLOSED)
         for abandoned in self.building.close():
             self._note("snapshot.abandoned", cause, abandoned.snapshot, reason)
@@ -95,7 +96,7 @@ class SnapshotController:
     # --- the tick
 
     def tick(self, cause: int) -> None:
-        """One period is over."""
+        """Handle the end of a period."""
         if not self.ticking:
             return
         runtime = self.runtime
@@ -113,7 +114,7 @@ class SnapshotController:
                     self._request(effect, cause)
 
     def facts(self) -> Facts:
-        """What a tick looks at now."""
+        """The input of a tick now."""
         replicators = self.topic.replicators
         return Facts(
             tuple(replicators),
@@ -127,7 +128,7 @@ class SnapshotController:
         return self.building.refusal(self.facts())
 
     def finish_partial(self, snapshot: int, cause: int) -> None:
-        """UNSAFE: write a pending snapshot with the answers at hand, if there are any."""
+        """UNSAFE: write a pending snapshot with the present responses, if any."""
         for effect in self.building.finish_partial(snapshot, self.topic.terminated):
             self._complete(effect, self.topic.log.last_confirmed, cause)
 
@@ -162,7 +163,7 @@ class SnapshotController:
         self.topic.wake(written)
 
     def receive(self, marker: Marker, index: int, cause: int) -> None:
-        """A remote's marker, read from the local log at `index` by the replicator towards that remote."""
+        """Handle a remote's marker, read at `index` by the replicator towards that remote."""
         if marker.type == REQUEST:
             self._on_request(marker, cause)
         elif marker.type == RESPONSE:
@@ -171,9 +172,7 @@ class SnapshotController:
             self._on_update(marker, cause)
 
     def _on_request(self, marker: Marker, cause: int) -> None:
-        """Answer with the last confirmed position at this moment, which may be later than the request's
-        own.
-        """
+        """Respond with the last confirmed position now, which may be after the request's own."""
         if self.topic.terminated:
             return
         position = self.topic.log.last_confirmed
@@ -240,7 +239,7 @@ class SnapshotController:
     def write_update(
         self, subscription: SubscriptionOfSnapshots, snapshot: CachedSnapshot, cause: int
     ) -> None:
-        """One Update for the newest usable snapshot; travels to every remote."""
+        """Write one Update for the newest usable snapshot; it is replicated to every remote."""
         if self.topic.terminated:
             return
         marker_seq = self._write(
@@ -273,8 +272,9 @@ class SnapshotController:
         self.topic.wake(marker_seq)
 
     def _on_update(self, marker: Marker, cause: int) -> None:
-        """Move the local subscription as the Update says
-        (`ReplicatedSubscriptionsController.receiveSubscriptionUpdated`).
+        """Apply an Update to the local subscription.
+
+        The source is `ReplicatedSubscriptionsController.receiveSubscriptionUpdated`.
         """
         topic, runtime = self.topic, self.runtime
         assert marker.subscription is not None, "an update names its subscription"
@@ -302,9 +302,7 @@ class SnapshotController:
         subscription.acknowledge_up_to(index, "update", seq)
 
     def _create_missing(self, name: str, cause: int) -> tuple[SubscriptionOfController, int]:
-        """A missing subscription is made, replicated, at earliest (#20767), or at latest in older
-        releases.
-        """
+        """Create a missing subscription, replicated, at earliest (#20767), or latest in older releases."""
         log = self.topic.log
         earliest = self.runtime.option("missingSubscriptionCreation") == "earliest"
         mark_delete = log.first_kept - 1 if earliest else log.length - 1
@@ -316,5 +314,5 @@ class SnapshotController:
 def _update_refusal(subscription: SubscriptionOfController, index: int) -> str | None:
     if index == subscription.cursor.mark_delete:
         return "equal"
-    gone = index < subscription.topic.log.first_kept  # a recovered cursor stands before the first ledger kept
+    gone = index < subscription.topic.log.first_kept  # a recovered cursor is before the first kept ledger
     return "behind-mark-delete" if gone or index < subscription.cursor.mark_delete else None

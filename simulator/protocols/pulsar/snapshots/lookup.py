@@ -1,5 +1,4 @@
-"""What a subscription does with snapshots: keeps those that its dispatcher reads, and looks one up when
-its mark-delete moves.
+"""A subscription's use of snapshots: it caches those read, and looks one up when mark-delete moves.
 
 Rules: the cache exists exactly while the subscription is replicated, and is memory only
 (`PersistentSubscription`, `ReplicatedSubscriptionSnapshotCache`).
@@ -38,7 +37,7 @@ class TopicOfSnapshots(TopicInCluster, Protocol):
 
 
 class SubscriptionOfSnapshots(Protocol):
-    """The subscription whose mark-delete is looked up."""
+    """The subscription whose snapshots are looked up."""
 
     name: str
     number: int
@@ -68,11 +67,11 @@ class SnapshotLookup:
 
     @property
     def kept(self) -> list[CachedSnapshot]:
-        """Those in the cache, in order."""
+        """The cached snapshots, in order."""
         return [] if self.cache is None else self.cache.snapshots
 
     def begin(self) -> None:
-        """The subscription is replicated from now on."""
+        """Start the cache: the subscription is now replicated."""
         rule = self.runtime.option("snapshotCacheRule")
         size = self.topic.cluster.setting(
             "replicatedSubscriptionsSnapshotMaxCachedPerSubscription", self.topic
@@ -82,20 +81,21 @@ class SnapshotLookup:
         )
 
     def end(self, cause: int) -> None:
-        """It is not any more."""
+        """End the cache: the subscription is no longer replicated."""
         self.drop("switched-off", cause)
         self.cache = None
 
     def drop(self, reason: str, cause: int) -> None:
-        """Forget all that is kept."""
+        """Drop all cached snapshots."""
         if self.cache is not None:
             for snapshot in self.cache.snapshots:
                 self._note("snapshot.evicted", snapshot.snapshot, cause, reason)
             self.cache.snapshots = []
 
     def read(self, marker: Marker, cause: int) -> None:
-        """The dispatcher read a snapshot marker: keep it, and look it up at once (#16651) unless the
-        option is off.
+        """Cache a snapshot marker that the dispatcher read, and look it up at once (#16651).
+
+        The option lookupOnSnapshotArrival switches the look-up off.
         """
         if self.cache is None:
             return

@@ -1,4 +1,4 @@
-"""What a snapshot controller needs of the topic that it works for, as protocols by role."""
+"""Protocols by role: what a snapshot controller needs of its topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RuntimeOfController(RuntimeOfLog, Protocol):
 
 
 class ReplicatorOfController(Protocol):
-    """A way to another cluster (`replication.replicator.Replicator`)."""
+    """The replication to another cluster (`replication.replicator.Replicator`)."""
 
     @property
     def connected(self) -> bool:
@@ -68,7 +68,7 @@ class TopicOfController(TopicInCluster, Protocol):
         """Append a marker; returns its row's seq."""
 
     def wake(self, cause: int) -> None:
-        """Something was appended: replicators and dispatchers read on."""
+        """Entries were appended: replicators and dispatchers continue."""
 
     def add_subscription(
         self, name: str, type_: str, mark_delete: int, replicated: bool, reason: str, cause: int
