@@ -1,1 +1,1 @@
-"""What a topic keeps: messages, ledgers, cursors on disk, and what is trimmed or expires."""
+"""A topic's storage: messages, ledgers, persisted cursors, trimming and expiry."""

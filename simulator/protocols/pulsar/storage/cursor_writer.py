@@ -1,7 +1,7 @@
-"""When a subscription's cursor is written: what a crash leaves of it.
+"""When a subscription's cursor is persisted, which determines what a crash loses.
 
-Rules: writes are limited in rate, so a crash loses recent acks. A timer bounds how long the cursor stays
-ahead of what is written (`ManagedCursorImpl`, `managedLedgerDefaultMarkDeleteRateLimit`).
+Rules: writes are limited in rate, so a crash loses recent acks. A timer bounds how long the cursor differs
+from its persisted state (`ManagedCursorImpl`, `managedLedgerDefaultMarkDeleteRateLimit`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SECOND_US = 1_000_000
 class CursorWriter:
     """Writes one subscription's cursor.
 
-    `ledger` is that of the cursor, -1 before its first write; `flush_due` is whether the timer runs.
+    `ledger` is that of the cursor, -1 before its first write. `flush_due` is whether the timer runs.
     """
 
     def __init__(self, subscription: SubscriptionOfLog) -> None:
@@ -31,7 +31,7 @@ class CursorWriter:
         self.flush_due = False
 
     def write_if_due(self, cause: int) -> None:
-        """Write the cursor when the rate limit allows, else see that a flush comes."""
+        """Write the cursor when the rate limit allows, else schedule a flush."""
         cursor, now_us = self.subscription.cursor, self.runtime.now_us
         if not cursor.dirty:
             return
@@ -42,15 +42,15 @@ class CursorWriter:
             self.runtime.schedule(self.flush_us(now_us, cursor), self.topic.rank, self.flush)
 
     def flush_us(self, now_us: int, cursor: Cursor) -> int:
-        """When a cursor that is as this one now is written at the latest."""
+        """When a cursor in this state at this instant is written at the latest."""
         seconds = self.topic.cluster.setting("managedLedgerCursorPositionFlushSeconds", self.topic)
         return max(now_us, cursor.last_persist_us + seconds * _SECOND_US)
 
     def write(self, cause: int) -> None:
-        """Make the present state what a crash would leave."""
+        """Persist the present state."""
         topic, subscription, cursor = self.topic, self.subscription, self.subscription.cursor
         if cursor.last_persist_us < 0:
-            self.ledger = topic.cluster.take_ledger()  # opened at its first write
+            self.ledger = topic.cluster.take_ledger()  # created at its first write
         kept = topic.cluster.setting("managedLedgerMaxUnackedRangesToPersist", topic)
         cursor.persist(self.runtime.now_us, kept, topic.log)
         subscription.border.persist()
@@ -65,7 +65,7 @@ class CursorWriter:
         )
 
     def flush(self, _argument: None) -> None:
-        """The timer."""
+        """Write the cursor at the timer."""
         self.flush_due = False
         subscription = self.subscription
         if (

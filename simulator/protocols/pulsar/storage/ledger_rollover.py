@@ -1,5 +1,6 @@
-"""The ledgers of a topic: when one is full or old and the next is opened, and which cursors move on then
-(`ManagedLedgerImpl`).
+"""Ledger rollover of a topic: when a full or old ledger is followed by the next (`ManagedLedgerImpl`).
+
+It also moves the cursors that follow.
 
 Rules: the entry that reaches a limit is the last of its ledger. A timer belongs to one load of the topic and
 is stale after it (`epoch`).
@@ -30,7 +31,7 @@ class LedgerRollover:
         self.limits: tuple[int, int, int, int]  # set when a ledger is opened
 
     def open_next(self, cause: int) -> None:
-        """Open the next ledger, where the topic is not terminated; the one that is open is closed."""
+        """Close the open ledger and open the next, unless the topic is terminated."""
         topic = self.topic
         if topic.terminated:
             return
@@ -74,17 +75,18 @@ class LedgerRollover:
         if not topic.log.full(now_us, *self.limits):
             return False
         self.open_next(cause)
-        # a consumer that takes no time for the last entry is first
+        # a consumer that processes the last entry in no time is first
         topic.runtime.schedule(now_us, topic.rank, self.ledger_made, (topic.epoch, cause))
         return True
 
     def room(self, now_us: int, size_bytes: int, coming_bytes: int = 0) -> tuple[int, int]:
-        """Entries of this size that can be appended for sure, when so many bytes come beside them, before
-        some instant, and that instant: until then the open ledger stays open.
+        """Entries of this size that certainly fit in the open ledger before an instant, and the instant.
+
+        Other entries of `coming_bytes` may be appended meanwhile. Until the instant the ledger stays open.
         """
         most_entries, most_bytes, oldest_us, youngest_us = self.limits
         ledger = self.topic.log.ledgers[-1]
-        # full or not, it is too young to be rolled over
+        # too young to be rolled over, even when full
         if youngest_us and now_us - ledger.opened_us <= youngest_us:
             return _ANY_NUMBER, ledger.opened_us + youngest_us + 1
         room = most_entries - 1 - ledger.entries
@@ -95,8 +97,9 @@ class LedgerRollover:
     # --- age
 
     def time_age(self) -> None:
-        """The open ledger will be looked at when it is old
-        (`ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`).
+        """Schedule the check of the open ledger's greatest age.
+
+        The source is `ManagedLedgerImpl.updateLastLedgerCreatedTimeAndScheduleRolloverTask`.
         """
         if not self.age_timed:
             self.age_timed = True
@@ -109,8 +112,9 @@ class LedgerRollover:
         return topic.log.ledgers[-1].opened_us + minutes * _MINUTE_US
 
     def age_timer(self, epoch: int) -> None:
-        """A ledger has come of age; one that is empty then is looked at no more, and its first entry will
-        be its last (#11116).
+        """A ledger has reached its greatest age: roll it over.
+
+        An empty one is not checked again, and its first entry will be its last (#11116).
         """
         topic = self.topic
         if epoch != topic.epoch or not topic.loaded:
@@ -124,7 +128,7 @@ class LedgerRollover:
     def ledger_made(self, argument: tuple[int, int]) -> None:
         """The ledger after a full one is open: cursors at the end of a closed one move on.
 
-        What every cursor has passed is deleted.
+        Ledgers that every cursor has passed are deleted.
         """
         epoch, cause = argument
         if epoch == self.topic.epoch and self.topic.loaded:

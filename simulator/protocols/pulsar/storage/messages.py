@@ -1,8 +1,8 @@
-"""The facts of every message that was published, by message number (its ordinal in the run).
+"""The facts of every published message, by message number (its ordinal in the run).
 
-Rules: written once, when published, and shared by all worlds of a branch; a world that runs a stretch again
-finds them here. `count` lives in the run's state (`Runtime.message_count`), so this table is never part of a
-checkpoint.
+Rules: written once, when published, and shared by all worlds of a branch. A world that runs a stretch again
+finds them in the table. `count` is in the run's state (`Runtime.message_count`), so this table is never part
+of a checkpoint.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ _COLUMNS = (
 )
 
 _UNSAID = {"batch": 0, "origin": -1}
-"""What a reserved number holds in the columns that are set later."""
+"""Values of a reserved number in the columns that are set later."""
 
 
 class MessageTable:
-    """Columns by message number: producer (name number), sequence_id, published_us, size_bytes, key (NULL:
-    none), batch (messages of the entry that starts here), deliver_at_us (0: at once), origin (cluster
-    index), replicate_to (bit per cluster index, -1: all).
+    """Columns by message number.
+
+    They are producer (name number), sequence_id, published_us, size_bytes, key (NULL: none), batch (messages
+    of the entry that starts with it), deliver_at_us (0: at once), origin (cluster index), replicate_to (bit
+    per cluster index, -1: all).
     """
 
     __slots__ = (*_COLUMNS, "_appends")
@@ -52,17 +54,17 @@ class MessageTable:
         self._bind()
 
     def _bind(self) -> None:
-        """Keep the columns' append methods at hand: one is called for every column of every message."""
+        """Cache the columns' append methods: one is called for every column of every message."""
         self._appends = tuple(getattr(self, name).append for name in _COLUMNS)
 
     def __len__(self) -> int:
         return len(self.producer)
 
     def put(self, number: int, values: tuple[int, ...]) -> None:
-        """Write message `number`; numbers skipped are reserved (a batch in the making).
+        """Write message `number`; skipped numbers are reserved (an open batch).
 
-        A replay writes the same again, but leaves `batch` and `origin`: values set later hold for a world
-        that continues from a checkpoint after that.
+        A replay writes the same again, except `batch` and `origin`: their later values are kept for a world
+        that continues from a later checkpoint.
         """
         missing = number - len(self.producer)
         if missing == 0:
@@ -114,7 +116,7 @@ class MessageTable:
         return np.frombuffer(getattr(self, name), dtype=np.int64)[numbers]
 
     def numbers_in(self, records: np.ndarray) -> BitMap:
-        """Numbers of all messages of the entries that hold these records; markers are skipped."""
+        """Numbers of all messages in the entries with these records; markers are skipped."""
         first = records[records >= 0]
         # a numpy array itself takes ten times as long
         numbers = BitMap(array("I", first.astype(np.uint32).tobytes()))
@@ -129,7 +131,7 @@ class MessageTable:
     def set_origin(self, number: int, count: int, cluster: int) -> None:
         """Record that these messages' entry was first stored in another cluster than its producer's.
 
-        The producer's is the cluster where it was when it published.
+        The producer's cluster is that at the time of publishing.
         """
         for message in range(number, number + count):
             self.origin[message] = cluster

@@ -1,7 +1,7 @@
-"""What a broker removes from a topic: ledgers that no cursor needs, messages past their time to live.
+"""Removal from a topic: ledgers that no cursor needs, messages past their time to live.
 
 Rules: trimming deletes whole ledgers that every durable cursor, replicators' included, has passed, and that
-retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `retention_timers` has the clocks.
+retention releases (`ManagedLedgerImpl.internalTrimLedgers`). `retention_timers` has the timers.
 """
 
 from __future__ import annotations
@@ -28,24 +28,26 @@ if TYPE_CHECKING:
 _REMOVED = CODE["message.removed"]
 _SECOND_US, _MINUTE_US, _MEGABYTE = 1_000_000, 60_000_000, 1 << 20
 BACKLOG_TO_EXPIRE = 1000
-"""Entries: with fewer a cursor in use is looked at only when its oldest is past one and a half times the
-TTL (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
+"""Backlog in entries below which a cursor with consumers expires only after 1.5 times the TTL.
+
+The oldest entry counts (Pulsar's MINIMUM_BACKLOG_FOR_EXPIRY_CHECK).
 """
 
 
 def trim_if_switched(topic: TopicOfLog, ledger: int, before: int, after: int, cause: int) -> None:
-    """A cursor in `ledger` was moved from index `before` to `after`: trim when it alone was the slowest.
+    """A cursor in `ledger` was moved from `before` to `after`: trim when it alone was the slowest.
 
-    It must be in another ledger now. So the last entry of a ledger alone deletes nothing, the first of the
-    next does (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
+    Both are indices. It must be in another ledger now. So acking the last entry of a ledger deletes nothing,
+    and acking the first of the next does (`ManagedLedgerImpl.onCursorMarkDeletePositionUpdated`).
     """
     if switches_ledger(topic, ledger, after) and _passed_by_all(topic, before + 1):
         topic.trim(cause)
 
 
 def switches_ledger(topic: TopicOfLog, ledger: int, after: int) -> bool:
-    """Whether index `after`, which may be yet to be appended, is in another ledger than `ledger`, and
-    there is one to be deleted.
+    """Whether index `after` is in another ledger than `ledger`, and there is one to be deleted.
+
+    The entry at `after` may not be appended yet.
     """
     log = topic.log
     return len(log.ledgers) > 1 and ledger != (
@@ -54,24 +56,24 @@ def switches_ledger(topic: TopicOfLog, ledger: int, after: int) -> bool:
 
 
 def passed_border(topic: TopicOfLog, index: int, cause: int) -> None:
-    """A replicator has the receipt of entry `index`, its first in a ledger: trim when no cursor is behind
-    it.
-    """
+    """A replicator has the receipt of entry `index`, its first in a ledger: trim when all passed it."""
     if len(topic.log.ledgers) > 1 and _passed_by_all(topic, index):
         topic.trim(cause)
 
 
 def cursor_deleted(topic: TopicOfLog, cause: int) -> None:
-    """A subscription or a replication cursor is gone, and holds nothing any more
-    (`ManagedLedgerImpl.asyncDeleteCursor`).
+    """Trim after a subscription or a replication cursor was deleted (`asyncDeleteCursor`).
+
+    The source is ManagedLedgerImpl.
     """
     if topic.loaded:
         topic.trim(cause)
 
 
 def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
-    """A load moved cursors from the end of a closed ledger into the next: trim when the slowest is among
-    them (`onCursorMarkDeletePositionUpdated`).
+    """A load moved cursors into the next ledger: trim when the slowest is one of them.
+
+    They were at the end of a closed ledger (`onCursorMarkDeletePositionUpdated`).
     """
     slowest = _slowest(topic)
     if topic.source is None and slowest is not None and topic.log.ledger_after(slowest) is not None:
@@ -79,7 +81,7 @@ def trim_if_slowest_moved(topic: TopicOfLog, cause: int) -> None:
 
 
 def subscription_deleted(topic: TopicOfLog, name: str) -> None:
-    """Notify a failover that waits for this subscription's cursor: the cursor covers no message any more."""
+    """Notify a failover into this cluster: the subscription's cursor covers no message any more."""
     if (window := topic.runtime.window_into(topic.cluster.name, name)) is not None:
         window.cursor_went_back(topic)
 
@@ -100,8 +102,9 @@ def let_go(topic: TopicOfLog) -> list[Ledger]:
 
 
 def _slowest(topic: TopicOfLog) -> int | None:
-    """The mark-delete index of the slowest durable cursor, replicators' and audiences' included; None
-    without any.
+    """The mark-delete index of the slowest durable cursor, None without any.
+
+    Replicators and audiences are included.
     """
     for replicator in topic.replicators.values():
         replicator.catch_up()
@@ -137,7 +140,7 @@ def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None
 
 
 def drop_everything(topic: TopicOfLog, cause: int) -> None:
-    """The topic is deleted with all its ledgers, even those still needed."""
+    """Delete all ledgers of a deleted topic, even those still needed."""
     log, runtime = topic.log, topic.runtime
     if log.current is not None:
         closed = log.current
@@ -150,12 +153,13 @@ def drop_everything(topic: TopicOfLog, cause: int) -> None:
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     log.trim(log.length)
     runtime.look_again(topic.cluster.name)
-    topic.terminated, topic.refuses = False, None  # a topic that is made again under this name is a new one
+    topic.terminated, topic.refuses = False, None  # a topic created again under this name is a new one
 
 
 def _without_retained(topic: TopicOfLog, ledgers: list) -> list:
-    """Those at the front whose retention time is over, or without which the size quota is still filled (PR
-    20898 quotes the rule).
+    """The first ledgers whose retention time is over, or that the size quota does not need.
+
+    PR 20898 quotes the rule.
     """
     minutes = topic.cluster.setting("defaultRetentionTimeInMinutes", topic)
     megabytes = topic.cluster.setting("defaultRetentionSizeInMB", topic)
@@ -174,8 +178,9 @@ def _without_retained(topic: TopicOfLog, ledgers: list) -> list:
 
 
 def _note_removed(topic: TopicOfLog, first: int, last: int, cause: int) -> None:
-    """One row per message of the deleted entries, which are all of one ledger: as columns, for a ledger
-    may hold many.
+    """Write one row per message of the deleted entries, by column, because a ledger may hold many.
+
+    All entries are of one ledger.
     """
     runtime, messages, first = topic.runtime, topic.runtime.messages, max(first, topic.log.first_kept)
     records = topic.log.records.view(first, last)
@@ -212,7 +217,7 @@ def messages_between(topic: TopicOfLog, first: int, last: int) -> Iterator[tuple
 
 
 LOOKED_AT_ONCE = 2_000
-"""Entries that a search looks at in one event: a millisecond."""
+"""Entries that a search checks in one event: a millisecond."""
 
 PORTION_ENTRIES = 500
 """Entries that a cursor is moved over in one event: two or three milliseconds."""
@@ -221,8 +226,9 @@ PORTION_ENTRIES = 500
 def pass_over(
     subscription: SubscriptionOfLog, last: int, event: str, cause: int, *more: str
 ) -> Iterator[int]:
-    """Rows for the unacknowledged messages that a cursor is about to be moved over, up to entry `last`, in
-    portions of the clock's.
+    """Write rows for the unacked messages that a cursor is about to be moved past.
+
+    They are those up to entry `last`, in portions of the clock's.
     """
     topic, cursor, first = (
         subscription.topic,
@@ -266,8 +272,9 @@ def _pass_over(
 
 
 def expire(topic: TopicOfLog) -> Iterator[int]:
-    """TTL: each cursor moves over its oldest entries as long as they are older, in portions; no Update is
-    triggered.
+    """TTL: move each cursor past its oldest entries while they are expired, in portions.
+
+    It triggers no Update.
     """
     ttl_us = topic.hot.ttl_us
     if ttl_us == 0:
@@ -289,8 +296,9 @@ def expire(topic: TopicOfLog) -> Iterator[int]:
 
 
 def _nearly_caught_up(topic: TopicOfLog, cursor: Cursor) -> bool:
-    """Whether a cursor in use is left alone: a small backlog, and the oldest entry is not past 1.5 times
-    the TTL, in whole seconds.
+    """Whether a cursor with consumers is not expired yet.
+
+    It has a small backlog, and its oldest entry is not past 1.5 times the TTL, in whole seconds.
     """
     oldest, patience_us = cursor.mark_delete + 1, topic.hot.ttl_us // _SECOND_US * 3 // 2 * _SECOND_US
     return cursor.backlog(topic.log.length) < BACKLOG_TO_EXPIRE and (
@@ -299,9 +307,7 @@ def _nearly_caught_up(topic: TopicOfLog, cursor: Cursor) -> bool:
 
 
 def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
-    """A replication cursor's own expiry (replicateEntries): it passes its oldest entries once they are older
-    than TTL.
-    """
+    """Expire a replication cursor's oldest entries (replicateEntries)."""
     replicator.settle()
     topic, cursor = replicator.topic, replicator.cursor
     if _nearly_caught_up(topic, cursor):
@@ -311,7 +317,7 @@ def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
         last += 1
     first = cursor.mark_delete + 1
     if replicator.connected:
-        first = max(first, replicator.read_index)  # what was read is on its way
+        first = max(first, replicator.read_index)  # entries read before are on the wire
     for index in range(first, last + 1):
         replicator.pass_over_expired(index)
     if cursor.mark_delete_to(last):
@@ -319,7 +325,7 @@ def _expire_for(replicator: ReplicatorOfLog, limit_us: int) -> None:
 
 
 def clear_replication(replicator: ReplicatorOfLog, cause: int) -> None:
-    """A replication cursor's backlog is cleared: what is in the log now and not on its way is never sent."""
+    """Clear a replication cursor's backlog: entries now in the log and not on the wire are never sent."""
     replicator.settle()
     topic, cursor, runtime = replicator.topic, replicator.cursor, replicator.runtime
     last = topic.log.length - 1
@@ -340,7 +346,7 @@ def clear_replication(replicator: ReplicatorOfLog, cause: int) -> None:
 
 
 def published_us(topic: TopicInCluster, index: int) -> int:
-    """When the entry's producer published it; TTL counts from there, in every cluster."""
+    """When the entry's producer published it: the start of its TTL in every cluster."""
     record = topic.log.records[index]
     return (
         topic.runtime.markers[-record - 1].published_us

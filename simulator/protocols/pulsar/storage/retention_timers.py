@@ -1,4 +1,6 @@
-"""What a broker does to a topic by the clock: trimming, message TTL; `ledger_rollover` has rollover by age.
+"""The periodic checks of a topic: trimming and message TTL.
+
+`ledger_rollover` has rollover by age.
 
 Rules: a timer belongs to one load of the topic and is stale after it (`epoch`).
 """
@@ -23,7 +25,7 @@ class RetentionTimers:
         self.topic = topic
 
     def start(self) -> None:
-        """Begin the timers of a load; that of the open ledger's age runs already."""
+        """Start the timers of a load; that of the open ledger's age runs already."""
         self._time_trim()
         self._time_expiry()
 

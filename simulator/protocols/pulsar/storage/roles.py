@@ -1,4 +1,4 @@
-"""What storage needs of the topic, subscriptions and replicators that it works for, as protocols by role.
+"""Protocols by role: what storage needs of its topic, subscriptions and replicators.
 
 Rules: storage is a layer below the broker's state. `broker.topic.Topic`, `broker.subscription.Subscription`,
 `replication.replicator.Replicator` and `runtime.Runtime` play these roles.
@@ -42,10 +42,10 @@ class RuntimeOfLog(Protocol):
 
     @property
     def seq(self) -> int:
-        """Rows up to now."""
+        """Number of rows so far."""
 
     def option(self, name: str) -> Any:
-        """A lab option in force."""
+        """An option in force."""
 
     def note(self, event: str, cause: int, *fields: int | str | None) -> int:
         """Write a row; returns its seq."""
@@ -80,7 +80,7 @@ class ClusterOfLog(Protocol):
 
 
 class TopicInCluster(Protocol):
-    """A topic's log, and where it is."""
+    """A topic's log, and its cluster."""
 
     name: str
     number: int
@@ -100,7 +100,7 @@ class TopicInCluster(Protocol):
 
 
 class LedgerListener(Protocol):
-    """What follows the list of a topic's ledgers: its shadows."""
+    """A listener to the list of a topic's ledgers: its shadows."""
 
     def trimmed(self) -> None:
         """The oldest ledgers were deleted."""
@@ -120,7 +120,7 @@ class AudienceOfLog(Protocol):
 
 
 class DispatcherOfLog(Protocol):
-    """What reads for a subscription."""
+    """The dispatcher of a subscription."""
 
     @property
     def sessions(self) -> Sequence[object]:
@@ -145,13 +145,13 @@ class SubscriptionOfLog(Protocol):
 
     @property
     def dispatcher(self) -> DispatcherOfLog:
-        """What reads for it."""
+        """Its dispatcher."""
 
     def ledger_opened(self, cause: int) -> None:
-        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        """A new ledger was opened; a cursor at the end of the previous one moves to it."""
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:
-        """Move the mark-delete to `index`; rows for what it passes are written already."""
+        """Move the mark-delete to `index`; rows for the passed messages are written already."""
 
 
 class ReplicatorOfLog(Protocol):
@@ -175,16 +175,16 @@ class ReplicatorOfLog(Protocol):
         """Clock, trace and tables."""
 
     def ledger_opened(self) -> None:
-        """A new ledger was opened, to which the cursor moves where it stands at the border."""
+        """A new ledger was opened; a cursor at the end of the previous one moves to it."""
 
     def catch_up(self) -> None:
-        """Take the receipts that have arrived by now."""
+        """Apply the receipts that have arrived by now, and skip entries of other clusters."""
 
     def settle(self) -> None:
-        """Take the receipts that have arrived, and persist what they moved."""
+        """Apply the receipts that have arrived, and persist the cursor."""
 
     def pass_over_expired(self, index: int) -> None:
-        """Pass over an entry that has expired."""
+        """Skip an entry that has expired."""
 
 
 class TopicOfLog(TopicInCluster, Protocol):
@@ -196,7 +196,7 @@ class TopicOfLog(TopicInCluster, Protocol):
 
     @property
     def source(self) -> object | None:
-        """For a shadow topic the topic whose ledgers it reads."""
+        """The topic whose ledgers a shadow reads, else None."""
 
     @property
     def present(self) -> BitMap:
