@@ -1,1 +1,1 @@
-"""What happened to one message of a failover, step by step, in words."""
+"""The story of one message of a failover, step by step, in words."""

@@ -1,4 +1,4 @@
-"""The stories of failovers, as the page requests them."""
+"""The stories of failovers for the page."""
 
 from __future__ import annotations
 

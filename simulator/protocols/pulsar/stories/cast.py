@@ -1,7 +1,7 @@
 """The messages of a counted failover by kind and cause, page by page, and the rows of each.
 
-Rules: lists stay columns until a page of them is requested, so a million duplicates cost nothing. What is
-left out is counted and shown. Reads the trace up to where it was counted.
+Rules: lists are columns until a page of them is requested, so a million duplicates cost nothing. Omitted
+messages are counted and shown. Reads the trace up to the counted row.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _filled(failover: CountedFailover, words: tuple[str, str], x: str) -> dict[s
 
 
 def _x_of(listed: LazyList, cause: str) -> str:
-    """Where most of a cause's duplicates had been acknowledged; "" for other kinds."""
+    """Cluster that acked most of a cause's duplicates; "" for other kinds."""
     if not len(listed) or "acknowledged_in" not in listed.columns:
         return ""
     where = np.asarray(listed.columns["acknowledged_in"])[_places(listed, cause)]
@@ -72,7 +72,7 @@ def _x_of(listed: LazyList, cause: str) -> str:
 
 
 def _places(listed: LazyList, cause: str) -> np.ndarray:
-    """Which entries of a list have the cause ("": all)."""
+    """Places of a list's entries with the cause ("": all)."""
     if not cause or not len(listed):
         return np.arange(len(listed))
     return np.flatnonzero(np.asarray(listed.columns["cause"], dtype=object) == cause)
@@ -81,11 +81,11 @@ def _places(listed: LazyList, cause: str) -> np.ndarray:
 def page(
     failover: CountedFailover, kind: str, cause: str = "", first: int = 0, limit: int = 50
 ) -> dict[str, Any]:
-    """Messages `first`… of a group: {"total", "first", "messages": [{"place", "producer", "sequence_id",
-    "at_us", …}]}.
+    """Messages of a group, from number `first` on.
 
-    `place` is the message's number in the whole list of its kind: what names its story. Raises ValueError for
-    an unknown kind.
+    Returns {"total", "first", "messages": [{"place", "producer", "sequence_id", "at_us", …}]}. `place` is the
+    message's number in the whole list of its kind, which identifies its story. Raises ValueError for an
+    unknown kind.
     """
     listed = _list_of(failover, kind)
     places = _places(listed, cause)
@@ -158,7 +158,7 @@ def story_of(
 
 
 def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:
-    """The crash of the source after which it had not restarted at the failover."""
+    """The crash of the source, if it had not restarted by the failover."""
     events = ("cluster.crashed", "cluster.lost", "cluster.restarted")
     rows = [
         row for row in trace.rows(0, failover.opened_seq, types=events) if row["cluster"] == failover.source
@@ -167,7 +167,7 @@ def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:
 
 
 def _around_the_snapshot(trace: Trace, case: Case, evidence: dict[str, dict]) -> dict[str, dict]:
-    """When the snapshot that the judgement names was requested, and the target's position in it."""
+    """When the snapshot of the verdict was requested, and the target's position in it."""
     named = next(
         (
             evidence[role]
@@ -190,9 +190,7 @@ def _around_the_snapshot(trace: Trace, case: Case, evidence: dict[str, dict]) ->
 
 
 def _hole(trace: Trace, case: Case, mark: dict, end_seq: int) -> dict[str, dict]:
-    """The first message behind X's mark-delete that was not acknowledged in time, and what was done with
-    it instead.
-    """
+    """The first message after X's mark-delete that was not acked in time, and its delivery or hold."""
     to = mark["type"] in ("cursor.moved", "update.applied")
     ledger, entry = (mark["to_ledger"], mark["to_entry"]) if to else (mark["ledger"], mark["entry"])
     where = {"cluster": trace.number(mark["cluster"]), "topic": trace.number(mark["topic"])}
@@ -222,8 +220,9 @@ def _hole(trace: Trace, case: Case, mark: dict, end_seq: int) -> dict[str, dict]
 def _behind(
     trace: Trace, end_seq: int, ledger: int, entry: int, **equal: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of messages behind a position, in the order of their positions: seqs, and the messages as
-    packed numbers.
+    """Rows of messages after a position, in the order of their positions.
+
+    Returns their seqs, and the messages as packed numbers.
     """
     seqs, messages = [], []
     for first in range(0, end_seq, _CHUNK_ROWS):

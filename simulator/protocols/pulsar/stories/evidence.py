@@ -1,9 +1,9 @@
-"""Sentences for the rows that a judgement rests on, by role and type of row.
+"""Sentences for the rows that a verdict is based on, by role and type of row.
 
 Rules: roles are those of `docs/counting.md`, and those that gathering adds: `hole` (the older message that
 blocked the mark-delete), `held` (why it did), `asked` (when the named snapshot was requested), `covers` (the
-target's position in it), `second_copy` (`stored` of a message sent a second time). A role without words here
-is shown by the message's own rows already.
+target's position in it), `second_copy` (`stored` of a message sent a second time). A role without a sentence
+is already shown by the message's own rows.
 """
 
 from __future__ import annotations

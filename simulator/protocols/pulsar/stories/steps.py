@@ -1,8 +1,8 @@
-"""The story of one message as steps: each an instant, the row behind it, and one sentence.
+"""The story of one message as steps: each an instant, its row, and one sentence.
 
-Rules: a pure function of rows. What no row records is not in the story. A case names what became of the
-message and rests on the evidence that counting gave (role -> row). Steps are in the order of the rows, so
-stepping through them goes forward in time. The sentence with the reason is where the chance was gone.
+Rules: a pure function of rows. Facts without a row are not in the story. A case names the result for the
+message and its evidence from counting (role -> row). Steps are in the order of the rows, so stepping through
+them is forward in time. The sentence with the reason is at the row that prevented the sync.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from simulator.story.step import Row, StoryStep
 class Case:
     """One message of one failover.
 
-    `kind` is duplicates, redeliveries, stranded or lost; `x` where it was last acknowledged ("" when
-    nowhere), `cause` and `why` as in counting ("" where there is none), `again_seq` the judged delivery (-1:
-    none).
+    `kind` is duplicates, redeliveries, stranded or lost. `x` is the cluster where it was last acknowledged
+    ("" without any). `cause` and `why` are as in counting ("" without any). `again_seq` is the judged
+    delivery (-1: none).
     """
 
     kind: str
@@ -45,8 +45,8 @@ class Case:
 def tell(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
     """The steps of a case.
 
-    `rows` are the message's own rows in order, `evidence` the rows that the judgement rests on, with
-    "failover" (failover.started) and, when a region had died, "end" (its crash).
+    `rows` are the message's own rows in order. `evidence` are the rows that the verdict is based on, with
+    "failover" (failover.started) and, when a region had crashed, "end" (its crash).
     """
     own = [row for row in rows if row.get("subscription") in (None, case.subscription)]
     shown = [step for role, row in evidence.items() for step in _shown(case, role, row)]
@@ -57,7 +57,7 @@ def tell(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[S
 
 
 _ORDER = {"end": 0, "why": 2, "failover": 3}
-"""Of steps at one row: the end, what it meant, then the move."""
+"""The order of steps at one row: the crash, its meaning, then the failover."""
 
 
 def place(row: Row, ledger: str = "ledger", entry: str = "entry") -> str:
@@ -73,7 +73,7 @@ def _step(kind: str, row: Row, words: str) -> StoryStep:
 
 
 def _life(case: Case, own: list[Row]) -> list[StoryStep]:
-    """From its publish to the acknowledgement that should have been enough."""
+    """The steps from its publish to the acknowledgement that should have been sufficient."""
     name = f"{case.producer}/{case.sequence_id}"
     steps = [
         _step("published", row, f"{case.producer} publishes {name} in {row['cluster']}.")
@@ -160,17 +160,17 @@ def _first(own: list[Row], event: str) -> list[Row]:
     return next(([row] for row in own if row["type"] == event), [])
 
 
-# --- what the judgement rests on
+# --- evidence of the verdict
 
 
 def _shown(case: Case, role: str, row: Row) -> list[StoryStep]:
-    """The step of a row of evidence, when its role has words for rows of its type."""
+    """The step of a row of evidence, when its role has a sentence for rows of its type."""
     words = EVIDENCE_BEATS.get((role, row["type"]))
     return [] if words is None else [_step(role, row, words(case, row))]
 
 
 def _reason(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
-    """The reason, at the row where the chance was gone, else at X's end, else at the move."""
+    """The reason, at the row that prevented the sync, else at X's crash, else at the failover."""
     row = next((evidence[role] for role in ("lost", "end", "failover") if role in evidence), None)
     if row is None:
         return []

@@ -1,14 +1,14 @@
-"""The words of stories: what each kind and cause is called, and why each case came about.
+"""The words of stories: the name of each kind and cause, and the reason of each case.
 
 Rules: one sentence each, present facts in plain words, no term that the page does not show. `{x}` is the
 region where the message was last acknowledged, `{to}` the one that delivered it, `{subscription}` the
-subscription. A test demands words for every cause and every "why" that counting can give.
+subscription. A test requires words for every cause and every "why" of counting.
 """
 
 from __future__ import annotations
 
 KINDS: dict[str, tuple[str, str]] = {
-    # kind: heading, what it means
+    # kind: heading, meaning
     "duplicates": (
         "Duplicates",
         "{to} delivered them although the application had already acknowledged them.",
@@ -31,7 +31,7 @@ KINDS: dict[str, tuple[str, str]] = {
 }
 
 CAUSES: dict[str, tuple[str, str]] = {
-    # cause of a duplicate: heading, what it means
+    # cause of a duplicate: heading, meaning
     "resent_copy": (
         "Stored twice",
         (
@@ -98,7 +98,7 @@ CAUSES: dict[str, tuple[str, str]] = {
 }
 
 LOSSES: dict[str, tuple[str, str]] = {
-    # cause of a loss: heading, what it means
+    # cause of a loss: heading, meaning
     "subscription_began_after": (
         "{subscription} created after them",
         "{subscription} was created in {to} at a position after these messages.",
@@ -115,7 +115,7 @@ LOSSES: dict[str, tuple[str, str]] = {
 }
 
 WHY: dict[tuple[str, str], str] = {
-    # (cause, why): the sentence at the instant where the chance was gone
+    # (cause, why): the sentence at the instant that prevented the sync
     (
         "resent_copy",
         "stored-twice",
