@@ -1,1 +1,1 @@
-"""Sections of the summary: each a function of the run, listed in the protocol's manifest."""
+"""Sections of the summary: each is a function of the run, listed in the protocol's manifest."""

@@ -1,4 +1,4 @@
-"""`ack_sync` of the summary: what acknowledgement-state sync did, by subscription and cluster."""
+"""`ack_sync` of the summary: figures of acknowledgement-state sync, by subscription and cluster."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def ack_sync(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
-    """{subscription: {cluster: {filtered, last_sync_us}}} of the subscriptions that synchronise, by the
-    scenario or by a migration, and the clusters that have them.
+    """The sync figures of subscriptions that synchronise by the scenario or by a migration.
 
-    `filtered` are messages that the cluster passed over because a peer had said so, `last_sync_us` is the
-    instant at which it last took in what a peer says (null: never); partitions are summed, and the latest
-    counts.
+    Returns {subscription: {cluster: {filtered, last_sync_us}}} with the clusters that have them. `filtered`
+    are messages that the cluster skipped because a peer had reported them as acknowledged. `last_sync_us` is
+    the instant at which it last applied a peer's state (null: never). Partitions are summed, and the latest
+    instant counts.
     """
     runtime = run.runtime
     shown: dict[str, dict[str, dict[str, Any]]] = {}

@@ -1,8 +1,7 @@
-"""`audiences` of the summary: latency of their deliveries, how long it took to connect them, what their
-brokers sent for them.
+"""`audiences` of the summary: delivery latency, time to connect, and traffic of their brokers.
 
-Rules: latencies and bytes come from the rows, connections and cursors from the state. Latency is from
-publishing to delivery, of every message that any member got; percentiles by nearest rank.
+Rules: latencies and bytes are from the rows, connections and cursors from the state. Latency is from
+publishing to delivery, of every message that any member received. Percentiles are by nearest rank.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def audiences(run: RunView) -> dict[str, Any]:
-    """By audience, its partitions together."""
+    """By audience, with the sums of its partitions."""
     by_name: dict[str, list[Audience]] = {}
     for audience in run.runtime.fan_out.audiences:
         by_name.setdefault(audience.name, []).append(audience)
@@ -38,8 +37,9 @@ def audiences(run: RunView) -> dict[str, Any]:
 
 
 def audience_figures(parts: list[Audience]) -> dict[str, Any]:
-    """What the state knows of one audience; `connect_us` is from asking to the last member's connection,
-    null while it is not over.
+    """Figures of one audience from the state.
+
+    `connect_us` is from the request to the last member's connection, null until then.
     """
     took = [part.connected_all_us for part in parts if part.connected_all_us is not None]
     return {
@@ -59,12 +59,13 @@ def audience_figures(parts: list[Audience]) -> dict[str, Any]:
 
 
 POINTS_MAX = 240
-"""Places of the fan-out that a page gets: about one for every three pixels of its chart."""
+"""Places of the fan-out for a page: about one for every three pixels of its chart."""
 
 
 def latency_by_place(audience: Audience) -> list[list[int]]:
-    """[place in the fan-out, latency of the last delivery there in us] of evenly spaced members that got
-    something.
+    """Latency of the last delivery by place in the fan-out, as [place, latency in us].
+
+    The places are of evenly spaced members with a delivery.
     """
     members = np.unique(np.linspace(0, audience.size - 1, min(POINTS_MAX, audience.size)).astype(np.int64))
     return [

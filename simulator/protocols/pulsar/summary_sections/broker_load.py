@@ -1,9 +1,8 @@
-"""What brokers and their readers went through so far, for the page: load over time, latency of each
-reader, latency by place.
+"""Load of brokers and latency of their readers so far, for the page, over time and by place.
 
-Rules: made from the rows up to now, so it says the same live, after a seek and in a report. Time is cut into
-equal spans; what leaves in a span counts there. A span's wait is the oldest message that left in it: how far
-the broker was behind.
+Rules: made from the rows up to now, so it is the same live, after a seek and in a report. Time is cut into
+equal spans. A dispatch counts in the span in which it leaves. A span's wait is that of the oldest message
+that left in it: how far the broker was behind.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
     from simulator.system.run_view import RunView
 
 SPANS = 120
-"""Spans that the run so far is cut into: about one for every five pixels of a chart."""
+"""Spans of the run so far: about one for every five pixels of a chart."""
 
 
 def broker_load(run: RunView) -> dict[str, Any]:
-    """docs/python-api.md; every list is empty where nothing declares brokers."""
+    """The object of docs/python-api.md; every list is empty where no brokers are declared."""
     runtime, trace = run.runtime, run.trace
     brokers = [broker for name in runtime.cluster_names for broker in runtime.clusters[name].brokers]
     span_us = -(-max(run.now_us, SPANS) // SPANS)
@@ -92,17 +91,18 @@ def broker_load(run: RunView) -> dict[str, Any]:
 
 
 RECENT_US = 2 * MILLION
-"""What counts as lately."""
+"""The span of recent figures."""
 _NAME_BITS = 21
 _ONE_NAME = (1 << _NAME_BITS) - 1
-"""Three name numbers fit one integer."""
+"""Three name numbers fit in one integer."""
 
 
 def _over_time(
     place: np.ndarray, busy_us: np.ndarray, size_bytes: np.ndarray, waited_us: np.ndarray, span_us: int
 ) -> dict[str, list]:
-    """By span: the share of it that the broker was busy (millionths), bytes a second, and the longest wait
-    of what left (null: nothing did).
+    """By span: the broker's busy share in millionths, bytes per second, and the longest wait.
+
+    The wait is that of the messages that left, null without any.
     """
     busy, sent = (np.bincount(place, weights=values, minlength=SPANS) for values in (busy_us, size_bytes))
     longest = np.full(SPANS, -1, dtype=np.int64)

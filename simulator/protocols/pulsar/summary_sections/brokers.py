@@ -1,9 +1,8 @@
-"""`brokers` and `latency` of the summary: what declared brokers did, and how old messages were when they
-were delivered.
+"""`brokers` and `latency` of the summary: work of declared brokers, and age of messages at delivery.
 
-Rules: a broker's figures count what has left it; latency is from publishing to the first delivery of each
-message in that cluster, for subscriptions of topics on declared brokers. Percentiles are by nearest rank, so
-they are latencies that occurred.
+Rules: a broker's figures count the dispatches that have left it. Latency is from publishing to the first
+delivery of each message in that cluster, for subscriptions of topics on declared brokers. Percentiles are by
+nearest rank, so they are latencies that occurred.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ID_BITS = 40
 
 
 def brokers(run: RunView) -> dict[str, Any]:
-    """By broker: where it is, what it serves, what it has done and how long its queue is."""
+    """By broker: its cluster, topics, work so far and queue length."""
     found = [broker for name in run.runtime.cluster_names for broker in run.runtime.clusters[name].brokers]
     peaks = _busiest_seconds(run) if found else {}
     return {
@@ -36,7 +35,7 @@ def brokers(run: RunView) -> dict[str, Any]:
 
 
 def _busiest_seconds(run: RunView) -> dict[int, int]:
-    """By broker the most bytes that left it within one second of the clock."""
+    """By broker the most bytes sent within one second of the clock."""
     who, when_us, _message = rows_of(
         run.trace, run.seq, "message.dispatched", ("cluster", "topic", "size_bytes")
     )
@@ -52,11 +51,10 @@ def _busiest_seconds(run: RunView) -> dict[int, int]:
 
 
 def brokers_of(run: RunView, who: dict[str, np.ndarray], when_us: np.ndarray) -> np.ndarray:
-    """The broker (name number) of each dispatch, by its `cluster`, `topic` and instant: the one that
-    `topic.assigned` said last before.
+    """The broker (name number) of each dispatch, from the last `topic.assigned` row before it.
 
-    At the very instant of a move what still leaves belongs to the broker before, for a command takes effect
-    at the end of its instant.
+    Dispatches are given by `cluster`, `topic` and instant. At the very instant of a move, dispatches belong
+    to the former broker, because a command takes effect at the end of its instant.
     """
     trace = run.trace
     served_by = np.full(len(when_us), -1, dtype=np.int64)
@@ -71,7 +69,7 @@ def brokers_of(run: RunView, who: dict[str, np.ndarray], when_us: np.ndarray) ->
 
 
 def broker_figures(broker: Broker) -> dict[str, Any]:
-    """One broker now; `busy_millionths` is the share of the time so far that it spent on what has left."""
+    """One broker now; `busy_millionths` is the share of the time so far that its dispatches took."""
     now_us = broker.runtime.now_us
     return {
         "cluster": broker.spec.cluster,
@@ -87,9 +85,7 @@ def broker_figures(broker: Broker) -> dict[str, Any]:
 
 
 def latency(run: RunView) -> dict[str, Any]:
-    """By subscription and cluster: `distribution` of its latencies, where its topic is on a declared
-    broker.
-    """
+    """By subscription and cluster: `distribution` of its latencies, for topics on a declared broker."""
     runtime, trace = run.runtime, run.trace
     served = {
         (subscription.number, cluster.number): (subscription.name, name)
@@ -112,7 +108,7 @@ def latency(run: RunView) -> dict[str, Any]:
 
 
 def distribution(values: np.ndarray) -> dict[str, int | None]:
-    """How many, and mean, p50, p99 and the greatest of some microseconds; null without any."""
+    """Count, mean, p50, p99 and maximum of values in microseconds; null without any."""
     names = ("mean_us", "p50_us", "p99_us", "max_us")
     if not len(values):
         return {"delivered": 0, **dict.fromkeys(names)}

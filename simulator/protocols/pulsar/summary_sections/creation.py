@@ -1,5 +1,6 @@
-"""`replicators` and `topics` of the summary: every geo-replicator with what keeps it, every topic with its
-shape and schemas.
+"""`replicators` and `topics` of the summary: the state of every geo-replicator and topic.
+
+A replicator has the error that prevents replication, a topic its shape and schemas.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ if TYPE_CHECKING:
 
 
 def replicators(run: RunView) -> dict[str, dict[str, dict[str, Any]]]:
-    """{X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error, start_check}}}}.
+    """The geo-replicators by source cluster, target cluster and topic.
 
-    A partitioned topic has its partitions under `partitions` and, as pulsar-admin adds them up: connected
-    when all are, the largest delay, sums. `retries` is how often it had to try again over the run, after a
-    failed start or a lost connection; `last_error` is what keeps it from replicating now.
+    Returns {X: {Y: {topic: {state, connected, replication_backlog, delay_s, retries, last_error,
+    start_check}}}}. A partitioned topic has its partitions under `partitions` and the totals of pulsar-admin:
+    connected when all are, the largest delay, sums. `retries` is the number of retries over the run, after a
+    failed start or a lost connection. `last_error` is the error that prevents replication now.
     """
     return {name: _of_cluster(run.runtime, name) for name in run.runtime.cluster_names}
 
@@ -45,7 +47,7 @@ def _of_cluster(runtime: Pulsar, name: str) -> dict[str, dict[str, Any]]:
 
 
 def figures(replicator: Replicator) -> dict[str, Any]:
-    """One log's replicator: its state and what keeps it."""
+    """One log's replicator: its state, and the error that prevents replication."""
     return {
         "state": replicator.state,
         "connected": replicator.connected,
@@ -58,8 +60,9 @@ def figures(replicator: Replicator) -> dict[str, Any]:
 
 
 def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Partitions as one, as pulsar-admin adds them up; the first state that is not "started", the first
-    error and its start check.
+    """The totals of partitions, as pulsar-admin computes them.
+
+    They have the first state that is not "started", and the first error with its start check.
     """
     states = [part["state"] for part in parts]
     return {
@@ -76,11 +79,11 @@ def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def topics(run: RunView) -> dict[str, dict[str, Any]]:
-    """{cluster: {topic: {partitions, schemas}}}: 0 partitions is a plain topic; schemas oldest first,
-    versions from 0 as in Pulsar.
+    """The topics of each cluster with partitions and schemas.
 
-    A topic that does not exist in a cluster has no entry there; neither has a log that is only named like a
-    partition.
+    Returns {cluster: {topic: {partitions, schemas}}}. 0 partitions is a plain topic. Schemas are oldest
+    first, versions from 0 as in Pulsar. A topic that does not exist in a cluster has no entry for it, nor
+    does a log that only has a partition's name.
     """
     runtime = run.runtime
     return {

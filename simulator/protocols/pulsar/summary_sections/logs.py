@@ -35,7 +35,7 @@ def _topics(runtime: Pulsar, cluster: str) -> dict[str, Any]:
         else:
             result.setdefault(topic.base, {}).setdefault("partitions", {})[name] = _log(topic)
     for found in result.values():
-        # a plain topic may stand beside logs that are named like its partitions
+        # a plain topic may coexist with logs that are named like its partitions
         if "partitions" in found and "entries" not in found:
             parts = list(found["partitions"].values())
             markers = {marker: sum(part["markers"][marker] for part in parts) for marker in MARKER_COUNTS}
@@ -95,7 +95,7 @@ def _one_topic(subscription: Subscription, counted: SubscriptionCounts | None) -
 
 
 def snapshots(run: RunView) -> dict[str, dict[str, int]]:
-    """Counted in the trace, for a controller's own counters die with it.
+    """Counts from the trace, because a controller's own counters are lost when it closes.
 
     A second round is not a second snapshot.
     """

@@ -1,6 +1,4 @@
-"""`migrations[]` and `lookup` of the summary: what became of each tenant's move, and where its clients are
-sent now.
-"""
+"""`migrations[]` and `lookup` of the summary: each tenant's move, and the map of the LookupService."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def migrations(world: RunView) -> list[dict[str, Any]]:
-    """Every migration in the order in which it was started."""
+    """Every migration in the order of their start."""
     return [
         {
             "tenant": run.tenant,

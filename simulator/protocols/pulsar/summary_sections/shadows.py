@@ -1,5 +1,6 @@
-"""`shadows` of the summary: what each shadow topic sees, saves and has lost (docs/shadow-topics.md defines
-the words).
+"""`shadows` of the summary: visible entries, saved bytes and losses of each shadow topic.
+
+docs/shadow-topics.md defines the terms.
 """
 
 from __future__ import annotations
@@ -69,9 +70,7 @@ def _text(position: tuple[int, int]) -> str:
 
 
 def _stored_bytes(run: RunView, topic: ShadowTopic) -> int:
-    """Bytes of entries that were written for the shadow itself: counted in the trace, where every write is
-    a row.
-    """
+    """Bytes of entries written for the shadow itself, counted in the trace, where every write is a row."""
     trace, number, total = run.trace, topic.number, 0
     columns = trace.columns(0, run.seq, ("type", "topic", "size_bytes"))
     for name in ("message.stored", "marker.written", "marker.stored"):
@@ -81,9 +80,7 @@ def _stored_bytes(run: RunView, topic: ShadowTopic) -> int:
 
 
 def reads_by_place(reads: Reads) -> dict[str, int]:
-    """Entries that a broker read for this topic, by where they were served, and the bytes that the bookies
-    sent.
-    """
+    """Entries that a broker read for this topic, by where they were served, and the bookies' bytes."""
     return {
         "cache": reads.from_cache,
         "bookies": reads.from_bookies,
@@ -93,7 +90,7 @@ def reads_by_place(reads: Reads) -> dict[str, int]:
 
 
 def _replicator(topic: ShadowTopic) -> dict[str, Any] | None:
-    """The source's replicator that feeds it; null when there is none."""
+    """The source's replicator that feeds it; null without one."""
     found = topic.source.shadows.replicators.get(topic.name)
     if found is None:
         return None
@@ -110,7 +107,7 @@ def _replicator(topic: ShadowTopic) -> dict[str, Any] | None:
 
 
 def _together(parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The outer fields of a partitioned shadow."""
+    """The top-level fields of a partitioned shadow."""
     by_subscription: dict[str, int] = {}
     for part in parts:
         for name, count in part["lost_by_subscription"].items():

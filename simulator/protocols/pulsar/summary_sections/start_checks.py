@@ -1,9 +1,8 @@
-"""What replicators' start checks came to (PIP-433, #24652): of each replicator, and of each command that
-made replicators start.
+"""Results of replicators' start checks (PIP-433, #24652), by replicator and by command.
 
-Rules: no request waits for a start check, so a command's own code says nothing of it; what came of it stands
-beside the code, as it was last, also when the replicator is gone. A check that a retry asked belongs to what
-had asked for the start; one that nobody asked for (the run began so) to no command.
+Rules: no request waits for a start check, so a command's own code does not include it. The last result is
+listed with the command, also when the replicator was removed. The check of a retry belongs to the command
+that requested the start. A check at the start of the run belongs to no command.
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ COMMANDS = ("command.applied", "command.refused")
 
 
 def of_replicator(replicator: Replicator) -> dict[str, Any] | None:
-    """{outcome, code, local, remote}, None before the first; shapes are numbers of partitions, 0 a plain
-    topic, null no topic.
+    """The last start check of a replicator, None before the first.
+
+    Returns {outcome, code, local, remote}. Shapes are numbers of partitions, 0 a plain topic, null no topic.
     """
     return None if replicator.checked is None else _words(replicator.checked)
 
@@ -38,10 +38,10 @@ def _words(outcome: Outcome) -> dict[str, Any]:
 
 
 def commands(run: RunView) -> list[dict[str, Any]]:
-    """`commands[]`, each with the `start_checks` it led to where there are any: {from, to, topic, outcome,
-    code, local, remote, error}.
+    """`commands[]`, each with the `start_checks` that it caused, if any.
 
-    Where no scenario key lets clusters disagree about topics, checks that passed are left out: all do.
+    A start check is {from, to, topic, outcome, code, local, remote, error}. Where no scenario key lets
+    clusters disagree about topics, checks that passed are left out, because all do.
     """
     results = run.command_results
     if results:
@@ -59,7 +59,7 @@ def commands(run: RunView) -> list[dict[str, Any]]:
 
 
 def _command_of(run: RunView, seq: int, numbers: dict[int, int]) -> int | None:
-    """The command from which a row comes, by its number; None when it comes from none."""
+    """The number of the command that caused a row, None without one."""
     while seq != NULL and seq not in numbers:
         seq = run.trace.row(seq).get("cause_seq", NULL)
     return numbers.get(seq)
