@@ -1,1 +1,1 @@
-"""What a page shows of a live Pulsar: read from the simulated system, never written."""
+"""The page's view of a live Pulsar: read from the simulated system, never written."""

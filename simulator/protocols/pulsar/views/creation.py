@@ -1,7 +1,7 @@
-"""What a page shows of topic creation: namespaces, policies and topics, and every replicator's start.
+"""The page's view of topic creation: namespaces, policies and topics, and every replicator's start.
 
 Rules: reads, never writes. Lists are bounded, and texts of policies are Pulsar's names and words. The curve
-of messages that wait is read from the rows, so it is available at every instant of the lab.
+of waiting messages is read from the rows, so it is available at every instant of the run.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ POINTS_MAX = 240
 STARTS_MAX = 500
 """Refusals shown one by one, the newest: six hours of them."""
 CURVE_ROWS_MAX = 1_000_000
-"""Above this many rows the curve of waiting messages is left out: reading them would take longer than a
-page waits.
-"""
+"""Above this many rows the curve of waiting messages is omitted: reading them would take too long."""
 
 
 def look(run: RunView) -> dict[str, Any]:
-    """{at_us, rule, clusters: {C: {state, namespaces, topics}}, replicators: […]} as of now."""
+    """The state now: {at_us, rule, clusters: {C: {state, namespaces, topics}}, replicators: […]}."""
     runtime = run.runtime
     return {
         "at_us": runtime.now_us,
@@ -89,7 +87,10 @@ def _namespace(cluster: Cluster, name: str) -> dict[str, str]:
 
 
 def _topic(cluster: Cluster, base: str) -> dict[str, Any]:
-    """`partitions` null: not here. `logs_only`: logs that are named like partitions, without the topic."""
+    """One topic. `partitions` null: it does not exist in the cluster.
+
+    `logs_only`: logs that are named like partitions, without the topic.
+    """
     runtime, shape = cluster.runtime, cluster.shape(base)
     own = runtime.policies.own_list(cluster.name, base)
     stray = [] if shape else sorted(topic.name for topic in cluster.parts(base) if topic.partition >= 0)
@@ -151,12 +152,12 @@ def _soonest(parts: list[dict[str, Any]]) -> int | None:
 
 
 def starts(run: RunView, source: str, target: str, topic: str) -> dict[str, Any]:
-    """How one topic's replicators source -> target began so far: refusals one by one, and messages that
-    wait, over time.
+    """The starts of one topic's replicators source -> target so far.
 
-    {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Waiting are
-    messages of the source that were stored there since the cursor opened and are not stored at the target;
-    delay_us is the age of the oldest pending send, of which replicationDelayInSeconds is the whole seconds.
+    Returns {"refused": {"at_us", "log", "why"}, "curve": {"at_us", "waiting", "delay_us"} or null}. Each
+    refusal is listed, and waiting messages over time. Waiting are messages of the source that were stored
+    there since the cursor opened and are not stored at the target. delay_us is the age of the oldest pending
+    send, of which replicationDelayInSeconds is the whole seconds.
     """
     return {"refused": _refused(run, source, target, topic), "curve": _curve(run, source, target, topic)}
 
@@ -231,8 +232,8 @@ def _waiting(rows: dict[str, np.ndarray], here: int, there: int, points: np.ndar
 def _delay(rows: dict[str, np.ndarray], here: int, there: int, now_us: int, points: np.ndarray) -> np.ndarray:
     """Age of one log's oldest pending send.
 
-    Order is kept on a connection, so its n-th message sent is the n-th to arrive; what has not arrived when
-    it breaks is pending no more, nor is a message that its schema held back until then.
+    Order is kept on a connection, so its n-th message sent is the n-th to arrive. Messages that have not
+    arrived when it breaks are no longer pending, nor is a message that its schema delayed until then.
     """
     breaks = np.sort(
         np.concatenate(

@@ -1,6 +1,6 @@
-"""Closer looks at a live state for the page: cells, flights, one marker.
+"""Details of a live state for the page: cells, entries on the wire, one marker.
 
-Rules: reads, never writes; positions print as Pulsar prints them.
+Rules: reads, never writes. Positions are printed as in Pulsar.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from simulator.system.run_view import RunView
 
 MARKER_KIND, ORIGIN_KIND = 100, 1000
-"""A cell's kind: origin index for messages; 100 + marker type + 1000 * (origin index + 1) for markers."""
+"""Bases of a cell's kind, which for messages is the origin index.
+
+For markers it is 100 + marker type + 1000 * (origin index + 1).
+"""
 
 
 def cells(runtime: Pulsar, cluster: str, topic_name: str, first: int, count: int) -> dict[str, Any]:
@@ -98,7 +101,7 @@ def _flight(runtime: Pulsar, replicator: Replicator, index: int, sent_us: int, d
 
 
 def marker(run: RunView, number: int) -> dict:
-    """Type, bytes, JSON as PIP-33 prints it, and every row of its travels."""
+    """Type, bytes, JSON as PIP-33 prints it, and every row about its replication."""
     runtime = run.runtime
     if not 1 <= number <= runtime.marker_count:
         raise ValueError(f"there is no marker {number} yet: there are {runtime.marker_count}")

@@ -1,4 +1,4 @@
-"""Which of Pulsar's rows a live page holds, marks and shows in the time diagram."""
+"""The rows of Pulsar that a live page keeps, marks and shows in the time diagram."""
 
 from __future__ import annotations
 

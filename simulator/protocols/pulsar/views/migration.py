@@ -1,7 +1,7 @@
-"""What the page shows of tenants: the LookupService with its map, and every migration with its steps.
+"""The page's view of tenants: the LookupService with its map, and every migration with its steps.
 
-It includes what a migration waits for, what a switch costs now, and where every tenant's clients are
-connected. Reads, never writes (docs/python-api.md).
+It includes a migration's pending conditions, the cost of a switch now, and the cluster of every tenant's
+clients. Reads, never writes (docs/python-api.md).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from simulator.system.run_view import RunView
 
 CLIENTS_MAX = 200
-"""Names of clients in a frame, of each place."""
+"""Names of clients in a frame, per cluster."""
 
 
 def lookup_view(world: RunView) -> dict[str, Any]:
-    """The LookupService now, and by tenant where its clients are connected."""
+    """The LookupService now, and by tenant the clusters to which its clients are connected."""
     lookup = world.runtime.lookup
     clients = {tenant: _clients(world.runtime, tenant) for tenant in lookup.tenants}
     return {
@@ -35,7 +35,7 @@ def lookup_view(world: RunView) -> dict[str, Any]:
 
 
 def migrations_view(world: RunView) -> list[dict[str, Any]]:
-    """Every migration in the order in which it was started; of one that has ended only what became of it."""
+    """Every migration in the order of their start; one that has ended has only its result."""
     return [_migration(world, migration) for migration in world.runtime.migrations]
 
 
@@ -75,14 +75,14 @@ def _progress(migration: Migration, step: str) -> dict[str, Any]:
 
 
 def _cost(world: RunView, migration: Migration) -> dict[str, Any]:
-    """The forecasts are the world's own, which caches them until it changes."""
+    """The cost of a switch now: forecasts from the world, which caches them until it changes."""
     return readiness.cost_now(migration, world.forecast)
 
 
 def _clients(runtime: Pulsar, tenant: str) -> dict[str, Any]:
-    """By cluster the clients connected there, and running clients that are connected nowhere.
+    """By cluster the connected clients, and running clients that are not connected.
 
-    Those are looking up or waiting their backoff, with how many requests failed.
+    The latter are looking up or in backoff, with their number of failed requests.
     """
     bases = client_locations.bases_of(runtime, tenant)
     connected = {

@@ -1,6 +1,6 @@
-"""Small pictures of labs with logs: a few true cells and cursors of each cluster's first topic.
+"""Small pictures of runs with logs: a few cells and cursors of each cluster's first topic.
 
-Rules: lanes stand in the scenario file's order; `number` is a cluster's place among the sorted names.
+Rules: lanes are in the scenario file's order. `number` is a cluster's place among the sorted names.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ CELLS = 48
 """Entries per lane: as wide as a card."""
 
 THREADS = 4
-"""Snapshots of each cluster whose threads are drawn."""
+"""Snapshots of each cluster that are drawn as threads."""
 
 SNAPSHOT_KIND = 112
-"""Of a cell, as the Python API numbers them."""
+"""Kind of a snapshot's cell, as numbered in the Python API."""
 
 AFTER_US = 300_000
-"""Long enough after a fault for its first consequence to be there."""
+"""Time after a fault that includes its first consequence."""
 
 TELLING = ("subscription.fail-over", "cluster.crash", "link.cut")
-"""Commands that a picture should show the consequence of."""
+"""Commands whose consequence a picture should show."""
 
 
 def telling_picture(world: Any) -> dict[str, Any]:
-    """Run to a little after the first failover or fault, else half-way, and on while every log is empty."""
+    """Run to shortly after the first failover or fault, else half-way, and on while every log is empty."""
     until_us = world.scenario.until_us
     world.run(_telling_instant(world.scenario))
     picture = picture_at(world)
@@ -34,15 +34,16 @@ def telling_picture(world: Any) -> dict[str, Any]:
         and world.now_us < until_us
         and not world.limit_reached
     ):
-        world.run(min(until_us, world.now_us + AFTER_US))  # retention had just emptied every log
+        world.run(min(until_us, world.now_us + AFTER_US))  # retention had emptied every log
         picture = picture_at(world)
     return picture
 
 
 def picture_at(world: Any) -> dict[str, Any]:
-    """`{at_us, subject, lanes, threads}`; `subject` is the cluster that consumers left last, or None.
+    """The picture at the present instant: `{at_us, subject, lanes, threads}`.
 
-    A lane is `{cluster, number, topic, state, length, cells, subscriptions}`, a thread `{of, ends}`.
+    `subject` is the cluster that consumers last left, or None. A lane is `{cluster, number, topic, state,
+    length, cells, subscriptions}`, a thread `{of, ends}`.
     """
     lanes = _lanes(world)
     failovers = world.live_failovers()
@@ -94,8 +95,9 @@ def _lanes(world: Any) -> list[dict[str, Any]]:
 
 
 def _threads(world: Any, lanes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the newest snapshots tie together: `of` the cluster that took it, `ends` {cluster: index in its
-    log}.
+    """The positions of the newest snapshots in each lane.
+
+    `of` is the cluster that took a snapshot, `ends` is {cluster: index in its log}.
     """
     clusters = world.view()["clusters"]
     found = []

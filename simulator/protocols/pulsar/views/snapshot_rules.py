@@ -1,8 +1,8 @@
-"""Why no snapshot is requested now: the controller tick's questions in the broker's order, in words.
+"""Why no snapshot is requested now: the controller tick's rules in the broker's order, in words.
 
 Rules: those of `ReplicatedSubscriptionsController.startNewSnapshot`, and the condition for a controller
-(`PersistentTopic.checkReplicatedSubscriptionControllerState`). Reads, never writes. The first question that
-is answered no is the one that stops the tick, and `until` is what would let it continue.
+(`PersistentTopic.checkReplicatedSubscriptionControllerState`). Reads, never writes. The first rule that does
+not hold stops the tick, and `until` is the change that would let it continue.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def by_cluster(runtime: Pulsar, topic: str) -> dict[str, dict[str, Any]]:
 
 
 def snapshot_rules(runtime: Pulsar, cluster: str, topic_name: str) -> dict[str, Any]:
-    """{"stopped_by": rule or None, "until": words, "next_tick_us", "period_us", "last_completed_us", "rules":
-    [{"rule", "holds", "words"}]}.
+    """The rules of a tick now, up to the first one that does not hold.
 
-    `last_completed_us` is when the newest finished snapshot had been requested. Rules after one that fails
-    are not evaluated.
+    Returns {"stopped_by": rule or None, "until": words, "next_tick_us", "period_us", "last_completed_us",
+    "rules": [{"rule", "holds", "words"}]}. `last_completed_us` is when the newest completed snapshot had been
+    requested. Rules after one that fails are not evaluated.
     """
     topic = runtime.clusters[cluster].topics[topic_name]
     controller = topic.controller
@@ -62,7 +62,7 @@ def snapshot_rules(runtime: Pulsar, cluster: str, topic_name: str) -> dict[str, 
 
 
 Answer = tuple[bool, str, str]
-"""Whether it holds, in words, and if not what would change it."""
+"""Whether a rule holds, the same in words, and the change that would make it hold."""
 
 
 def _next_tick_us(runtime: Pulsar, controller: SnapshotController) -> int:

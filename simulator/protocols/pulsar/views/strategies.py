@@ -1,5 +1,6 @@
-"""What a comparison of strategies draws of one run: what synchronising cost, and each failover's messages
-with the markers and requests that travelled meanwhile.
+"""The data of one run for a comparison of strategies: cost of the sync, and messages by failover.
+
+Each failover has its messages with the markers and requests sent meanwhile.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ _TRAVELLING = ("snapshot_request", "snapshot_response", "subscription_update")
 
 
 def costs(run: RunView) -> dict[str, int]:
-    """What synchronising cost: markers as stored entries and bytes in all logs, requests and their bytes
-    on the links.
+    """The cost of the sync: markers in all logs and requests on the links.
+
+    Markers are counted as stored entries and bytes, requests with their bytes.
     """
     trace = run.trace
     sizes = [
@@ -46,7 +48,7 @@ def costs(run: RunView) -> dict[str, int]:
 
 
 def followed(run: RunView) -> list[dict[str, Any]]:
-    """Each failover of the run, followed."""
+    """The messages, markers and requests of each failover of the run."""
     facts = Facts(History(run.trace), run.scenario)
     return [_followed(run.trace, facts, window) for window in windows_of(facts)]
 
@@ -77,8 +79,9 @@ def _packed(followed: Followed) -> dict[str, Any]:
 
 
 def _passages(trace: Trace, facts: Facts, window: Window) -> list[dict[str, Any]]:
-    """Markers and requests between the two clusters: kind, from, left_us, arrived_us (null: not by the
-    end), lost.
+    """Markers and requests between the two clusters.
+
+    Returns kind, from, left_us, arrived_us (null: not by the end) and lost of each.
     """
     clusters, topics = (
         {facts.name(window.source), facts.name(window.target)},

@@ -1,6 +1,6 @@
 """The live state of a simulated Pulsar for the page (docs/python-api.md).
 
-Reads, never writes; lists are bounded.
+Reads, never writes. Lists are bounded.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
     from simulator.system.run_view import RunView
 
 RANGES_MAX, UNACKED_MAX, LEDGERS_MAX, TEXT_CHARACTERS_MAX = 200, 200, 50, 300
-"""What one frame may carry of lists that grow."""
+"""Limits of one frame for lists that grow."""
 
 REPORTED_WITHIN = 2_000
-"""Entries beyond a mark-delete that are compared with other clusters' reported acks: a millisecond or two."""
+"""Entries after a mark-delete that are compared with peers' reported acks: a millisecond or two."""
 
 PENDING_MAX = 64
-"""Pending snapshots listed, the newest: twice what a period of a second and Pulsar's timeout of 30 s leave
-pending.
+"""Pending snapshots listed, the newest ones.
+
+It is twice the number that a period of a second and Pulsar's timeout of 30 s leave pending.
 """
 
 REFUSALS = {
@@ -80,7 +81,7 @@ def view(run: RunView) -> dict[str, Any]:
 
 
 def _failovers(run: RunView) -> list[dict[str, Any]]:
-    """Live figures of each; of the latest of each subscription also its `entries` in the target's logs."""
+    """Live figures of each failover; the latest of each subscription also has its `entries`."""
     windows = run.runtime.windows
     return [
         {**figures, "entries": one.window.entries()}
@@ -115,7 +116,7 @@ def _topic(runtime: Pulsar, topic: Topic) -> dict[str, Any]:
 
 
 def _shadow(topic: ShadowTopic) -> dict[str, Any]:
-    """What a shadow topic shows beside what every topic does."""
+    """The additional fields of a shadow topic."""
     replicator = topic.source.shadows.replicators.get(topic.name)
     return {
         "source": topic.source.name,
@@ -203,7 +204,7 @@ def _subscription(runtime: Pulsar, subscription: Subscription) -> dict[str, Any]
 
 
 def _sync(subscription: Subscription) -> dict[str, Any] | None:
-    """What acknowledgement-state sync has sent each peer, in entries, as the peer holds it.
+    """The entries that acknowledgement-state sync has sent to each peer, as far as they have arrived.
 
     None where the subscription is not synced.
     """
@@ -223,7 +224,7 @@ def _sync(subscription: Subscription) -> dict[str, Any] | None:
 
 
 def _received(subscription: Subscription, peer: str) -> dict[str, int | None]:
-    """How many of the entries that are acknowledged here a peer holds as acknowledged, and since when."""
+    """Number of entries acked in this cluster that a peer has received as acked, and since when."""
     topic, cursor = subscription.topic, subscription.cursor
     there = topic.runtime.clusters[peer].topics.get(topic.name)
     found = there.subscriptions.get(subscription.name) if there is not None else None
@@ -239,9 +240,9 @@ def _received(subscription: Subscription, peer: str) -> dict[str, int | None]:
 
 
 def _reported(subscription: Subscription) -> list[list[int]]:
-    """Entries beyond the mark-delete that other clusters report as acknowledged whole.
+    """Entries after the mark-delete of which peers report all messages as acked.
 
-    The filter stage will not send them.
+    The acknowledgement filter will not dispatch them.
     """
     ranges: list[list[int]] = []
     log, cursor = subscription.topic.log, subscription.cursor
@@ -298,7 +299,7 @@ def _forecast(run: RunView, subscription: str) -> dict[str, Any] | None:
 
 
 def _sentence(runtime: Pulsar, forecasts: dict[str, dict | None]) -> dict[str, Any] | None:
-    """The first subscription with consumers, towards its first remote that is up."""
+    """The forecast of the first subscription with consumers for its first remote that is up."""
     for name, found in forecasts.items():
         for peer, figures in found["to"].items() if found else ():
             if runtime.clusters[peer].up:
