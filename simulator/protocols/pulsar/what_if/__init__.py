@@ -1,1 +1,1 @@
-"""What is changed, one thing at a time, to see what would have helped, and what is compared."""
+"""Changes of a scenario, one at a time, that could have helped, and the comparison of their reruns."""

@@ -1,5 +1,6 @@
-"""The changes whose effect "what would have helped" shows for failovers between regions, in an order for
-reading (`simulator.scenarios.changes` says what one is).
+"""The changes of "what would have helped" for failovers between regions, in reading order.
+
+`simulator.scenarios.changes` defines a change.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ PERIOD, CACHED = (
 )
 OTHER_RULE = {"spread": "oldest-first", "oldest-first": "spread"}
 SMALL_QUEUE_MESSAGES = 10
-"""A receiver queue that hardly runs ahead of the application; Pulsar's default is 1,000."""
+"""A receiver queue that is hardly ahead of the application; Pulsar's default is 1,000."""
 
 MOVE, FAILURES, LINK_FAULTS = (
     "subscription.fail-over",
@@ -45,7 +46,7 @@ def _period(scenario: PulsarScenario, commands: CommandLog) -> Changed:
 
 def _cache_rule(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     rule = scenario.options.get("snapshotCacheRule", "spread")
-    # A cache that only the rule oldest-first allows would be refused under spread.
+    # under spread, a cache size that is valid only with oldest-first would be refused
     if not _replicates(scenario) or any(
         CACHED in settings and settings[CACHED] < 3 for settings in _settings(scenario)
     ):
@@ -139,8 +140,9 @@ def _flag(scenario: PulsarScenario, commands: CommandLog) -> Changed:
 
 
 def _acks_synced(scenario: PulsarScenario, commands: CommandLog) -> Changed:
-    """Acknowledgement-state sync, which Apache Pulsar does not have: its causes belong to the family of
-    tenant migration.
+    """Acknowledgement-state sync, which Apache Pulsar does not have.
+
+    Its causes belong to the family of tenant migration.
     """
     moved = {arguments["subscription"] for do, arguments, _ in given(scenario, commands) if do == MOVE}
     unsynced = [
@@ -184,7 +186,7 @@ def _drained(scenario: PulsarScenario, commands: CommandLog) -> Changed:
 def _all_up(scenario: PulsarScenario, commands: CommandLog) -> Changed:
     """No region fails at all.
 
-    Left out where each failure is of a region that is left at that instant: that is "planned".
+    Left out where each failed region is left at that instant: that is "planned".
     """
     every = given(scenario, commands)
     left = {(arguments["from"], at_us) for do, arguments, at_us in every if do == MOVE}
@@ -243,11 +245,11 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
-# --- inputs taken apart
+# --- helpers
 
 
 def _replicates(scenario: PulsarScenario) -> bool:
-    """Whether snapshots are taken at all: some topic lives in several regions."""
+    """Whether snapshots are taken at all: some topic is in several regions."""
     return any(len(topic.clusters) > 1 for topic in scenario.topics.values())
 
 
@@ -262,7 +264,7 @@ def _settings(scenario: PulsarScenario) -> list[dict[str, Any]]:
 def _with_setting(
     scenario: PulsarScenario, name: str, value: Any, overridden: Callable[[Any], Any]
 ) -> PulsarScenario:
-    """The setting `value` for all (None: as it is), and a cluster's or topic's own value changed likewise."""
+    """The setting `value` for all (None: unchanged), and each cluster's or topic's own changed, too."""
 
     def of(spec: Any) -> Any:
         return (
@@ -280,7 +282,7 @@ def _with_setting(
 def _moved(
     scenario: PulsarScenario, commands: CommandLog, key: str, mode: str, name: str, more: dict[str, Any]
 ) -> Changed:
-    """Every move made in this mode, and the region that is left kept up until then."""
+    """Every failover in this mode, with the former region up until then."""
 
     def changes(do: str, arguments: dict[str, Any]) -> bool:
         return (

@@ -1,4 +1,4 @@
-"""What changed reruns of a run with failovers are compared by: each failover's figures."""
+"""The figures by which changed reruns of a run with failovers are compared."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ FIGURES = (
 
 
 def _cases(world: Any) -> list[Case]:
-    """The failovers as in the summary, each with `moved`, and `markers`: entries in the logs of the
-    cluster that was left.
+    """The failovers as in the summary, each with `moved` and `markers`.
+
+    `markers` is the number of marker entries in the logs of the cluster that was left.
     """
     summary = world.summary()
     markers = {
@@ -61,8 +62,9 @@ def _difference(real: Case, other: Case) -> str:
 
 
 def _harm(real: Case, other: Case) -> tuple[int, ...]:
-    """Where the consumers never moved, nobody was helped; else a loss is worse than any number of
-    duplicates.
+    """The harm of a case, as a sort key: worst is that the consumers never moved.
+
+    Otherwise a loss is worse than any number of duplicates.
     """
     if not other["moved"]:
         return (1,)
@@ -78,7 +80,7 @@ ASSUMPTIONS = {
     "drained": "assumes a planned move while the region was still up",
     "all-up": "assumes that no region fails",
 }
-"""Changes, by key, that nobody can make when a region crashes without notice."""
+"""Changes, by key, that are impossible when a region crashes without notice."""
 
 
 def _assumes(real: Case, key: str) -> str | None:
