@@ -1,4 +1,4 @@
-"""What Pulsar's geo-replication declares to the rest of the lab."""
+"""The declarations of Pulsar's geo-replication for the rest of Failover Lab."""
 
 from simulator.protocols.manifest import (
     AdminTools,

@@ -1,7 +1,7 @@
-"""The runtime with the types of what `system.build` puts into it.
+"""The runtime with the types of the parts that `system.build` adds.
 
 Rules: the brokers' parts use `runtime.Runtime`, which imports none of them. Clients use `BrokerRuntime`. All
-layers above both (commands, failover, migration, views, the admin API's answers) use `Pulsar`.
+layers above both (commands, failover, migration, views, the admin API) use `Pulsar`.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class MigrationOfTenant(Protocol):
     run: Run
 
     def redirected(self, topic: TopicOfSession, subscription: str, cause: int) -> None:
-        """A consumer of the subscription is sent from the blue to the green cluster (PIP-188)."""
+        """A consumer of the subscription is redirected from the blue to the green cluster (PIP-188)."""
 
 
 class RequestsToPeers(Protocol):
@@ -116,7 +116,7 @@ class RequestsToPeers(Protocol):
         what: int | tuple[str, ...] | None,
         cause: int,
     ) -> None:
-        """Send a request; `handle` is what the target does with it."""
+        """Send a request, which the target passes to `handle`."""
 
 
 class Runtime(System):
@@ -172,11 +172,11 @@ class Runtime(System):
         self.policies = PolicyBook(scenario)
         self.remote_admin: RequestsToPeers  # created by `system.build`
         self.schemas = SchemaBook(scenario) if scenario.schemas else None
-        # (row that asked for the start, from, to, log) -> the last result of the check
+        # (row that requested the start, from, to, log) -> the last result of the check
         self.start_checks: dict[tuple[int, str, str, str], CheckedStart] = {}
         # (cluster, source topic) -> the shadow topics that it feeds
         self.shadow_lists: dict[tuple[str, str], ShadowList] = {}
-        self.marker_faults: list[dict] = []  # orders to delay or drop the next marker of a type
+        self.marker_faults: list[dict] = []  # requested delays and drops of the next marker of a type
         # subscription -> BitMap of message numbers the application acknowledged
         self.acknowledged: dict[str, BitMap] = {}
         # subscription -> BitMap of message numbers delivered to the application
@@ -188,7 +188,7 @@ class Runtime(System):
         self.blue_green: BlueGreenOfRuntime  # created by `system.build`
         # by cluster its tenants and roles, as (kind, name), also put here by `system.build`
         self.directory: dict[str, dict[tuple[str, str], None]] = {}
-        # topics whose acknowledgements a migration has synchronised, beside the scenario's wish
+        # topics whose acknowledgements a migration has synchronised, beside those of the scenario
         self.synchronised: dict[str, None] = {}
 
     # --- the interface that the world requires of every protocol
@@ -239,7 +239,7 @@ class Runtime(System):
                 topic.source_indices.cut(topic.log.length if topic.keeps_sources else 0)
 
     def link_cut(self, link: Link, cause: int) -> None:
-        """Connections made over the link break; what is on them is lost."""
+        """Connections over the link break, and entries on them are lost."""
         for topic in self.clusters[link.source].topics.values():
             if link.target in topic.replicators:
                 topic.replicators[link.target].disconnect("link-cut", cause)

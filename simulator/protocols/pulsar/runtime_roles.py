@@ -28,7 +28,7 @@ class ConnectionsOfProducer(Protocol):
         """The lookup service that resolves its cluster, None for a producer with a fixed cluster."""
 
     def connected_to(self, topic: Any) -> bool:
-        """Whether it publishes to this topic or partition there."""
+        """Whether it publishes to this topic or partition in its cluster."""
 
     def redirect(self, topic: Any, there: Any, cause: int) -> None:
         """Publish to another cluster from now on."""

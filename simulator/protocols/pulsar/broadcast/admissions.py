@@ -44,7 +44,7 @@ class Admissions:
         self.free_us = 0
 
     def ask(self, consumer: Consumer, topic: Topic) -> None:
-        """A client requests to subscribe; its turn comes after those that requested before."""
+        """A client requests to subscribe; its turn is after those of earlier requests."""
         self.asked += 1
         self.free_us = max(self.runtime.now_us, self.free_us) + self.broker.spec.connect_us
         self.asks[self.asked] = Ask(consumer, topic, self.free_us)

@@ -81,7 +81,7 @@ class Broker:
         self.admissions = Admissions(self)
         self.handed_over = self.free_us = 0
         self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
-        self.dispatches = self.bytes_out = self.busy_us = 0  # of what has left
+        self.dispatches = self.bytes_out = self.busy_us = 0  # of dispatches that have left
         self.queued_us_max = 0
 
     def service_us(self, size_bytes: int) -> int:

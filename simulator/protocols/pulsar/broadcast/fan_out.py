@@ -130,7 +130,7 @@ class FanOut:
         return high
 
     def _rows_before(self, horizon_us: int) -> int:
-        """Rows of what leaves before an instant."""
+        """Number of rows of dispatches and connections before an instant."""
         found = 0
         for broker in self.brokers:
             for block in broker.admissions.blocks:

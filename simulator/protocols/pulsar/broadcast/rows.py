@@ -1,4 +1,4 @@
-"""The rows of what leaves brokers for audiences, made as columns.
+"""The rows of dispatches and connections of audiences, made as columns.
 
 Rules: an item is one message of one dispatch, or one connection. Items have the order key (instant, broker,
 order of making). The rows of an item have a fixed order: one row for a connection, for a message
@@ -191,7 +191,7 @@ def _of(audience: Audience, items: np.ndarray) -> np.ndarray:
 
 
 def _remember(joined: np.ndarray, seqs: np.ndarray, audiences: list[Audience]) -> None:
-    """Keep the seq of each member's connection: the cause of what it is sent to catch up."""
+    """Keep the seq of each member's connection: the cause of its catch-up rows."""
     for audience in audiences:
         here = _of(audience, joined)
         audience.connected_seqs[joined[here, CLIENT] - audience.first_client] = seqs[here]

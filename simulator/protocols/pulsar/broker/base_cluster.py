@@ -114,7 +114,7 @@ class BaseCluster(Generic[TopicT]):
         return self.partitioned.get(base, 0 if base in self.topics else None)
 
     def parts(self, base: str) -> list[TopicT]:
-        """Every log of a topic here, whatever its shape."""
+        """Every log of a topic here, plain or partitioned."""
         return [topic for topic in self.topics.values() if topic.base == base]
 
     def client_parts(self, base: str) -> list[TopicT]:

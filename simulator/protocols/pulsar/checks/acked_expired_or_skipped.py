@@ -1,7 +1,7 @@
 """Which messages are acked, expired or skipped at each cluster.
 
-The claims about Updates and about filtering rest on it. It holds for a message at X and a subscription when
-the application acknowledged it there, it expired or was skipped there, X skipped it because a peer had
+The claims about Updates and about filtering are based on it. It holds for a message at X and a subscription
+when the application acknowledged it at X, it expired or was skipped at X, X skipped it because a peer had
 reported it as acknowledged, or X's cursor was set above it.
 """
 

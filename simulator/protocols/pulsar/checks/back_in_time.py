@@ -97,7 +97,7 @@ class BackInTime(Check):
             elif kind == _UNLOADED:
                 self.served.pop(place, None)
             elif kind == _GROWN:
-                # a consumer that connects late to a new partition waits for that
+                # one that connects late to a new partition is in backoff for it: judge none from now on
                 self.judged, self.waits, self.next_due_us = {}, {}, NEVER_US
                 return
             elif stretch.name(client) in self.judged:

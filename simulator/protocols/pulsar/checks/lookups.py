@@ -1,4 +1,4 @@
-"""The LookupService answers by its map, and acknowledgement-state sync carries the present state.
+"""The LookupService responds by its map, and acknowledgement-state sync sends the present state.
 
 Sources: docs/tenant-migration.md and docs/acknowledgement-sync.md.
 """

@@ -14,7 +14,7 @@ _ORDERED = (*_COPIES, "replicator")
 
 
 class CreatedWhereItMay(Administered):
-    """Judges each topic that is created or gets partitions, whatever requested it."""
+    """Judges each topic that is created or gets partitions, for any kind of request."""
 
     claim = (
         "A topic is created only where its namespace takes it and its name is free, gets more partitions "

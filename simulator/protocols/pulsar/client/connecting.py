@@ -29,7 +29,7 @@ def connect(consumer: Consumer, cause: int) -> None:
 
 
 def connect_there(consumer: Consumer, cause: int) -> None:
-    """Subscribe to every partition of the topic in the consumer's cluster, and retry what is unreachable."""
+    """Subscribe to every partition of the topic in the consumer's cluster, and retry unreachable ones."""
     runtime = consumer.runtime
     cause = max(cause, consumer.last_seq)
     if not consumer.sessions:

@@ -150,7 +150,7 @@ class Consumer:
             then(self)
 
     def close_when_done(self, then: Callable[[Consumer], None] | None) -> None:
-        """Finish what the application holds, then close, and call `then`."""
+        """Finish the messages of the application, then close, and call `then`."""
         self.on_closed = then
         self.state = CLOSING
         self.close_if_done()

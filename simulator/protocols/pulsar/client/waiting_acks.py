@@ -67,7 +67,8 @@ class AboutColumns(NamedTuple):
 class AckColumns(NamedTuple):
     """Acks of single messages of one topic, in order.
 
-    Each has its index in the log, the seq of the ack's row, the message number, and what its rows share.
+    Each has its index in the log, the seq of the ack's row, the message number, and the columns that its
+    rows share.
     """
 
     indices: np.ndarray

@@ -1,6 +1,6 @@
 """Whether a schema may follow those of a topic: Pulsar's strategies over Avro's compatibility rules.
 
-Rules: Avro's own library decides whether a reader can read what a writer wrote (`avro.compatibility`). Only
+Rules: Avro's own library decides whether a reader can read data of a writer (`avro.compatibility`). Only
 the pairs to compare are chosen here. BACKWARD: the new schema reads the newest. FORWARD: the newest reads the
 new one. FULL: both. With _TRANSITIVE, all versions in place of the newest. Schemas of another type never
 follow, except under ALWAYS_COMPATIBLE.

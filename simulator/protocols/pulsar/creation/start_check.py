@@ -31,8 +31,7 @@ class Outcome:
     shapes are as below.
     """
 
-    # passed; ordered: the remote was requested to create the topic, without a response yet; created: it did;
-    # refused
+    # ordered: the remote was requested to create the topic, without a response yet; created: it did
     outcome: str
     code: str | None
     local: int | None

@@ -103,7 +103,7 @@ class FailoverWindow:
             self._note_caught_up()
 
     def cursor_reset(self, topic: TopicOfLog) -> None:
-        """An operator moved the target's cursor: what it covered may be delivered again."""
+        """An operator moved the target's cursor: entries that it covered may be delivered again."""
         self.draining.look_back(topic)
         if self.lost is None:
             self.unsettled = forecasting.still_to_come(

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.flow import Flow
 
 ENTRIES_MAX = 8
-"""More than the entries that one such event appends to the peer's log."""
+"""An upper bound of the entries that one such event appends to the peer's log."""
 ENTRY_BYTES_MAX = 1024
 ROWS_MAX = 64
-"""More than the rows that one writes."""
+"""An upper bound of the rows that one writes."""
 _NEVER = 1 << 62
 
 

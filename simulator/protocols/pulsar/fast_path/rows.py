@@ -259,7 +259,7 @@ class Consumed:
         return acks.chosen(slice(begin - first, end - first) if following else places - first)
 
     def _acks_in_order(self) -> tuple[int, AckColumns]:
-        """The pending acks and the index of the first one.
+        """The acks in the order of their places, and the place of the first one.
 
         Those pending before the stretch are included only where groups are sent.
         """

@@ -191,7 +191,7 @@ def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
 
 
 def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
-    """Apply the sending to the replicator; returns the arrivals that are still to come."""
+    """Apply the sending to the replicator; returns the events of later arrivals."""
     replicator, count = wire.replicator, len(stretch.published_us)
     arrived = max(len(wire.arrivals_us) - wire.before, 0)
     indices, due_us = (

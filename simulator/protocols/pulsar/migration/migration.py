@@ -102,7 +102,7 @@ class Migration:
             self.later(0 if given in ("roll-back", "undone") else LOOK_EVERY_US, self.look, self.life)
 
     def note_forced(self, cause: int) -> int:
-        """The row of an operator's clean-up that is forced though subscriptions still need entries there."""
+        """The row of an operator's clean-up that is forced though subscriptions need its entries."""
         run = self.run
         return self.runtime.note("migration.changed", cause, run.tenant, run.source, run.target, "forced")
 

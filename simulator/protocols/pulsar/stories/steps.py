@@ -2,7 +2,7 @@
 
 Rules: a pure function of rows. Facts without a row are not in the story. A case names the result for the
 message and its evidence from counting (role -> row). Steps are in the order of the rows, so stepping through
-them is forward in time. The sentence with the reason is at the row that prevented the sync.
+them is forward in time. The sentence with the reason is at the row that made the result unavoidable.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _shown(case: Case, role: str, row: Row) -> list[StoryStep]:
 
 
 def _reason(case: Case, own: list[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
-    """The reason, at the row that prevented the sync, else at X's crash, else at the failover."""
+    """The reason, at the row that made the result unavoidable, else at X's crash or the failover."""
     row = next((evidence[role] for role in ("lost", "end", "failover") if role in evidence), None)
     if row is None:
         return []

@@ -115,7 +115,7 @@ LOSSES: dict[str, tuple[str, str]] = {
 }
 
 WHY: dict[tuple[str, str], str] = {
-    # (cause, why): the sentence at the instant that prevented the sync
+    # (cause, why): the sentence at the instant that made the result unavoidable
     (
         "resent_copy",
         "stored-twice",

@@ -1,4 +1,4 @@
-"""Terms of geo-replication, failovers and what their figures count."""
+"""Terms of geo-replication, of failovers and of their figures."""
 
 from __future__ import annotations
 
