@@ -158,14 +158,17 @@ class Leader:
             return self._connect(now, who)
         if message.kind == protocol.DISCONNECT:
             return self._disconnect(who, message.progress) if who in self.borrowers else []
-        if self.borrowers.get(who, -1) <= now:
-            return self._drop(who, "expired" if who in self.borrowers else "unknown", tell=True)
+        if who not in self.borrowers:
+            return self._drop(who, "unknown")
+        if self.borrowers[who] <= now:
+            return self._drop(who, "expired")
         if message.kind == protocol.PING:
             self.borrowers[who] = now + self.timeout_us
             return [Tell(who, protocol.PING_RESPONSE)]
         if message.kind == protocol.REVOKE_FINISHED:
             return self._revoke_finished(who, message.about)
-        return self._progress(who, message.progress[0])
+        (progress,) = message.progress
+        return self._progress(who, progress)
 
     def _connect(self, now: int, who: BorrowerId) -> list[Effect]:
         effects: list[Effect] = []
@@ -200,14 +203,14 @@ class Leader:
                 return []
         elif assignment.state == REVOKED_STATE:
             return [self._free(stream)]
-        return self._drop(who, "revoke-finished out of turn", tell=True)
+        return self._drop(who, "revoke-finished out of turn")
 
     def _progress(self, who: BorrowerId, progress: Progress) -> list[Effect]:
         assignment = self.streams.get(progress.stream)
         if assignment is None or assignment.owner is None:
             return []
         if assignment.owner != who:
-            return self._drop(who, f"progress of {progress.stream}, which is another's", tell=True)
+            return self._drop(who, f"progress of {progress.stream}, which is another's")
         if assignment.state == REVOKED_STATE:
             return []
         if progress.position == END and self.faults.end_of_stream_kills:
@@ -249,7 +252,7 @@ class Leader:
         """Drop borrowers past their deadline, then resend what has not been answered."""
         effects: list[Effect] = []
         for who in [who for who, deadline in self.borrowers.items() if deadline <= now]:
-            effects += self._drop(who, "expired", tell=True)
+            effects += self._drop(who, "expired")
         for name, assignment in self.streams.items():
             if assignment.state in TRANSIENT:
                 effects.append(self._say(name, assignment))
@@ -257,10 +260,12 @@ class Leader:
 
     def targets(self) -> dict[BorrowerId, int]:
         """How many streams each borrower shall have: the extra ones go to the lowest ids."""
+        if not self.borrowers:
+            return {}
         ids = sorted(self.borrowers)
         # what is read to its end waits for its owner's answer only
         shared = sum(one.position != END for one in self.streams.values())
-        each, rest = divmod(shared, len(ids)) if ids else (0, 0)
+        each, rest = divmod(shared, len(ids))
         return {who: each + (number < rest) for number, who in enumerate(ids)}
 
     def stable(self, who: BorrowerId) -> bool:
@@ -294,7 +299,7 @@ class Leader:
         if count >= len(names):
             drawn, names[:] = names[:], []
             return drawn
-        return [names.pop(self.choose(len(names))) for _number in range(max(count, 0))]
+        return [names.pop(self.choose(len(names))) for _number in range(count)]
 
     def _vanished(self, name: str) -> list[Effect]:
         """Storage does not list it any more: it is read to its end, or its data is gone."""
@@ -316,16 +321,15 @@ class Leader:
 
     def _free(self, name: str) -> Assigned:
         assignment = self.streams[name]
-        self.owned[assignment.owned_by].pop(name, None)
+        del self.owned[assignment.owned_by][name]
         freed = self._move(name, FREE)
         assignment.owner = None
         if assignment.position == END or self.ranks.replayed(name, assignment.rank):
             del self.streams[name]
         return freed
 
-    def _drop(self, who: BorrowerId, why: str, tell: bool) -> list[Effect]:
-        effects = self._forget(who, why)
-        return [*effects, Tell(who, protocol.INVALIDATE)] if tell else effects
+    def _drop(self, who: BorrowerId, why: str) -> list[Effect]:
+        return [*self._forget(who, why), Tell(who, protocol.INVALIDATE)]
 
     def _forget(self, who: BorrowerId, why: str) -> list[Effect]:
         if who not in self.borrowers:
