@@ -248,3 +248,10 @@ def test_caught_up_when_the_rest_is_lost():
     world.fail_over("a", "b", "planned")
     world.wait(500).create("b", before=None)
     assert world.failover().caught_up_us == world.now_us
+
+
+def test_a_subscription_that_was_never_created_loses_nothing():
+    world = TraceBuilder()
+    world.fail_over("a", "b", "planned")
+    failover = world.failover()
+    assert (failover.lost, failover.stranded, losses(failover)) == (0, 0, {})

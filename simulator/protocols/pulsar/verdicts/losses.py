@@ -3,7 +3,8 @@
 Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. Owed to a
 subscription is what was not yet below the place where a consumer or an operator opened its cursor, in some
 cluster. An Update that opens a cursor owes no messages. Of the copies in the target the one removed last
-decides the cause of a loss.
+decides the cause of a loss. The row that closes a window is the next failover's: it stores and removes
+nothing, so it does not matter whether a comparison includes it.
 """
 
 from __future__ import annotations
@@ -97,26 +98,21 @@ def stranded(
 
 def going(facts: Facts, window: Window, topic: int) -> Going:
     """By message that was in the target's log before the window closed: when its last copy went."""
-    log, closed = facts.log(window.target, topic), window.closed_seq - 1
+    log, closed = facts.log(window.target, topic), window.closed_seq
     cursor = facts.cursor(window.subscription, window.target, topic)
-    rows = np.flatnonzero(log.seq <= closed)
+    rows = np.flatnonzero(log.seq < closed)
     covered = cursor.covered_since(log.position[rows], closed)
-    removed = np.where(log.gone_seq[rows] <= closed, log.gone_seq[rows], NEVER)
+    removed = np.where(log.gone_seq[rows] < closed, log.gone_seq[rows], NEVER)
     gone = np.minimum(covered, removed)
     order = np.lexsort((gone, log.message[rows]))
     messages = log.message[rows][order]
-    last = (
-        np.flatnonzero(np.concatenate((messages[1:] != messages[:-1], [True])))[: len(messages)]
-        if len(messages)
-        else order
-    )
-    chosen = order[last]
+    chosen = order[np.flatnonzero(np.diff(messages, append=NULL))]  # the last copy of each message
     began = np.isin(gone[chosen], cursor.created.seq)
     cause = np.where(removed[chosen] <= covered[chosen], _REMOVED, np.where(began, _BEGAN_AFTER, _MOVED_PAST))
     why = np.array(["cursor-opened-later", "mark-delete-passed-it", "", "ledger-deleted"], dtype=object)[
         cause
     ]
-    why[(cause == _REMOVED) & (gone[chosen] == log.lost_seq)] = "cluster-lost"
+    why[gone[chosen] == log.lost_seq] = "cluster-lost"
     why[_not_where_the_update_came_from(facts, window, topic, log.message[rows][chosen], gone[chosen])] = (
         "not-in-source"
     )
@@ -149,7 +145,7 @@ def owed(facts: Facts, window: Window, topic: int) -> np.ndarray:
         facts.history.number(reason) for reason in ("update", "acknowledgement-sync", "migration")
     ]
     for cluster in facts.clusters:
-        created = facts.cursor(window.subscription, cluster, topic).created.upto(window.closed_seq - 1)
+        created = facts.cursor(window.subscription, cluster, topic).created.upto(window.closed_seq)
         opened = created.position[~np.isin(created.reason, from_elsewhere)]
         if len(opened):
             log = facts.log(cluster, topic)
@@ -171,12 +167,12 @@ def absent(facts: Facts, window: Window, topic: int, message: np.ndarray) -> Goi
     why = np.full(len(message), "", dtype=object)
     stored = np.full(len(message), NULL, dtype=np.int64)
     for cluster in facts.clusters:
-        if cluster == window.target or not len(message):
-            continue
         log = facts.log(cluster, topic)
         which, copies = log.copies(message)
         native = log.native[copies] & (log.seq[copies] < window.closed_seq)
         which, copies = which[native], copies[native]
+        if not len(copies):
+            continue
         # Copies come by position: the last assignment leaves the newest copy, the one that is sent last.
         passed, word = _passed_over(facts, window, topic, cluster, message[which], copies)
         seq[which], why[which], stored[which] = passed, word, log.seq[copies]
@@ -189,7 +185,7 @@ def _passed_over(
     """For copies in their origin: since which row its replication cursor to the target will not send them,
     and why.
     """
-    history, log, closed = facts.history, facts.log(origin, topic), window.closed_seq - 1
+    history, log, closed = facts.history, facts.log(origin, topic), window.closed_seq
     seq, why = np.full(len(copies), NEVER, dtype=np.int64), np.full(len(copies), "", dtype=object)
 
     def note(mask: np.ndarray, rows: np.ndarray | int, word: str) -> None:
@@ -214,9 +210,9 @@ def _passed_over(
         ("message.deduplicated", "deduplicated", {"cluster": window.target, "peer": origin}),
     ):
         rows = facts.first(event, **where, **place)[message]
-        note(rows <= closed, rows, word)
+        note(rows < closed, rows, word)
     gone = log.gone_seq[copies]
-    note(gone <= closed, gone, "removed-at-origin")
+    note(gone < closed, gone, "removed-at-origin")
     return seq, why
 
 
@@ -226,17 +222,17 @@ def lost(
     """Numbers of lost, expired and skipped messages of a window, and the list of the lost."""
     parts: list[Going] = []
     settled = {"expired": 0, "skipped": 0}
-    closed = window.closed_seq - 1
+    closed = window.closed_seq
     for topic in topics:
         present = going(facts, window, topic)
-        open_ = owed(facts, window, topic) & (known.receipted <= closed) & (known.acknowledged > closed)
+        open_ = owed(facts, window, topic) & (known.receipted < closed) & (known.acknowledged >= closed)
         here = np.zeros(len(open_), dtype=bool)
         here[present.message] = True
         elsewhere = absent(facts, window, topic, np.flatnonzero(open_ & ~here))
         for part in (present, elsewhere):
             gone = open_[part.message] & (part.seq != NEVER)
-            expired = gone & (known.expired[part.message] <= closed)
-            skipped = gone & ~expired & (known.skipped[part.message] <= closed)
+            expired = gone & (known.expired[part.message] < closed)
+            skipped = gone & ~expired & (known.skipped[part.message] < closed)
             settled["expired"] += int(expired.sum())
             settled["skipped"] += int(skipped.sum())
             rows = gone & ~expired & ~skipped
