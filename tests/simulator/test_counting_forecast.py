@@ -78,32 +78,6 @@ def forecast_of(history: dict) -> tuple[Forecast, list[int]]:
     return forecast(np.array(log, dtype=np.int64), cursor, flags, places, earliest=history["earliest"]), log
 
 
-@examples(80)
-@given(histories())
-def test_forecast_equals_the_counted_figures(history):
-    world = before(history)
-    told, log = forecast_of(history)
-    world.wait().crash("a")
-    world.fail_over("a", "b")
-    first = history["mark"] + 1
-    if not history["subscribed"]:
-        world.create("b", before=0 if history["earliest"] else None)
-        first = 0 if history["earliest"] else len(log)
-    for entry in range(first, len(log)):
-        if log[entry] >= 0:
-            where = {
-                "producer": "web",
-                "sequence_id": log[entry],
-                "ledger": world.ledger["b"],
-                "entry": entry,
-            }
-            world.wait().ours("message.delivered", "b", client="c", count=0, **where)
-    counted = world.failover()
-    assert {name: getattr(told, name) for name in FIGURES} == {
-        name: getattr(counted, name) for name in FIGURES
-    }
-
-
 def flags(**given_flags) -> Flags:
     return Flags(
         **(
@@ -111,6 +85,55 @@ def flags(**given_flags) -> Flags:
             | given_flags
         )
     )
+
+
+@st.composite
+def remote_logs(draw):
+    """Entries of B's log by index, each with its messages (none: a marker), and B's cursor."""
+    batched = draw(st.booleans())
+    sizes = draw(st.lists(st.integers(0, 3 if batched else 1), max_size=8))
+    numbers = iter(range(100))
+    entries = [[next(numbers) for _ in range(size)] for size in sizes]
+    cursor = None
+    if draw(st.booleans()):
+        cursor = RemoteCursor(
+            draw(st.integers(-1, len(sizes))),
+            BitMap(draw(st.sets(st.integers(0, len(sizes) + 2)))),
+            BitMap(draw(st.sets(st.integers(0, sum(sizes))))),
+        )
+    return batched, entries, cursor, draw(st.integers(0, len(sizes))), draw(st.integers(0, len(sizes)))
+
+
+@examples(200)
+@given(remote_logs())
+def test_what_is_above_the_mark_delete_and_not_individually_deleted_is_delivered(case):
+    batched, entries, cursor, first_kept, spare = case
+    first = first_kept if cursor is None else max(cursor.mark_delete + 1, first_kept)
+    log_from = max(first - spare, 0)
+    rows = [
+        (index, message)
+        for index, messages in enumerate(entries)
+        for message in messages or [-1 - index]
+        if index >= log_from
+    ]
+    delivered = {
+        message
+        for index, message in rows
+        if message >= 0
+        and index >= first
+        and not (cursor and (index in cursor.deleted or message in cursor.deleted_messages))
+    }
+    told = forecast(
+        np.array([message for _, message in rows], dtype=np.int64),
+        cursor,
+        flags(acknowledged=BitMap(range(100))),
+        Places(BitMap(), BitMap(range(100)), BitMap()),
+        log_from=log_from,
+        first_kept=first_kept,
+        entry=np.array([index for index, _ in rows], dtype=np.int64) if batched else None,
+        earliest=True,
+    )
+    assert told.duplicates == len(delivered)
 
 
 def test_individually_deleted_entries_are_not_delivered():
@@ -163,7 +186,22 @@ def test_removed_entries_are_lost_unless_finished():
     assert told == Forecast(duplicates=0, redeliveries=0, lost=1, stranded=0, stranded_unprocessed=0)
 
 
-def test_messages_in_flight_from_other_clusters_are_forecast_as_delivered():
+def test_removed_entries_and_messages_passed_over_add_up_to_the_lost():
+    known = flags(receipted=BitMap(range(6)), acknowledged=BitMap([4]), settled=BitMap([5]))
+    places = Places(BitMap(), in_target=BitMap([0, 1]), passed_over=BitMap([1, 2, 3, 4, 5]))
+    told = forecast(np.array([0, 1]), None, known, places, first_kept=2, earliest=True)
+    assert told.lost == 4
+
+
+def test_stranded_are_messages_acknowledged_to_their_producer_in_the_source_and_not_in_the_target():
+    known = flags(receipted=BitMap([0, 1, 2, 3]), acknowledged=BitMap([1, 2]))
+    told = forecast(
+        np.array([2]), None, known, Places(BitMap([0, 1, 2, 5]), BitMap([2]), BitMap()), earliest=True
+    )
+    assert (told.stranded, told.stranded_unprocessed) == (2, 1)
+
+
+def test_messages_on_their_way_from_other_clusters_still_come():
     known = flags(receipted=BitMap([7, 8]), acknowledged=BitMap([7]), delivered=BitMap([7, 8]))
     told = forecast(
         np.array([], dtype=np.int64),
@@ -177,3 +215,29 @@ def test_messages_in_flight_from_other_clusters_are_forecast_as_delivered():
 def test_forecasts_of_partitions_add_up():
     one = Forecast(1, 2, 3, 4, 5)
     assert one + one == Forecast(2, 4, 6, 8, 10)
+
+
+@examples(80)
+@given(histories())
+def test_forecast_is_what_counting_finds(history):
+    world = before(history)
+    told, log = forecast_of(history)
+    world.wait().crash("a")
+    world.fail_over("a", "b")
+    first = history["mark"] + 1
+    if not history["subscribed"]:
+        world.create("b", before=0 if history["earliest"] else None)
+        first = 0 if history["earliest"] else len(log)
+    for entry in range(first, len(log)):
+        if log[entry] >= 0:
+            where = {
+                "producer": "web",
+                "sequence_id": log[entry],
+                "ledger": world.ledger["b"],
+                "entry": entry,
+            }
+            world.wait().ours("message.delivered", "b", client="c", count=0, **where)
+    counted = world.failover()
+    assert {name: getattr(told, name) for name in FIGURES} == {
+        name: getattr(counted, name) for name in FIGURES
+    }
