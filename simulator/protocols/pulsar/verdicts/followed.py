@@ -59,7 +59,7 @@ def follow(facts: Facts, window: Window, most: int) -> Followed | None:
     order = np.argsort(stored.seq[first], kind="stable")
     messages, first = messages[order], first[order]
     count = history.message_count
-    place = np.full(count, -1, dtype=np.int64)
+    place = np.empty(count, dtype=np.int64)  # read for these messages alone
     place[messages] = np.arange(len(messages))
     judged = judge(facts, window)
     _, duplicates = explain(facts, window, judged)
@@ -143,4 +143,5 @@ def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray
         cursor.first_passed(log.position, log.seq),
     )
     place = np.searchsorted(sent, taken)
-    np.minimum.at(known, log.message[place < len(sent)], received[place[place < len(sent)]])
+    reported = place < len(sent)
+    np.minimum.at(known, log.message[reported], received[place[reported]])
