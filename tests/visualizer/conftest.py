@@ -109,7 +109,7 @@ def _wait_for_port(port: int, server: subprocess.Popen[bytes], limit_s: float = 
 
 @pytest.fixture
 async def ask(made: Any) -> AsyncIterator[Any]:
-    """Questions a lab that is at 6 s; returns (status, body)."""
+    """Sends a question to a lab that is at 6 s; returns (status, body)."""
     page = Page(made.lab.pk, made.token)
     await page.open()
     await page.seek(6_000_000)

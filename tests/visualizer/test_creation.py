@@ -1,4 +1,4 @@
-"""“Topics and policies” as the page questions it: the same as the engine's view, and refusals with a
+"""“Topics and policies” as the page requests it: the same as the engine's view, and refusals with a
 reason.
 """
 

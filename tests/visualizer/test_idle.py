@@ -1,4 +1,4 @@
-"""A lab that nobody views or questions is closed, and resumes where it was on the next request."""
+"""A lab that nobody views or asks about is closed, and resumes where it was on the next request."""
 
 from __future__ import annotations
 
