@@ -27,7 +27,7 @@ def sentence_text(lab) -> str:
     return lab.page.locator("[data-part=story-words]").inner_text()
 
 
-def tell(lab, name: str) -> None:
+def select_message(lab, name: str) -> None:
     """Choose a message, stop its automatic playback, and go to its beginning, however far it has played by
     then.
     """
@@ -43,7 +43,7 @@ def tell(lab, name: str) -> None:
     lab.at_rest()
 
 
-def told_us(lab) -> float:
+def sentence_us(lab) -> float:
     """The instant of the sentence that is shown."""
     return float(lab.page.locator("[data-part=story-time]").inner_text().split()[0]) * 1e6
 
@@ -58,7 +58,7 @@ def test_the_list_shows_how_many_duplicates_and_why(lab):
 
 
 def test_a_story_steps_by_key_and_the_lab_follows(lab):
-    tell(lab, "shop/53")
+    select_message(lab, "shop/53")
     steps = lab.page.locator("[data-part=story-pips] li").count()
     seen = [(sentence_text(lab), lab.state("state.at_us"))]
     for _ in range(steps - 1):
@@ -105,7 +105,7 @@ def test_a_story_plays_until_it_is_paused(make_lab):
 
 
 def test_its_link_opens_the_same_sentence_in_another_browser(lab, make_lab):
-    tell(lab, "shop/51")
+    select_message(lab, "shop/51")
     for _ in range(4):
         lab.page.keyboard.press("]")
     expect(lab.page.locator("[data-part=story-count]")).to_contain_text("5 of")
@@ -118,7 +118,7 @@ def test_its_link_opens_the_same_sentence_in_another_browser(lab, make_lab):
 
 
 def test_closing_a_story_restores_the_footer_and_the_address(lab):
-    tell(lab, "shop/50")
+    select_message(lab, "shop/50")
     lab.page.get_by_role("button", name="Close the story").click()
     expect(lab.page.get_by_role("region", name="Story of a message")).to_be_hidden()
     assert "#" not in lab.page.url

@@ -65,8 +65,8 @@ def test_synced_acks_prevent_duplicates_including_individually_deleted_messages(
 
 
 def test_snapshots_would_have_made_all_of_these_duplicates():
-    # The article's first problem: PIP-33 cannot pass the hole at p/5, and the first snapshot at 1 s lies
-    # above it.
+    # The article's first problem: PIP-33 cannot pass the hole at p/5, and the first snapshot at 1 s is above
+    # it.
     text = body(
         consumer="processing: 1ms, hold: {messages: [p/5, p/50], for: 1h}",
         sync="none, replicateSubscriptionState: true",

@@ -142,7 +142,7 @@ def _no_synced_ack_is_delivered(world: World, text: str) -> None:
     holder = Holder()
     rows = world.trace.rows()
     # a producer's repeat is another entry with another position, and may not be synced yet
-    resent = _published_twice(rows)
+    resent = _stored_repeatedly(rows)
     # client -> the entry it takes messages from, and what was synced when it could be sent
     in_hand: dict[str, tuple[tuple[str, int, int], set]] = {}
     # client or entry at a partition -> since when, and what was synced then

@@ -1,4 +1,4 @@
-"""pulsar-admin's fields in hand-made situations: every figure is derived in a comment or counted in the
+"""pulsar-admin's fields in constructed situations: every figure is derived in a comment or counted in the
 rows.
 """
 

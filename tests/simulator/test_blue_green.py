@@ -166,7 +166,7 @@ def test_marking_a_cluster_without_a_service_url_is_400_and_an_unmarked_cluster_
 
 def test_redirected_clients_wait_until_their_partition_exists_in_green():
     """A redirected client looks up its partition by name: without the topic it is denied (PIP-414), and
-    nothing is lost meanwhile.
+    nothing is lost while it waits.
     """
     body = (
         "settings: {clusterMigrationCheckDurationSeconds: 1}\nclusters: {blue: {}, green: {}}\ntopics: "

@@ -102,7 +102,7 @@ def test_clients_with_permission_that_are_refused_are_detected(monkeypatch, modu
 
 
 def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monkeypatch):
-    honest = authorisation.refusal
+    original = authorisation.refusal
     allow(
         monkeypatch,
         consumer,
@@ -114,7 +114,7 @@ def test_a_permission_on_the_source_that_applies_to_its_shadow_is_detected(monke
 
 
 def test_a_produce_permission_that_includes_the_list_is_detected(monkeypatch):
-    honest = authorisation.refusal
+    original = authorisation.refusal
     allow(
         monkeypatch,
         shadow_commands,
@@ -256,7 +256,7 @@ def test_a_lookup_service_that_answers_while_it_is_down_is_detected(monkeypatch,
 
 
 def test_a_client_that_skips_the_lookup_is_detected(monkeypatch):
-    honest = resolving.Resolver._send
+    original = resolving.Resolver._send
     monkeypatch.setattr(
         resolving.Resolver,
         "_send",
@@ -269,7 +269,7 @@ def test_a_client_that_skips_the_lookup_is_detected(monkeypatch):
 
 
 def test_a_synced_state_that_differs_from_the_cursor_is_detected(monkeypatch):
-    honest = AcknowledgementSender.send
+    original = AcknowledgementSender.send
 
     def sends_what_was_persisted(sender, peer, cause):
         cursor = sender.subscription.cursor
@@ -284,7 +284,7 @@ def test_a_synced_state_that_differs_from_the_cursor_is_detected(monkeypatch):
 
 
 def test_a_state_applied_twice_is_detected(monkeypatch):
-    honest = AcknowledgementSender.arrive
+    original = AcknowledgementSender.arrive
 
     def applies_twice(sender, argument):
         original(sender, argument)
@@ -302,7 +302,7 @@ def test_a_state_applied_twice_is_detected(monkeypatch):
     "kind", [resources.ROLE, resources.NAMESPACE, resources.TOPIC, resources.SUBSCRIPTION]
 )
 def test_a_migration_step_that_omits_something_is_detected(monkeypatch, kind):
-    honest = resources.of_tenant
+    original = resources.of_tenant
     monkeypatch.setattr(
         metadata.resources, "of_tenant", lambda work: [one for one in original(work) if one.kind != kind]
     )
@@ -310,8 +310,8 @@ def test_a_migration_step_that_omits_something_is_detected(monkeypatch, kind):
 
 
 def test_a_migration_that_creates_in_reverse_order_is_detected(monkeypatch):
-    honest = metadata.Metadata._missing
-    monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: honest(work)[::-1])
+    original = metadata.Metadata._missing
+    monkeypatch.setattr(metadata.Metadata, "_missing", lambda work: original(work)[::-1])
     assert WHOLE in migrate(START)
 
 

@@ -95,7 +95,7 @@ def test_a_cursor_never_persisted_recovers_at_its_creation_position(written):
     assert violations(written) == []
 
 
-def test_a_subscription_deleted_and_created_again_starts_anew(written):
+def test_a_subscription_deleted_and_created_again_starts_over(written):
     written.write("subscription.deleted", cluster="a", subscription="billing")
     written.created("a", 1, 2)
     written.moved("a", 2, 3)

@@ -91,7 +91,7 @@ def test_the_runs_contain_what_the_claims_check(text):
 
 
 def test_a_source_that_feeds_a_shadow_missing_from_every_list_is_detected(monkeypatch):
-    honest = ShadowSource.listed
+    original = ShadowSource.listed
     monkeypatch.setattr(
         ShadowSource,
         "listed",
@@ -122,7 +122,7 @@ def test_a_shadow_fed_after_its_removal_from_the_list_is_detected(monkeypatch):
 
 
 def test_an_ignored_list_is_detected(monkeypatch):
-    honest = ShadowSource.check_replication
+    original = ShadowSource.check_replication
     monkeypatch.setattr(
         ShadowSource,
         "check_replication",
@@ -141,8 +141,10 @@ def test_a_failed_start_that_is_not_retried_is_detected(monkeypatch):
 
 
 def test_a_list_that_loses_a_name_is_detected(monkeypatch):
-    honest = commands.ShadowList
-    monkeypatch.setattr(commands, "ShadowList", lambda names, busy_until_us: honest(names[:1], busy_until_us))
+    original = commands.ShadowList
+    monkeypatch.setattr(
+        commands, "ShadowList", lambda names, busy_until_us: original(names[:1], busy_until_us)
+    )
     assert broken_claims(RUN) == {FED}
 
 
@@ -151,7 +153,7 @@ def test_a_list_that_loses_a_name_is_detected(monkeypatch):
 
 def skipping(which):
     """A replicator that skips entries for which `which(runtime, topic, record)` is true."""
-    honest = ShadowReplicator._send
+    original = ShadowReplicator._send
 
     def send(replicator, index):
         if which(replicator.runtime, replicator.topic, replicator.topic.log.records[index]):
@@ -183,7 +185,7 @@ def test_a_replicator_that_continues_from_its_read_position_is_detected(monkeypa
 
 
 def test_a_cursor_that_opens_at_the_earliest_entry_is_detected(monkeypatch):
-    honest = ShadowReplicator.__init__
+    original = ShadowReplicator.__init__
 
     def earliest(replicator, topic, shadow, cause):
         length = topic.log.length
@@ -196,7 +198,7 @@ def test_a_cursor_that_opens_at_the_earliest_entry_is_detected(monkeypatch):
 
 
 def test_two_entries_out_of_order_are_detected(monkeypatch):
-    honest = ShadowReplicator._send
+    original = ShadowReplicator._send
 
     def send(replicator, index):
         if index % 5 == 0 and index + 1 < replicator.topic.log.length:
@@ -230,7 +232,7 @@ def test_bookies_that_have_all_of_an_open_ledger_confirmed_are_detected(monkeypa
 
 
 def test_a_writer_that_confirms_nothing_to_the_bookies_is_detected(monkeypatch):
-    honest = ShadowSource.entries_confirmed
+    original = ShadowSource.entries_confirmed
 
     def closed_only(source):
         ledger = source.topic.log.ledgers[-1]
@@ -241,7 +243,7 @@ def test_a_writer_that_confirms_nothing_to_the_bookies_is_detected(monkeypatch):
 
 
 def test_a_crash_that_closes_the_ledger_is_detected(monkeypatch):
-    honest = ShadowSource.unloaded
+    original = ShadowSource.unloaded
     monkeypatch.setattr(
         ShadowSource, "unloaded", lambda source, reason, cause, clean: original(source, reason, cause, True)
     )
@@ -292,7 +294,7 @@ def test_a_shadow_that_does_not_follow_partition_growth_is_detected(monkeypatch)
 
 
 def test_a_shadow_with_a_different_partition_count_is_detected(monkeypatch):
-    honest = catalogue.create
+    original = catalogue.create
     monkeypatch.setattr(
         commands.catalogue,
         "create",

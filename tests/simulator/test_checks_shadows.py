@@ -85,13 +85,13 @@ def test_a_shadow_that_accepts_a_producers_message_is_detected(monkeypatch):
 
 
 def test_a_view_that_is_one_entry_off_is_detected(monkeypatch):
-    honest = ShadowLog.position
-    monkeypatch.setattr(ShadowLog, "position", lambda log, index: honest(log, max(index - 1, 0)))
+    original = ShadowLog.position
+    monkeypatch.setattr(ShadowLog, "position", lambda log, index: original(log, max(index - 1, 0)))
     assert DELIVERS in broken_claims(RUN)
 
 
 def test_a_shadow_that_delivers_markers_is_detected(monkeypatch):
-    honest = Dispatcher.next_deliverable
+    original = Dispatcher.next_deliverable
 
     def leaks(dispatcher, cause):
         if dispatcher.topic.source is None or dispatcher.read_index >= dispatcher.topic.log.length:
@@ -110,7 +110,7 @@ def test_a_shadow_that_delivers_markers_is_detected(monkeypatch):
 
 
 def test_positions_ahead_of_the_entries_are_detected(monkeypatch):
-    honest = ShadowTopic.add
+    original = ShadowTopic.add
     monkeypatch.setattr(
         ShadowTopic,
         "add",
@@ -120,7 +120,7 @@ def test_positions_ahead_of_the_entries_are_detected(monkeypatch):
 
 
 def test_a_reader_past_the_last_confirmed_entry_is_detected(monkeypatch):
-    honest = ShadowLog.confirm
+    original = ShadowLog.confirm
 
     def confirms_all(log, ledger_id, entry):
         original(log, ledger_id, entry)
@@ -136,7 +136,7 @@ def test_a_cursor_push_without_a_row_is_detected(monkeypatch):
 
 
 def test_a_cursor_push_over_existing_ledgers_is_detected(monkeypatch):
-    honest = losses.push_cursors
+    original = losses.push_cursors
     monkeypatch.setattr(
         shadow_topic.losses,
         "push_cursors",

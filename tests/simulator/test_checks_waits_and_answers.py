@@ -184,12 +184,12 @@ ROLLED_BACK = (
 SYNC_ONCE = MOVED.replace("billing: {topic: orders", "billing: {topic: orders, acknowledgementSync: once")
 
 
-@pytest.mark.parametrize("text", [MOVED, TAKEN_BACK, OF_ITS_OWN], ids=["moved", "taken-back", "once"])
+@pytest.mark.parametrize("text", [MOVED, ROLLED_BACK, SYNC_ONCE], ids=["moved", "rolled-back", "once"])
 def test_syncs_of_a_migration_break_nothing(text):
     assert broken_claims(text) == set()
 
 
-@pytest.mark.parametrize("rule", [slower, hasty, lambda *given: None], ids=["slower", "hasty", "never"])
+@pytest.mark.parametrize("rule", [slower, ticks_early, lambda *given: None], ids=["slower", "early", "never"])
 def test_syncs_of_a_migration_out_of_time_are_detected(rule, monkeypatch):
     monkeypatch.setattr(AcknowledgementSender, "_tick_later", rule)
     assert broken_claims(MOVED) == {IN_TIME}
@@ -225,7 +225,7 @@ def test_repeated_lookups_break_nothing(text):
 def test_lookups_repeated_out_of_time_are_detected(place, name, rule, monkeypatch):
     text = REFUSED.replace("every: 10ms, stop: 7s", "every: 10ms")
     if name in ("again", "retry"):  # the first wait is kept, otherwise no client would retry at all
-        honest, calls = getattr(place, name), {}
+        original, calls = getattr(place, name), {}
         monkeypatch.setattr(
             place,
             name,
@@ -306,7 +306,7 @@ def test_offloaded_ledgers_read_by_their_driver_break_nothing():
     assert broken_claims(OFFLOADED) == set()
 
 
-@pytest.mark.parametrize("rule", [heedless, lost, overcautious])
+@pytest.mark.parametrize("rule", [always_from_bookies, lost, from_driver_for_shadows])
 def test_offloaded_ledgers_read_by_another_rule_are_detected(rule, monkeypatch):
     monkeypatch.setattr(Storage, "place_of", rule)
     assert broken_claims(OFFLOADED) == {READ}
@@ -349,7 +349,7 @@ def test_requests_answered_by_the_rules_break_nothing(text):
 
 
 def test_requests_that_are_not_copied_are_detected(monkeypatch):
-    honest = RemoteAdmin.send
+    original = RemoteAdmin.send
     for kept in ((), ("create",), ("grow",)):
         monkeypatch.setattr(
             RemoteAdmin,

@@ -335,7 +335,7 @@ def test_unacked_limit_per_subscription_stops_all_consumers():
 
 
 def test_a_reset_unblocks_a_blocked_consumer():
-    # A reset disconnects the consumers in Pulsar; they start anew, with nothing unacknowledged.
+    # A reset disconnects the consumers in Pulsar; they start again with nothing unacknowledged.
     world = burst(30, settings="maxUnackedMessagesPerConsumer: 10", consumers=["c1: {acknowledge: never}"])
     assert len(delivered(world)) == 10
     do(world, "subscription.reset", subscription="s", cluster="a", position="earliest")

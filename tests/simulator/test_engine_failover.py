@@ -92,9 +92,9 @@ def test_crash_kills_the_clients_with_their_unsent_acks_and_unacked_messages():
     assert rows(world, "message.registered", sequence_id=55, cluster="a") == []
     assert [row["reason"] for row in rows(world, "client.changed", client="c1")] == ["killed"]
     found = counted(world)
-    # p/40 (4.05 s) is held and lies before the response of the snapshot of 4.0 s (4.08 s). So b stays with
-    # the snapshot of 3.0 s, that is with messages 0-29: 30-39 and 41-55 are duplicates, 40 is delivered for
-    # the second time without ack
+    # p/40 (4.05 s) is held and is before the response of the snapshot of 4.0 s (4.08 s). So b stays with the
+    # snapshot of 3.0 s, that is with messages 0-29: 30-39 and 41-55 are duplicates, 40 is delivered for the
+    # second time without ack
     assert (found["duplicates"], found["redeliveries"]) == (25, 1)
     causes = {name: count for name, count in found["by_cause"].items() if count}
     assert causes == {"ack_not_registered": 1, "ack_hole": 14, "after_newest_snapshot": 10}

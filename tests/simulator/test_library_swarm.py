@@ -147,7 +147,7 @@ def test_a_replicator_towards_a_terminated_partition_is_not_overdue():
     assert world.summary()["violations"] == []
 
 
-def test_an_audience_starts_anew_after_its_topic_was_deleted_within_the_first_batch():
+def test_an_audience_starts_over_after_its_topic_was_deleted_within_the_first_batch():
     world = perturbed(
         "starved-subscription",
         2_000_000,

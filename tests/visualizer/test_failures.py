@@ -46,7 +46,7 @@ async def failing_lab(hub):
     return await sync_to_async(new_lab)({"yaml": SCENARIO, "seed": 13})
 
 
-async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(unlucky, made, breaks_at, caplog):
+async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(failing_lab, made, breaks_at, caplog):
     breaks_at(1_000_000)
     page, other = Page(failing_lab.lab.pk, failing_lab.token), Page(made.lab.pk, made.token)
     await page.open()
@@ -65,7 +65,7 @@ async def test_an_engine_bug_stops_the_lab_and_reports_seed_and_replay(unlucky, 
         await each.close()
 
 
-async def test_a_stopped_lab_reports_its_failure_to_later_viewers(unlucky, breaks_at):
+async def test_a_stopped_lab_reports_its_failure_to_later_viewers(failing_lab, breaks_at):
     breaks_at(1_000_000)
     page = Page(failing_lab.lab.pk, failing_lab.token)
     await page.open()
@@ -79,7 +79,7 @@ async def test_a_stopped_lab_reports_its_failure_to_later_viewers(unlucky, break
     assert answer.status_code == 500 and json.loads(answer.content)["code"] == "engine-bug"
 
 
-async def test_the_failure_is_kept_until_the_engine_version_changes(unlucky, breaks_at, hub, monkeypatch):
+async def test_the_failure_is_kept_until_the_engine_version_changes(failing_lab, breaks_at, hub, monkeypatch):
     breaks_at(1_000_000)
     page = Page(failing_lab.lab.pk, failing_lab.token)
     await page.open()
