@@ -22,7 +22,7 @@ DAYS_UNUSED = 90
 """Days without being opened or moved after which a lab is old: exercises last until the end of a term."""
 
 LABS_AT_ONCE = 50
-"""Labs deleted in one transaction, which takes about 50 ms: less than other writers wait for the lock."""
+"""Labs deleted in one transaction, which takes about 50 ms: shorter than any writer's lock timeout."""
 
 FRESH_FILE = timedelta(hours=1)
 """A report's folder younger than this may belong to a row that is being written."""

@@ -26,7 +26,7 @@ YAML_LIMIT = 262_144
 """Characters of a scenario's text: the largest built-in one has a few thousand."""
 
 SEED_LIMIT = 1 << 53
-"""The largest seed, 2^53: JavaScript represents every whole number up to it exactly."""
+"""The largest seed that JavaScript represents exactly, 2^53."""
 
 OVERRIDES_LIMIT = 2_001
 """Changes given with a lab: one for each command that a scenario may have, and one for its end."""

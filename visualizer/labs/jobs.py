@@ -151,9 +151,8 @@ def _passing_before(world: Any, which: Any) -> Work:
 def _passing_after(session: Session, which: Any) -> Work:
     """The instant of the next row that passes the filter, running forward when needed.
 
-    Returns None when no row passes within `SEARCH_US` after what has been run, or the run reaches its limit.
-    The run goes forward one instant at a time: if a branch ran further than the row, the next command would
-    be one in the past.
+    Returns None when no row passes within `SEARCH_US`. The run goes forward one instant at a time: if a
+    branch ran further than the row, the next command would be one in the past.
     """
     world = session.world
     seen, end_us = world.seq, world.furthest_us + SEARCH_US

@@ -30,7 +30,7 @@ from visualizer.live.wire import Refused
 logger = logging.getLogger(__name__)
 
 PATIENCE_S = 5.0
-"""How long a command waits to be stored, minus the time that saving has already been in trouble.
+"""How long a command waits to be stored, from the first failed or slow write on.
 
 Then it is refused, so that the lab goes on.
 """
