@@ -11,7 +11,7 @@ function lab(subscription, { family = "tenant-migration", controller = null, lin
   return { welcome: { family }, view: { clusters: { blue: { topics }, green: { topics: {} } }, links: { "blue -> green": { state: link } } } };
 }
 
-test("acks synced to each cluster, and which clusters can be reached", () => {
+test("ack sync lists the synced entries per cluster and whether the link is connected", () => {
   const [row] = ackSyncOf(lab({ sync: sync(476, 459) }), watched).rows;
   assert.deepEqual(row, { from: "blue", to: "green", acknowledged: 476, known: 459, at_us: 4_740_000, next_us: 5_700_000, on_the_wire: 0, connected: true });
   assert.equal(ackSyncOf(lab({ sync: sync(476, 459) }, { link: "cut" }), watched).rows[0].connected, false);

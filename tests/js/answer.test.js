@@ -12,18 +12,18 @@ const asked = { type: "asked", from: "a", to: "b", mode: "crash", period_us: 1_0
 const text = (parts) => parts.map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const answerOf = (...runs) => [asked, ...runs].reduce(foldAnswer, noAnswer());
 
-test("the sentence has median and range, and grows with the runs", () => {
+test("the sentence contains median and range over the runs received so far", () => {
   assert.equal(text(sentenceOf(noAnswer(), { from: "a", to: "b", mode: "crash" })), "If a goes down: how many duplicates in b?");
   assert.equal(text(sentenceOf(answerOf(run(1, 7)))), "If a goes down: 7 duplicates, 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
   assert.equal(text(sentenceOf(answerOf(run(1, 7), run(2, 31), run(3, 12)))), "If a goes down: 12 duplicates (7 to 31), 2 not replicated (unread), 3 not replicated (already processed), delivery gap 5 s.");
 });
 
-test("losses are mentioned as soon as one run has one; redeliveries when they are the rule", () => {
+test("losses are named as soon as one run has one, redeliveries without ack only when the median is not 0", () => {
   assert.match(text(sentenceOf(answerOf(run(1, 7), run(2, 7), run(3, 7, { lost: 1, redeliveries: 4 })))), /0 lost \(0 to 1\)/);
   assert.doesNotMatch(text(sentenceOf(answerOf(run(1, 7), run(2, 7, { redeliveries: 4 }), run(3, 7)))), /delivered again/);
 });
 
-test("a run without any delivery after the failover is mentioned and counted apart", () => {
+test("a run without delivery in the target is counted separately and named", () => {
   assert.deepEqual(spreadOf([run(1, 1, { outage_us: null }), run(2, 1)], "outage_us"), { median: 5_000_000, low: 5_000_000, high: 5_000_000, never: 1 });
   assert.match(text(sentenceOf(answerOf(run(1, 1, { outage_us: null }), run(2, 1)))), /delivery gap 5 s \(never in 1 of 2\)/);
   assert.match(text(sentenceOf(answerOf(run(1, 1, { outage_us: null })))), /no delivery in the target/);
@@ -33,26 +33,26 @@ test("the median of an even number of runs is the mean of the middle two", () =>
   assert.equal(spreadOf([1, 2, 4, 9].map((value, at) => run(at, value)), "duplicates").median, 3);
 });
 
-test("an error and a place in the queue are kept beside the runs received so far", () => {
+test("an error keeps the runs received so far, and a queued question has its place", () => {
   const answer = foldAnswer(answerOf(run(1, 7)), { type: "error", error: "Down.", hint: "Again." });
   assert.equal(answer.state, "error");
   assert.equal(answer.runs.length, 1);
   assert.equal(foldAnswer(noAnswer(), { type: "waiting", before: 3 }).before, 3);
 });
 
-test("causes are shares of all runs, most frequent first", () => {
+test("causes are shares over all runs, the most frequent first", () => {
   assert.deepEqual(causesOf([run(1, 1), run(2, 2, { by_cause: { ack_hole: 1, after_newest_snapshot: 6 } })]).map(({ cause, share }) => [cause, share]), [["after_newest_snapshot", 0.75], ["ack_hole", 0.25]]);
   assert.equal(causeWords("some_new_cause"), "some new cause");
 });
 
-test("only distributions that differ are drawn", () => {
+test("a figure that is equal in all runs does not differ", () => {
   assert.equal(differs([run(1, 1), run(2, 1)], "duplicates"), false);
   assert.deepEqual(figuresOf([run(1, 1)]).map((figure) => figure.name), ["duplicates", "stranded_unprocessed", "outage_us"]);
 });
 
 test("spans are formatted with few digits", () => assert.deepEqual([5_000_000, 1_240_000, 340_000, 0].map(shortSpan), ["5 s", "1.24 s", "340 ms", "0 µs"]));
 
-test("dots never hide each other, and a high pile is compressed", () => {
+test("dots never overlap completely, and a high stack is compressed", () => {
   const { dots, height, low, high } = dotPlaces([3, 3, 4, null, 3, 9], { width: 112, dot: 12, highest: 66 });
   assert.deepEqual([low, high, dots[3]], [3, 9, null]);
   const places = dots.filter(Boolean).map((dot) => `${dot.along},${dot.up}`);
@@ -69,7 +69,7 @@ test("a line and column are found in the text", () => {
   assert.deepEqual(placeInText(yaml, 9, 1), { start: yaml.length, end: yaml.length });
 });
 
-test("a text survives a link; a truncated link gives no text", async () => {
+test("a text survives encoding in a link, and a truncated link gives null", async () => {
   const text = "title: \u201cZwei Regionen\u201d\n" + "  a: {}\n".repeat(500);
   const fragment = await fragmentOf(text);
   assert.match(fragment, /^#yaml=[A-Za-z0-9_-]+$/);

@@ -19,7 +19,7 @@ test("appending does not change the older store", () => {
   assert.equal(originOf(two.columns.kind[3]), 1);
 });
 
-test("cells received before are skipped, a gap starts a new store", () => {
+test("overlapping cells are skipped, and a gap replaces the store", () => {
   const names = makeNames();
   const one = appendCells(undefined, cells("aaaa"), names);
   const overlapped = appendCells(one, cells("aabb", { first: 2 }), names);

@@ -36,12 +36,12 @@ test("an instant is counted from when it is reached", () => {
   assert.deepEqual([-1, 9, 10, 45, 1e9].map((at_us) => reached(column.sorted.stored, at_us)), [0, 0, 1, 4, 4]);
 });
 
-test("before the move: messages acknowledged but not synced are forecast duplicates", () => {
+test("before the move, acked and not replicated messages are forecast duplicates", () => {
   assert.deepEqual([12, 42, 50].map((at_us) => standing(column, at_us).unreplicated), [1, 3, 2]);
   assert.equal(figureOf(standing(column, 99)), 2);
 });
 
-test("from the move on actual duplicates are counted, by cause", () => {
+test("after the move, duplicates so far are counted by cause", () => {
   assert.equal(figureOf(standing(column, 100)), 0);
   const late = standing(column, 125);
   assert.deepEqual([late.twice, late.redelivered, late.replicated], [2, 1, 1]);
@@ -53,7 +53,7 @@ test("the scale covers the highest figure of any instant", () => {
   assert.equal(highestFigure([column]), 3);
 });
 
-test("a cell recedes where its cluster counts the message as acknowledged", () => {
+test("a cell is done when its cluster counts the message as acked", () => {
   assert.equal(cellAt(messages, 0, 9, false), CELL.absent);
   assert.equal(cellAt(messages, 0, 12, false), CELL.done);
   assert.equal(cellAt(messages, 0, 49, true), CELL.there);
@@ -62,7 +62,7 @@ test("a cell recedes where its cluster counts the message as acknowledged", () =
   assert.equal(cellAt(messages, 1, 120, true), CELL.there, "delivered, not yet acknowledged");
 });
 
-test("forecast and actual duplicates", () => {
+test("forecast and actual duplicates are distinguished", () => {
   assert.equal(twiceAt(messages, 2, 34, false), "", "not there yet");
   assert.equal(twiceAt(messages, 2, 35, false), "would");
   assert.equal(twiceAt(messages, 0, 50, false), "", "known");
@@ -76,17 +76,17 @@ test("a small gap between acked messages is a hole", () => {
   assert.equal(holeAt(messages, 32, false), 1);
 });
 
-test("a request or marker in flight is drawn at its share of the way", () => {
+test("a message in flight has its share of the way", () => {
   assert.deepEqual(passagesAt(column.followed, 45), [{ kind: "request", from: "a", left_us: 40, way: 0.5, lost: false }]);
   assert.equal(passagesAt(column.followed, 51).length, 0);
   assert.ok(passagesAt(column.followed, 199)[0].way < 0.2, "what never arrives waits at the beginning");
 });
 
-test("steps go through moves, faults, requests and markers", () => {
+test("steps stop at moves, faults, departures and arrivals", () => {
   assert.deepEqual(stepsOf([column]), [40, 50, 60, 70, 100]);
 });
 
-test("a strategy under which the failover did not happen shows the reason", () => {
+test("a strategy without the failover gives the reason", () => {
   assert.deepEqual(columnsOf(answer, 1), []);
   const refused = { command: "migration.switch", ok: false, error: "step 3 is running" };
   const [one, other] = answer.columns;

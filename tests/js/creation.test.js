@@ -1,4 +1,4 @@
-/** “Topics and policies”: which replicators do not run and why, differences between clusters, refusals as a growing line. */
+/** “Topics and policies”: states of replicators, differences between clusters, refused starts over time. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -9,14 +9,14 @@ const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "o
 const plain = (parts) => parts.map((one) => (typeof one === "string" ? one : (one.strong ?? one.harm))).join("");
 const REFUSED = { connected: false, last_error: "different", replication_backlog: 70 };
 
-test("the states of a replicator", () => {
+test("a replicator's state is derived from its connection and last error", () => {
   assert.equal(standingOf(part({})), "runs");
   assert.equal(standingOf(part({ last_error: "a schema" })), "stopped");
   assert.equal(standingOf(part(REFUSED)), "refused");
   assert.equal(standingOf(part({ connected: false })), "starting");
 });
 
-test("the sentence names the stopped replicator, its backlog, and a delay of 0", () => {
+test("the headline counts the replicators that are not running, their backlog, and the reported delay", () => {
   assert.equal(plain(headline([])), "No topic is replicated to another cluster.");
   assert.equal(plain(headline([start({})])), "The only replicator is running: its start check passed.");
   assert.equal(plain(headline([start({}), start({})])), "All 2 replicators are running: their start checks passed.");
@@ -32,7 +32,7 @@ test("partitions are counted only when some are running and some are not", () =>
   assert.equal(partsOf(start(REFUSED, [part(REFUSED), part(REFUSED)])), "");
 });
 
-test("the instant of the next retry", () => {
+test("the next retry is described relative to the present", () => {
   assert.equal(nextTry(start({ next_try_us: 5_000_000 }), 3_800_000), "retries in 1.2 s");
   assert.equal(nextTry(start({ next_try_us: 5 }), 9), "retries now");
   assert.equal(nextTry(start({}), 9), "");
@@ -45,7 +45,7 @@ test("policies are listed side by side, also for a namespace that one cluster la
   assert.deepEqual(second.policies, [{ policy: "strategy", values: [null, "FULL"], differs: true }]);
 });
 
-test("topics are marked as different when both sides have them in other shapes", () => {
+test("topics differ when clusters have them with different numbers of partitions", () => {
   const here = (partitions) => ({ partitions, logs_only: [], namespace: "a/b", schemas: [], list: ["us"], list_of: "namespace" });
   const clusters = { us: { topics: { x: here(2), y: here(0), z: here(2) } }, eu: { topics: { x: here(3), y: here(null), z: here(2) } } };
   assert.deepEqual(topicsOf(clusters).map(({ topic, differs }) => [topic, differs]), [["x", true], ["y", false], ["z", false]]);
@@ -54,11 +54,11 @@ test("topics are marked as different when both sides have them in other shapes",
   assert.equal(shapeWords({ partitions: 0, logs_only: ["x-partition-0", "x-partition-1"] }), "not partitioned, and 2 topics named like partitions");
 });
 
-test("refusals are counted one by one, up to now", () => {
+test("refused starts are counted one by one up to now", () => {
   assert.deepEqual(climbing({ at_us: [1_000_000, 3_000_000] }, 9_000_000), { x: [0, 1, 3, 9], y: [0, 1, 2, 2] });
 });
 
-test("the page's sentence names the replicator with the largest backlog, in this family only", () => {
+test("the page's headline names the replicator with the largest backlog, only in this family", () => {
   const topics = { "orders-partition-0": { replicators: { eu: { last_error: "no", backlog: 3 } } }, "orders-partition-1": { replicators: { eu: { last_error: "no", backlog: 4 } } }, parcels: { replicators: { eu: { last_error: null, backlog: 9 } } } };
   const state = (family, found = topics) => ({ welcome: { family }, view: { clusters: { us: { topics: found }, eu: { topics: {} } } } });
   assert.equal(plain(creationSentence(state("topic-creation"))), "us does not replicate orders to eu: backlog 7 messages.");

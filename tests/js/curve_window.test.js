@@ -16,7 +16,7 @@ function windowOf(paths) {
   return makeCurveWindow({ get, base: "/", onAnswer: () => {} });
 }
 
-test("points before those of the frames are requested once and put before them", async () => {
+test("older points than those of the frames are requested once and inserted before them", async () => {
   const paths = [];
   const curve = windowOf(paths);
   assert.deepEqual(curve.points(lab(), 0, Infinity, 0).map(([at_us]) => at_us), [5000, 9000]);
@@ -27,7 +27,7 @@ test("points before those of the frames are requested once and put before them",
   assert.deepEqual(curve.points(lab({ view: { branch: 1, forecast: {} } }), 0, Infinity, 0).length, 2, "another branch has another past");
 });
 
-test("nothing is requested for an interval that the frames cover, and while the lab plays not too often", async () => {
+test("nothing is requested for a stretch that frames cover, and requests are limited during playback", async () => {
   const paths = [];
   const curve = windowOf(paths);
   curve.points(lab(), 5000, 20_000, 0);

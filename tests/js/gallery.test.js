@@ -15,11 +15,11 @@ const storageOf = () => {
 };
 const outcome = (...twice) => ({ failovers: twice.map((duplicates) => ({ duplicates, lost: 0 })) });
 
-test("the outcome is shown after playing, beside the guess", () => {
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: null })), "20 s · 3 regions · not played");
-  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), said: 12 })), "20 s · 3 regions · your guess 12, not played");
-  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), said: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
-  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, said: null })), "20 s · 3 regions · played");
+test("the outcome is shown once the scenario was played, with the guess", () => {
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: null })), "20 s · 3 regions · not played");
+  assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: 12 })), "20 s · 3 regions · your guess 12, not played");
+  assert.equal(text(factParts(scenario, { played: true, outcome: outcome(31), guess: 12 })), "20 s · 3 regions · 31 duplicates, your guess 12");
+  assert.equal(text(factParts(scenario, { played: true, outcome: undefined, guess: null })), "20 s · 3 regions · played");
 });
 
 test("outcomes are listed for several failovers, losses, and no failover", () => {
@@ -28,7 +28,7 @@ test("outcomes are listed for several failovers, losses, and no failover", () =>
   assert.deepEqual(outcomeParts({ failovers: [] }, null), ["played"]);
 });
 
-test("the guess is a number, and stays in this browser", () => {
+test("a guess is a whole number and is stored in this browser", () => {
   const storage = storageOf();
   for (const typed of ["", "many", "-1", "1.5", "12345678901"]) assert.equal(noteGuess(storage, "a", typed), false);
   assert.equal(guessOf(storage, "a"), null);
@@ -40,7 +40,7 @@ test("the guess is a number, and stays in this browser", () => {
   assert.equal(wasPlayed({ getItem() { throw new Error("refused"); } }, "a"), false);
 });
 
-test("a scenario counts as played after its own run, to its end", () => {
+test("a scenario is played when its own run was shown to its end", () => {
   const state = { welcome: { until_us: 10 }, view: { branch: 0 }, at_us: 10 };
   assert.equal(isPlayed(state), true);
   assert.equal(isPlayed({ ...state, at_us: 9 }), false);
@@ -48,7 +48,7 @@ test("a scenario counts as played after its own run, to its end", () => {
   assert.equal(isPlayed({ ...state, welcome: null }), false);
 });
 
-test("every search word must occur in title, watch or description", () => {
+test("every typed word must occur in the title, what to watch or the description", () => {
   assert.ok(matches(scenario, "three STEP down"));
   assert.ok(!matches(scenario, "three steps"));
   assert.ok(matches(scenario, "  "));
@@ -60,7 +60,7 @@ test("a text of a scenario file is split into paragraphs without its line breaks
   assert.deepEqual(paragraphsOf(undefined), []);
 });
 
-test("arrows go to the nearest card in that direction, also in a short last row", () => {
+test("arrow keys move to the nearest card in their direction, also in a short last row", () => {
   const box = (column, row) => ({ left: column * 100, right: column * 100 + 90, top: row * 100, bottom: row * 100 + 80 + column });
   const boxes = [box(0, 0), box(1, 0), box(2, 0), box(0, 1), box(1, 1)];
   assert.equal(neighbour(boxes, 0, "ArrowRight"), 1);

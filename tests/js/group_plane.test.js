@@ -9,7 +9,7 @@ import { makeGroupPlane } from "../../static/js/protocols/emqx/layout/group_plan
 const WIDTHS_PX = [360, 799, 800, 1034, 1864];
 const EDGE_PX = 1;
 
-/** Every plane of one to four nodes with few or many clients each, and the leader at any of them or at none. */
+/** Planes of one to three nodes with few or many clients each, and the leader at any of them or at none. */
 function* planes() {
   const crowds = [0, 1, 2, 8, 9, 60];
   for (const width of WIDTHS_PX) {
@@ -31,7 +31,7 @@ const holds = (outer, inner, edge = 0) =>
 const apart = (a, b) => a.x + a.width <= b.x + 1e-6 || b.x + b.width <= a.x + 1e-6 || a.y + a.height <= b.y + 1e-6 || b.y + b.height <= a.y + 1e-6;
 const words = (plane, width) => JSON.stringify({ width, home: plane.home, leader: plane.leader, nodes: plane.nodes.map(({ name, box, cards }) => ({ name, box, cards: cards.length })) });
 
-test("the leader's card is inside its node, clear of the clients' cards", () => {
+test("the leader's card is inside its node and does not overlap clients' cards", () => {
   for (const { width, home, plane } of planes()) {
     const at_home = plane.nodes.find(({ name }) => name === home);
     if (at_home) assert.ok(holds(at_home.box, plane.leader, 4), words(plane, width));
@@ -42,7 +42,7 @@ test("the leader's card is inside its node, clear of the clients' cards", () => 
   }
 });
 
-test("nodes are inside the picture with their edges, and cards inside their nodes", () => {
+test("nodes with their edges are inside the picture, and cards inside their nodes", () => {
   for (const { width, plane } of planes()) {
     const picture = { x: 0, y: 0, width, height: plane.foot + EDGE_PX };
     assert.ok(holds(picture, plane.leader), words(plane, width));

@@ -7,7 +7,7 @@ import { deadlinesOf, foldHandshakes, overlapsOf, wordsOfMessage } from "../../s
 const sent = (seq, at_us, reason, count, more = {}) => ({ seq, at_us, type: "protocol.sent", reason, count, cluster: "n1", peer: "n1", client: "ada", ...more });
 const about = (type, seq, at_us, count, more = {}) => ({ seq, at_us, type: `protocol.${type}`, count, client: "ada", ...more });
 
-test("a request to a registry that is forwarded is one message from the session to the leader", () => {
+test("a request that a registry forwards is one message from the session to the leader", () => {
   const rows = [sent(5, 100, "leader-wanted", 1), sent(6, 100, "leader-wanted", 2, { cause_seq: 5, peer: "n2" }), about("arrived", 9, 300, 2)];
   const { messages } = foldHandshakes(rows);
   assert.equal(messages.length, 1);
@@ -15,7 +15,7 @@ test("a request to a registry that is forwarded is one message from the session 
   assert.deepEqual(messages[0].arrivals, [{ at_us: 300, order: 9 }]);
 });
 
-test("the fates of a message: lost, delayed, duplicated, repeated, no leader", () => {
+test("a message is described as lost, delayed, duplicated, resent or without a leader", () => {
   const rows = [
     sent(1, 10, "grant", 1, { peer: "n2", topic: "0/1/t", entry: 4 }),
     about("lost", 2, 20, 1, { detail: "loss" }),
@@ -35,7 +35,7 @@ test("the fates of a message: lost, delayed, duplicated, repeated, no leader", (
   assert.ok(asked.unanswered && asked.arrivals.length === 0);
 });
 
-test("between the leader's deadline and the borrower's own deadline two sessions may read", () => {
+test("two may read between the leader's deadline and the borrower's own", () => {
   const row = (seq, at_us, type, more) => ({ seq, at_us, type, client: "ada", count: 0, cluster: "n1", ...more });
   const before = [
     row(1, 0, "leader.elected", { count: 7 }),
@@ -50,7 +50,7 @@ test("between the leader's deadline and the borrower's own deadline two sessions
   assert.deepEqual(overlapsOf(deadlinesOf(folded, spans, 20_000_000)), [{ client: "ada", number: 0, from_us: 9_000_000, until_us: 12_001_000 }]);
 });
 
-test("a lease ends with its borrower, and its state is that of the latest row about it", () => {
+test("a lease ends with its borrower, and has the state of its last row", () => {
   const lease = (seq, at_us, reason, topic) => ({ seq, at_us, type: "lease.changed", reason, topic, client: "ada", count: 0 });
   const gone = { seq: 9, at_us: 90, type: "borrower.changed", reason: "gone", detail: "killed", client: "ada", count: 0 };
   const { leases } = foldHandshakes([lease(1, 10, "granted", "a"), lease(2, 10, "granted", "b"), lease(3, 50, "revoking", "a"), lease(4, 60, "absent", "a"), gone, lease(10, 90, "revoking", "b")]);
@@ -64,7 +64,7 @@ test("a lease ends with its borrower, and its state is that of the latest row ab
   );
 });
 
-test("an axis that unfolds instants keeps order, gives each event a step and maps steps back to instants", () => {
+test("a stretched axis keeps the order, gives each event a step and can be inverted", () => {
   const points = [3, 1, 2].map((order) => ({ at_us: 500, order })).concat({ at_us: 501, order: 9 });
   const scale = unfolded({ start_us: 0, span_us: 1000, from_px: 0, to_px: 400, points, step_px: 12 });
   const places = points.toSorted((a, b) => a.order - b.order).map(scale.at);

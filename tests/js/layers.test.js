@@ -34,18 +34,18 @@ const state = {
   },
 };
 
-test("the selection is a participating client and a stream that it reads; a choice is kept while it exists", () => {
+test("the default is a client in the group and a stream that it reads; a choice applies while it exists", () => {
   assert.deepEqual(memberOf(state, "g", {}), { client: "ada", borrower: "ada/0", stream: "s2", clients: ["ada", "ben"], borrowers: ["ada/0"], streams: ["s1", "s2"] });
   assert.equal(memberOf(state, "g", { client: "ben" }).borrower, null);
   assert.equal(memberOf(state, "g", { client: "gone", stream: "s1" }).stream, "s1");
 });
 
-test("values derived from a state are computed once", () => {
+test("results computed from a state are cached", () => {
   assert.equal(clientsOf(state, "g"), clientsOf(state, "g"));
   assert.notEqual(clientsOf(state, "g"), clientsOf({ ...state }, "g"));
 });
 
-test("a machine's state is the view's, its last transition the rows', and a transition missing in the rows is not invented", () => {
+test("a machine's state is that of the view and its last move that of the rows, null while they disagree", () => {
   const member = { client: "ada", borrower: "ada/0", stream: "s2" };
   const rows = [row(1, "leader.elected", { client: undefined, count: 1, reason: "first" }), row(2, "borrower.changed", { count: 0, reason: "connecting" }), row(3, "borrower.changed", { count: 0, reason: "connected", detail: "answer" }), row(4, "assignment.changed", { topic: "s2", ledger: 1, count: 0, reason: "granting" }), row(5, "lease.changed", { topic: "s2", count: 0, reason: "granted", entry: 4 }), row(6, "assignment.changed", { topic: "s2", ledger: 1, count: 0, reason: "granted" })];
   const now = machinesNow(state, "g", member, rows);
@@ -55,7 +55,7 @@ test("a machine's state is the view's, its last transition the rows', and a tran
   assert.deepEqual([now.leader.now, now.leader.last.from], ["leading", null]);
 });
 
-test("calls are drawn between the layers of the session, messages below the borrower, lost ones marked", () => {
+test("calls are between the layers of the session, messages below the borrower, with lost ones marked", () => {
   const rows = [row(1, "session.subscribed", { detail: "$share/g/m", count: 1 }), row(2, "borrower.changed", { count: 0, reason: "connecting" }), row(3, "protocol.sent", { reason: "ping", count: 7 }), row(4, "protocol.lost", { reason: "ping", count: 7 }), row(5, "protocol.sent", { reason: "grant", topic: "s2", entry: 0, count: 8 }), row(6, "lease.changed", { reason: "granted", topic: "s2", entry: 0, count: 0 }), row(7, "progress.told", { topic: "s2", count: 3 }), row(8, "protocol.sent", { client: "ben", reason: "ping", count: 9 })];
   const exchanges = exchangedBetween(rows, { client: "ada", borrower: "ada/0" });
   assert.deepEqual(exchanges.handler.down.map(({ words }) => words), ["s2 acknowledged to its end", "subscribe $share/g/m"]);
@@ -65,7 +65,7 @@ test("calls are drawn between the layers of the session, messages below the borr
   assert.deepEqual(exchanges.borrower.up.map(({ words }) => words), ["grant s2 at 0"]);
 });
 
-test("the badge shows what is missing", () => {
+test("the badge names what prevents stability", () => {
   const stability = { stable: false, leaders: 1, unowned: 1, on_their_way: 0, unread: 2, held: 0, spread: 3 };
   assert.equal(badgeOf({ stability }).words, "not stable: 1 stream unassigned, 2 streams not read by the owner, shares differ by 3");
   assert.equal(badgeOf({ stability: { ...stability, unowned: 0, starved: 1, unread: 0, spread: 0 } }).words, "not stable: 1 stream starved: granted, but the owner acted on a late revoke");

@@ -1,4 +1,4 @@
-/** Layout is numbers: strips, windows, labels that never overlap, arcs, axes, and the plane rotated by 90 degrees. */
+/** The layout: strips, windows, labels that never overlap, arcs, axes, and the turned plane. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -39,7 +39,7 @@ test("trimmed entries are not laid out", () => {
   assert.equal(strip.from, 45);
 });
 
-test("the window shrinks at once, grows only with room to spare, and follows a manual choice", () => {
+test("messages get narrower at once and wider only with room to spare, and keep a width chosen by the viewer", () => {
   const wide = { unit_px: 14, back: 0, held: false };
   const shrunk = fitted(wide, 200, 1000, 1, true);
   assert.equal(shrunk.unit_px, 5);
@@ -55,7 +55,7 @@ test("the window shrinks at once, grows only with room to spare, and follows a m
   assert.equal(followingWindow().held, false);
 });
 
-test("placed labels never overlap, are inside, and important ones take precedence", () => {
+test("placed labels never overlap, are inside the bounds, and higher priorities win", () => {
   const random = sequence(7);
   for (let round = 0; round < 60; round++) {
     const requests = Array.from({ length: 30 }, (_, at) => ({
@@ -82,7 +82,7 @@ test("a label that does not fit takes its shorter form", () => {
   assert.equal(placed.label, "short");
 });
 
-test("arcs lead from one port to the other; a message in flight is at its share of the time", () => {
+test("arcs connect two ports, and a message in flight has its share of the time", () => {
   for (const width of [1200, 390]) {
     const plane = makePlane({ width, scale: 1, names: ["a", "b", "c"], room: 500 });
     for (const arc of layLinks(plane, ["a -> b", "b -> a", "a -> c", "x -> a"])) {
@@ -97,7 +97,7 @@ test("arcs lead from one port to the other; a message in flight is at its share 
   assert.equal(shareOf({ sent_us: 5, due_us: 5 }, 5), 1);
 });
 
-test("narrow pages rotate the plane: time runs down, lanes are side by side inside the page", () => {
+test("narrow pages turn the plane: lanes are columns side by side inside the page", () => {
   const plane = makePlane({ width: 390, scale: 1, names: ["a", "b", "c"], room: 500 });
   assert.equal(plane.turned, true);
   for (const lane of plane.lanes) {
@@ -109,7 +109,7 @@ test("narrow pages rotate the plane: time runs down, lanes are side by side insi
   assert.ok(wide.height <= 600, "lanes do not drift apart on a tall page");
 });
 
-test("the text under the last lane's bracket has its place, in large type too", () => {
+test("the label under the last lane's bracket has a place, also in large type", () => {
   for (const [scale, type_px] of [[1, 11.5], [15 / 11.5, 15]]) {
     for (const names of [["a"], ["a", "b"], ["a", "b", "c"]]) {
       const plane = makePlane({ width: 1400, scale, names, room: 300 });
@@ -120,7 +120,7 @@ test("the text under the last lane's bracket has its place, in large type too", 
   }
 });
 
-test("the time window stays while now crosses it, then moves on by a page", () => {
+test("the time window stays fixed while the now line crosses it, then moves by a page", () => {
   let window = turned(null, 0, 1_000_000);
   const pages = new Set();
   for (let now_us = 0; now_us < 5_000_000; now_us += 10_000) {
@@ -145,7 +145,7 @@ test("ticks are round and inside the window, and spans depend on the speed", () 
   assert.equal(window.span_us, SHORTEST_US);
 });
 
-test("no pin hides another: one that is too near moves one level out", () => {
+test("pins and flags that are too close are drawn one level further out", () => {
   const plane = makePlane({ width: 1000, scale: 1, names: ["a", "b", "c"], room: 500 });
   const strip = layStrip({ length: 20, first_kept: 0, back: 0, unit_px: 12, a0: plane.a0, a1: plane.a1, units: () => 1 });
   const topic = { length: 20, replicators: { b: { mark_delete_index: 9 }, c: { mark_delete_index: 9 }, d: { mark_delete_index: 2 } } };
@@ -156,7 +156,7 @@ test("no pin hides another: one that is too near moves one level out", () => {
   assert.equal(pinsOf(plane, { strip: fine, topic, cursor: { mark_delete_index: 9, read_index: 11, ranges: [] } }, true).read.level, 1);
 });
 
-test("lanes scroll back together, or each separately once they are separated", () => {
+test("lanes scroll together, or independently once they are separated", () => {
   const together = dragged(followingWindow(10), 200, 500, "b");
   assert.deepEqual([backOf(together, "a"), backOf(together, "b")], [20, 20]);
   const free = dragged(parted(together, ["a", "b"]), 300, 500, "b");

@@ -6,7 +6,7 @@ import { actionsOf, migrationSentence, placesOf, placesWords, progressOf, restSe
 const step = (name, state, more = {}) => ({ name, state, attempts: 1, started_us: null, finished_us: null, error: null, progress: null, ...more });
 const NAMES = ["metadata", "topic-data", "consumption-progress", "switch", "clean-up"];
 
-/** A migration that waits before its switch, unless stated otherwise. */
+/** A migration that waits before its switch, with the given changes. */
 function migration(more = {}) {
   return {
     tenant: "acme", from: "blue", to: "green", strategy: "acknowledgement-sync", state: "waiting", at: "switch", way_back: null, switched_at_us: null,
@@ -18,7 +18,7 @@ function migration(more = {}) {
 const said = (one) => migrationSentence(one).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const asked = (one) => actionsOf(one).map(({ command }) => [command.do, command.force ?? false].join(" "));
 
-test("the newest migration of the chosen tenant is shown, else the newest", () => {
+test("the newest migration of the chosen tenant is shown, else the newest of all", () => {
   const state = { view: { migrations: [migration({ tenant: "a" }), migration({ tenant: "b" })], lookup: { tenants: { a: "blue", b: "green" } } } };
   assert.equal(shownMigration(state, "a").tenant, "a");
   assert.equal(shownMigration(state, null).tenant, "b");
@@ -26,7 +26,7 @@ test("the newest migration of the chosen tenant is shown, else the newest", () =
   assert.deepEqual(tenantMap(state), [["a", "blue"], ["b", "green"]]);
 });
 
-test("the sentence has the state of the migration and the cost of a switch now", () => {
+test("the headline contains the migration's state and the cost of a switch now", () => {
   assert.equal(said(migration()), "acme moves from blue to green: step 4, switch, waits: it is safe to switch. A switch now would cause 31 duplicates, 4 not replicated, 0 lost.");
   assert.match(said(migration({ waits_for: [{ holds: false, words: "x" }] })), /waits for 1 condition/);
   const failed = NAMES.map((name) => step(name, name === "topic-data" ? "failed" : "done", { error: "the link is cut: 5 of 9 entries are copied" }));
@@ -35,7 +35,7 @@ test("the sentence has the state of the migration and the cost of a switch now",
   assert.match(said(migration({ state: "rolled-back" })), /acme is back in blue/);
 });
 
-test("the offered actions follow the state; an unsafe one is offered as harm only", () => {
+test("the offered commands depend on the state, and an unsafe switch is marked as harm", () => {
   assert.deepEqual(asked(migration()), ["migration.switch false", "migration.pause false", "migration.roll-back false"]);
   assert.deepEqual(asked(migration({ waits_for: [{ holds: false, words: "x" }] })), ["migration.switch true", "migration.pause false", "migration.roll-back false"]);
   assert.deepEqual(asked(migration({ state: "failed", at: "topic-data" })), ["migration.resume false", "migration.switch true", "migration.roll-back false"]);
@@ -45,7 +45,7 @@ test("the offered actions follow the state; an unsafe one is offered as harm onl
   assert.equal(actionsOf(migration({ waits_for: [{ holds: false, words: "x" }] }))[0].harm, true);
 });
 
-test("a step as text, and its progress", () => {
+test("a step's description, facts and progress depend on its state and strategy", () => {
   assert.deepEqual(stepWords("switch", "acknowledgement-sync"), ["Switch", "the LookupService's map is changed, then topics are unloaded so that clients look up again"]);
   assert.deepEqual(stepWords("switch", "blue-green"), ["Switch", "topics are terminated; each client is redirected when its subscription is drained"]);
   assert.match(stepWords("consumption-progress", "snapshots")[1], /snapshots carry the mark-delete position/);
@@ -62,7 +62,7 @@ test("a step as text, and its progress", () => {
   assert.equal(progressOf(step("topic-data", "skipped", { progress: { done: 0, total: 5, unit: "entries" } })), null);
 });
 
-test("the clusters of a tenant's clients, with a migration and without, and refused clients", () => {
+test("a tenant's clients are located with and without a migration, including those without a broker", () => {
   const clients = { acme: { connected: { blue: ["web", "both"], green: ["both"] }, nowhere: { late: 0, refused: 3 } } };
   const state = { view: { clusters: { blue: {}, green: {}, other: {} }, lookup: { up: true, tenants: { acme: "blue" }, clients } } };
   const nowhere = [["late", 0], ["refused", 3]];

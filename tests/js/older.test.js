@@ -1,4 +1,4 @@
-/** Older cells are loaded as tiles and put before those held; cursors that began late have acknowledged nothing before their beginning. */
+/** Older cells are loaded as tiles and inserted before those held; a cursor has acked nothing before its begin. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -13,7 +13,7 @@ import { makeTiles } from "../../static/js/protocols/pulsar/model/tiles.js";
 import { forRuns } from "../../static/js/protocols/pulsar/layout/runs.js";
 import { cells, cursor, frame, topic, view, welcome } from "./fixtures/lab.js";
 
-test("a tile's cells go before those held, overlapping ones are skipped", () => {
+test("a tile's cells are inserted before those held, and overlapping cells are skipped", () => {
   const names = makeNames();
   const held = appendCells(undefined, cells("bb", { first: 6 }), names);
   const grown = prependCells(held, cells("aaaaab", { first: 2 }), names);
@@ -28,7 +28,7 @@ test("a tile's cells go before those held, overlapping ones are skipped", () => 
 
 const shown = () => view({ a: topic(700, { billing: cursor() }), b: topic(700, { billing: cursor() }) });
 
-test("the cells that the window needs are requested as tiles, one step back at a time, and used on the same branch only", () => {
+test("cells that the window needs are requested tile by tile and used on the same branch only", () => {
   let state = [welcome(), frame(1, { view: shown(), cells: { "a/orders": cells("aa", { first: 698 }) } })].reduce(reduce, emptyLab());
   const asked = [];
   const tiles = { entries: (which) => (asked.push(which.index), which.index === 1 ? cells("a".repeat(188), { first: 512 }) : null) };
@@ -67,7 +67,7 @@ test("when paused, copies of a lagging region's unacked messages are requested f
   assert.equal(twice(played), 20);
 });
 
-test("a window beyond the log's beginning, or beyond the trimmed entries, requests nothing", () => {
+test("a window that reaches before the log's first kept entry requests nothing", () => {
   const asked = [];
   const tiles = { entries: (which) => (asked.push(which.index), null) };
   const scene = { watched: { topic: "orders" }, lanes: { a: { strip: { from: -900, to: 700 } } } };
@@ -94,7 +94,7 @@ test("tiles are requested once, cached, and dropped on another branch", async ()
   assert.equal(tiles.entries(which), null);
 });
 
-test("a tile refused because the lab moves is requested again, a missing one never", async () => {
+test("a tile refused with 503 is requested again, one refused with 404 is not", async () => {
   let status = 503;
   const paths = [];
   const tiles = makeTiles({ get: async (path) => (paths.push(path), Promise.reject(Object.assign(new Error("refused"), { status }))), base: "/", onTile: () => {} });
@@ -115,7 +115,7 @@ test("a trimmed tile starts at its first cell", async () => {
   assert.equal(tiles.entries(which).first, 510);
 });
 
-test("entries covered by a late cursor were not acknowledged; if due elsewhere, they are lost", () => {
+test("entries before the begin of a late cursor are not acked, and lost when they are unacked in the source", () => {
   const rows = [
     { seq: 4, at_us: 10, type: "subscription.created", cluster: "b", topic: "orders", subscription: "billing", ledger: 3, entry: 5, reason: "consumer" },
   ];
@@ -128,7 +128,7 @@ test("entries covered by a late cursor were not acknowledged; if due elsewhere, 
   assert.deepEqual(having("a", TWICE), [6], "only what b's consumers really acknowledged would come again in a");
 });
 
-test("runs bridge a marker or two, not a longer gap", () => {
+test("a run includes gaps of up to three entries", () => {
   const runs = [];
   forRuns(Uint16Array.from([1, 1, 0, 0, 1, 0, 0, 0, 0, 1]), 1, (first, last) => runs.push([first, last]));
   assert.deepEqual(runs, [[0, 4], [9, 9]]);

@@ -1,4 +1,4 @@
-/** The space-time diagram's models: rounds, merging of frames with the server's answers, counts of a crowded window, the highlighted cone. */
+/** The space-time diagram's models: rounds, merging of frames with the server's answers, counts, the highlighted cone. */
 
 import test from "node:test";
 import assert from "node:assert/strict";
@@ -22,13 +22,13 @@ function labOf(rows, more = {}) {
 
 const window = { start_us: 0, span_us: 1000, held: false };
 
-test("a request after the second round began belongs to the second round", () => {
+test("a request after the second snapshot.requested belongs to the second round", () => {
   const rows = [asked(0, 1), ...request(1, 10), asked(200, 2), ...request(2, 210)].map((row, seq) => ({ ...row, seq }));
   const shown = makePassages({ get: () => assert.fail("the frames hold it all"), base: "", onAnswer: () => {} }).in(labOf(rows), "t", window, 0);
   assert.deepEqual(shown.markers.map(({ number, round }) => [number, round]), [[1, 1], [2, 2]]);
 });
 
-test("while the lab plays, rows before those of the frames are requested once, by instants, and merged", async () => {
+test("during playback, markers before the frames' rows are requested once and merged", async () => {
   const paths = [];
   const old = [asked(0, 1), ...request(1, 10)];
   const get = async (path) => {
@@ -45,7 +45,7 @@ test("while the lab plays, rows before those of the frames are requested once, b
   assert.deepEqual(shown.markers.map((one) => one.number), [1, 7]);
 });
 
-test("at rest only the answer for this window and instant is drawn: frames may have left out rows, and older answers have other ones", async () => {
+test("when paused, only the answer for this window and instant is drawn", async () => {
   let answers = [request(1, 10), request(2, 300)];
   const paths = [];
   const get = async (path) => {
@@ -66,7 +66,7 @@ test("at rest only the answer for this window and instant is drawn: frames may h
   assert.equal(paths.length, 2);
 });
 
-test("a marker of which the page has only the arrival is replaced by the server's whole answer", async () => {
+test("a marker of which the page has only the arrival is replaced by the server's answer", async () => {
   const whole = request(1, 10);
   const passages = makePassages({ get: async () => ({ branch: 0, count: 3, rows: whole }), base: "", onAnswer: () => {} });
   const lab = labOf([{ ...whole[2], seq: 500 }]);
@@ -75,7 +75,7 @@ test("a marker of which the page has only the arrival is replaced by the server'
   assert.equal(passages.in(lab, "t", window, 0).markers[0].written_us, 10);
 });
 
-test("a crowded window is counted per link, kind and part of the window", () => {
+test("markers are counted per link, kind and part of the window", () => {
   const rows = Array.from({ length: 50 }, (_, at) => request(at + 1, at * 20)).flat();
   const { width_us, counts, lost } = binned([...foldMarkers(noMarkers(), rows).values()], { start_us: 0, span_us: 1000 }, 10);
   assert.equal(width_us, 100);
@@ -83,14 +83,14 @@ test("a crowded window is counted per link, kind and part of the window", () => 
   assert.deepEqual(lost, {});
 });
 
-test("a crowded window on the page is drawn as counts", () => {
+test("too many markers on the page are drawn as counts", () => {
   const rows = Array.from({ length: 800 }, (_, at) => request(at + 1, at)).flat();
   const shown = makePassages({ get: () => assert.fail("the frames hold it all"), base: "", onAnswer: () => {} }).in(labOf(rows.map((row, seq) => ({ ...row, seq }))), "t", window, 0);
   assert.equal(shown.markers.length, 0);
   assert.equal(shown.bins.counts["a -> b"].snapshot_request.reduce((sum, one) => sum + one), 800);
 });
 
-test("a cone joins each row to its cause and contains its markers, snapshots and entries", () => {
+test("a cone connects each row to its cause and contains its markers, snapshots and entries", () => {
   const back = [{ seq: 1, at_us: 5, type: "snapshot.requested", cluster: "a", topic: "t", snapshot: 4 }];
   const row = { seq: 2, at_us: 6, type: "marker.written", cause_seq: 1, cluster: "a", topic: "t", marker: 9, snapshot: 4, ledger: 3, entry: 7 };
   const forward = [{ seq: 5, at_us: 46, type: "marker.stored", cause_seq: 2, cluster: "b", topic: "t", marker: 9, snapshot: 4, ledger: 8, entry: 1 }];
@@ -100,7 +100,7 @@ test("a cone joins each row to its cause and contains its markers, snapshots and
   assert.deepEqual(lit.entries, { "a/t": ["3:7"], "b/t": ["8:1"] });
 });
 
-test("after panning the window stays, wherever the now line is; zooming keeps the place under the pointer", () => {
+test("a panned window stays wherever the now line is, and zooming keeps the instant under the pointer", () => {
   const away = timePanned({ start_us: 1000, span_us: 4000, held: false }, -500);
   assert.equal(turned(away, 900_000, 2000), away);
   assert.equal(away.start_us, 500);

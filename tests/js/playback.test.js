@@ -18,13 +18,13 @@ test("when paused, the instant shown is exactly the server's", () => {
   assert.equal(instantShown(clock, 5000), 1_000_000);
 });
 
-test("playing, it continues at the lab's speed, and not far ahead of a lost connection", () => {
+test("during playback the instant shown advances at the lab's speed, at most a little beyond the last frame", () => {
   const clock = tookFrame(stoppedClock(), lab(1_000_000), 100);
   assert.equal(instantShown(clock, 150), 1_025_000);
   assert.equal(instantShown(clock, 100_000), 1_000_000 + AHEAD_MS * 500);
 });
 
-test("it never goes back inside an epoch, and does at a seek", () => {
+test("the instant shown never moves back within an epoch, but does after a seek", () => {
   let clock = tookFrame(stoppedClock(), lab(1_000_000), 0);
   clock = tookFrame(clock, lab(1_010_000), 50);
   assert.ok(instantShown(clock, 50) >= 1_025_000, "the page was at 1.025 already");
@@ -48,13 +48,13 @@ test("the loop draws once per wake, continues while something moves, and records
   assert.deepEqual(loop.times_ms, [2, 2]);
 });
 
-test("speeds range from a thousandth to as fast as possible and are labelled", () => {
+test("speeds range from a thousandth to full speed and have labels", () => {
   assert.deepEqual([SPEEDS[0], SPEEDS.at(-1)], [0.001, 1000]);
   assert.deepEqual([0.02, 1, 5].map(speedText), ["1⁄50", "real time", "×5"]);
   assert.equal(SPEEDS[placeOfSpeed(0.019)], 0.02);
 });
 
-test("typed instants and spans are parsed", () => {
+test("typed instants and spans are parsed, and spans are formatted", () => {
   const cases = [["12.5", 12_500_000], [" 300 ms", 300_000], ["2m", 120_000_000], ["1:05.25", 65_250_000], ["0,5 s", 500_000], ["7us", 7], ["soon", null], ["-1", null], ["5 lightyears", null]];
   for (const [text, expected] of cases) assert.equal(parseSpan(text), expected, text);
   assert.deepEqual([40, 1500, 235_000, 1_200_000, 30_000_000, 240_000_000].map(span), ["40 µs", "1.5 ms", "235 ms", "1.2 s", "30 s", "4 min"]);
@@ -63,7 +63,7 @@ test("typed instants and spans are parsed", () => {
   assert.equal(bytes(1250), "1.3 KB");
 });
 
-test("a form's texts become a command: empty ones omitted, lists and numbers parsed", () => {
+test("a form's texts become a command without empty fields, with lists and numbers parsed", () => {
   const kinds = {
     "producer.publish": { producer: "producer", count: "integer" },
     "consumer.hold": { consumer: "consumer", messages: "messages", share: "share", for: "duration" },
@@ -80,7 +80,7 @@ test("a form's texts become a command: empty ones omitted, lists and numbers par
   assert.deepEqual(commandOf(state, "topic.grow", { topic: "t", partitions: "many" }), { do: "topic.grow", topic: "t", partitions: "many" }, "the server says what is wrong, not the form");
 });
 
-test("a viewer is notified and sends nothing; a refusal is shown with its reason", () => {
+test("a viewer gets a notice and sends nothing, and a refusal is shown as a notice", () => {
   const sent = [];
   const said = [];
   let owner = false;
@@ -106,7 +106,7 @@ test("a scenario matches when every word occurs in any of its texts", () => {
   assert.ok(!matches(scenario, "five missing"));
 });
 
-test("tiles: the level fits the interval, shares are parts of one", () => {
+test("a tile's level fits the stretch, and its shares sum to 1", () => {
   assert.deepEqual([1, 3, 4, 63, 64, 1e9].map(levelFor), [0, 0, 1, 2, 3, 8]);
   const tile = { level: 1, counts: { 0: [3, 0], 1: [0, 0], 1110: [1, 0] } };
   assert.deepEqual(sharesOf(tile, 0, 2), { origins: [0.75, 0], markers: 0.25 });
@@ -114,7 +114,7 @@ test("tiles: the level fits the interval, shares are parts of one", () => {
   assert.deepEqual(sharesOf({ level: 0, kind: [1] }, 0, 2), { origins: [0, 1], markers: 0 });
 });
 
-test("a press before the page knows its owner waits and is executed then", () => {
+test("requests made before the owner is known are held and sent then", () => {
   const sent = [];
   const said = [];
   let owner = null;
@@ -131,7 +131,7 @@ test("a press before the page knows its owner waits and is executed then", () =>
   assert.equal(sent.length, 2);
 });
 
-test("a viewer without the token gets one notice about it", () => {
+test("a viewer without the token gets one notice for all held requests", () => {
   const said = [];
   let owner = null;
   const link = makeLabLink({ send: () => assert.fail("a viewer sends nothing"), isOwner: () => owner, say: (notice) => said.push(notice.error) });

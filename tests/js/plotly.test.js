@@ -23,7 +23,7 @@ test("Plotly is requested once, by the first chart that is drawn, when the page 
   assert.equal(plotly(), window.Plotly);
 });
 
-test("without an address nothing is requested", () => {
+test("without an address Plotly is not requested", () => {
   const { idle, document, window } = page();
   assert.equal(lazyPlotly(document, window, undefined, () => {})(), undefined);
   assert.equal(idle.length, 0);

@@ -10,20 +10,20 @@ const lab = (family, clusters, topic = {}) => ({
 });
 const snapshotsIn = (state) => takesSnapshots(state, { topic: "orders", clusters: state.welcome.names.clusters });
 
-test("a single cluster has no failover target and no snapshots", () => {
+test("a single cluster has neither peers nor snapshots", () => {
   const alone = lab("replicated-subscriptions", ["a"]);
   assert.deepEqual([hasPeers(alone), snapshotsIn(alone)], [false, false]);
   assert.equal(hasPeers(lab("tenant-migration", ["a", "b"])), true);
 });
 
-test("snapshots belong to their family, and to a topic where a cluster could take or use one", () => {
+test("snapshots are possible in their family, and for a topic with a controller or a replicated subscription", () => {
   assert.equal(snapshotsIn(lab("replicated-subscriptions", ["a", "b"])), true);
   assert.equal(snapshotsIn(lab("tenant-migration", ["a", "b"], { subscriptions: { billing: { replicated: false } } })), false);
   assert.equal(snapshotsIn(lab("tenant-migration", ["a", "b"], { subscriptions: { billing: { replicated: true } } })), true);
   assert.equal(snapshotsIn(lab("tenant-migration", ["a", "b"], { controller: { pending: [] } })), true);
 });
 
-test("a command as text names the chosen arguments, not the defaults", () => {
+test("a command's description names required arguments and no optional durations", () => {
   const moved = { failoverDelay_us: 30e6, from: "a", mode: "crash", producers: false, subscription: "billing", switchBack: true, to: "b" };
   const [required, at_will] = [true, false];
   const commands = {

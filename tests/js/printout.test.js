@@ -5,7 +5,7 @@ import { VIEWS, folded, linesOf } from "../../static/js/protocols/pulsar/model/p
 
 const ANSWER = { text: '{\n  "a" : 1,\n  "b" : 0,\n  "c" : {\n    "d" : 2,\n    "e" : 0,\n    "f" : 0,\n    "g" : 0\n  }\n}\n', notes: [[1, "one"]], differs: [[4, { east: "3" }]] };
 
-test("every printed line has its note and the values of other clusters", () => {
+test("every printed line has its note and the lines of other clusters", () => {
   const lines = linesOf(ANSWER);
   assert.equal(lines.map((line) => line.text).join("\n") + "\n", ANSWER.text);
   assert.equal(lines[1].note, "one");
@@ -13,7 +13,7 @@ test("every printed line has its note and the values of other clusters", () => {
   assert.deepEqual(linesOf({ text: "", notes: [], differs: [] }), []);
 });
 
-test("runs of lines without information fold, short ones and opening brackets stay", () => {
+test("runs of lines without notes are folded; short runs and opening brackets stay", () => {
   const shown = folded(linesOf(ANSWER), VIEWS.different);
   assert.deepEqual(
     shown.map((line) => line.folded ?? line.text.trim()),

@@ -24,7 +24,7 @@ test("frames accumulate cells, rows, forecast and instant", () => {
   assert.equal(state.welcome.title, "A lab");
 });
 
-test("an ordinary frame changes the previous view; what it does not name is the same object", () => {
+test("an ordinary frame changes the view, and unchanged parts stay the same objects", () => {
   const before = play([welcome(), frame(1, { view: small() })]);
   const changes = { seq: 9, clusters: { a: { topics: { orders: { length: 7, ledgers: [[3, 0, 7]] } } } } };
   const after = reduce(before, frozen(frame(2, { changes })));
@@ -35,7 +35,7 @@ test("an ordinary frame changes the previous view; what it does not name is the 
   assert.equal(before.view.clusters.a.topics.orders.length, 3, "the view before stays as it was");
 });
 
-test("an object sent as a whole keeps nothing of the previous one, and its names are in its own order", () => {
+test("an object in `whole` replaces the old one, with the order of its own names", () => {
   const before = play([welcome(), frame(1, { view: small() })]);
   const path = ["clusters", "a", "topics", "orders", "subscriptions"];
   const subscriptions = { audit: cursor(), billing: cursor({ mark: 4 }) };
@@ -46,7 +46,7 @@ test("an object sent as a whole keeps nothing of the previous one, and its names
   assert.equal(emptied.view.clusters.a.topics.orders.length, 3);
 });
 
-test("a gap is counted and nothing of the frame is applied", () => {
+test("a gap is counted and the frame is ignored", () => {
   const before = play([welcome(), frame(1, { view: small() })]);
   const after = reduce(before, frame(3, { view: small(9) }));
   assert.equal(after.gaps, 1);
@@ -59,7 +59,7 @@ test("an old frame changes nothing", () => {
   assert.equal(reduce(before, frame(2, { view: small(9) })), before);
 });
 
-test("a snapshot starts over: rows, cells, markers and curve of the old epoch are removed", () => {
+test("a snapshot frame replaces rows, cells, markers and curve", () => {
   const later = { epoch: 2, number: 1, snapshot: true };
   const state = play([
     welcome(),
@@ -72,7 +72,7 @@ test("a snapshot starts over: rows, cells, markers and curve of the old epoch ar
   assert.deepEqual(state.forecast.map(([at_us]) => at_us), [30]);
 });
 
-test("on another branch the old curve is removed", () => {
+test("a snapshot frame of another branch replaces the curve", () => {
   const state = play([
     welcome(),
     frame(1, { view: small(), forecast: [[10, {}]] }),
@@ -81,7 +81,7 @@ test("on another branch the old curve is removed", () => {
   assert.deepEqual(state.forecast.map(([at_us]) => at_us), [30]);
 });
 
-test("rows received before are not added twice", () => {
+test("rows that are already held are not added again", () => {
   const row = { seq: 5, at_us: 1, type: "link.cut" };
   const state = play([welcome(), frame(1, { view: small(), rows: [row] }), frame(2, { view: small(), rows: [row, { ...row, seq: 6 }] })]);
   assert.deepEqual(state.rows.map(({ seq }) => seq), [5, 6]);
@@ -93,7 +93,7 @@ test("missed frames and viewers are counted", () => {
   assert.equal(state.missed, 14);
 });
 
-test("the same messages give the same state, however often they are reduced", () => {
+test("the same messages give the same state every time", () => {
   const messages = [welcome(), frame(1, { view: small(), cells: { "a/orders": cells("abQRS") } }), frame(2, { view: small() })];
   const one = play(messages);
   const other = play(messages);
@@ -101,13 +101,13 @@ test("the same messages give the same state, however often they are reduced", ()
   assert.deepEqual([...one.owners], [[1, 0]], "the request names who asked for snapshot 1");
 });
 
-test("the branch shown has run as far as its newest frame reports, also between two snapshots", () => {
+test("the shown branch has the length reported by its newest frame, also between two snapshot frames", () => {
   const branches = [{ number: 0, parent: null, at_us: 0, command: null, furthest_us: 3_600_000 }, { number: 1, parent: 0, at_us: 1, command: { do: "link.cut" }, furthest_us: 9 }];
   const state = play([welcome(), frame(1, { view: { ...small(), furthest_us: 3_600_000 }, branches }), frame(2, { changes: { furthest_us: 6_200_000 } })]);
   assert.deepEqual(branchesNow(state).map(({ furthest_us }) => furthest_us), [6_200_000, 9]);
 });
 
-test("rows are not kept across a gap: a frame that skipped rows starts a new list", () => {
+test("a frame that skipped rows replaces the list of rows", () => {
   const row = (seq) => ({ seq, at_us: seq, type: "link.cut" });
   const at = (seq) => ({ ...small(), seq });
   const before = play([welcome(), frame(1, { view: at(10), rows: [row(3), row(7)] })]);
@@ -117,7 +117,7 @@ test("rows are not kept across a gap: a frame that skipped rows starts a new lis
   assert.deepEqual([skipped.rows.map(({ seq }) => seq), skipped.rows_from], [[18], 15]);
 });
 
-test("rows that are kept longer survive a gap, and are the same for a page that begins there", () => {
+test("rows in `kept` survive skipped rows and equal those of a page that starts there", () => {
   const row = (seq, type = "snapshot.requested") => ({ seq, at_us: seq * 10, type, snapshot: seq, cluster: "a", topic: "orders", count: 1 });
   const at = (seq) => ({ ...small(), seq });
   const followed = play([welcome(), frame(1, { view: at(10), rows: [row(3)] }), frame(2, { view: at(20), kept: [row(12)], rows: [row(18, "link.cut")], rows_from: 15 })]);

@@ -1,4 +1,4 @@
-/** The forecast's curve as the page holds it: appended, never duplicated, padded where a cluster was no remote. */
+/** The forecast's curve as the page holds it: extended without repetitions, null where a cluster was not a remote. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -6,7 +6,7 @@ import { everRose, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../stat
 
 const columns = (...values) => Object.fromEntries(["duplicates", "stranded", "lost", "lag_us"].map((name) => [name, values]));
 
-test("points are added once, in order; the newest one may have been changed by a command", () => {
+test("points are added once, in order, and replace newest ones that a command changed", () => {
   const one = grown(noPoints(0, "billing"), { at_us: [100, 200], peers: { b: columns(1, 2) } });
   const two = grown(one, { at_us: [200, 300], peers: { b: columns(9, 3) } });
   assert.deepEqual(two.at_us, [100, 200, 300]);
@@ -16,18 +16,18 @@ test("points are added once, in order; the newest one may have been changed by a
   assert.deepEqual(upTo(two, 250), grown(one, { at_us: [200], peers: { b: columns(9) } }), "after a seek back later points are not shown");
 });
 
-test("a point at the very beginning is accepted", () => {
+test("a point at instant 0 is added", () => {
   assert.deepEqual(grown(noPoints(0, "billing"), { at_us: [0], peers: { b: columns(0) } }).at_us, [0]);
 });
 
-test("a cluster that becomes or ceases to be a remote has gaps there", () => {
+test("a cluster has null where it is not a remote", () => {
   const one = grown(noPoints(0, "billing"), { at_us: [1], peers: { b: columns(1) } });
   const two = grown(one, { at_us: [2], peers: { a: columns(5) } });
   assert.deepEqual(two.peers.a.stranded, [null, 5]);
   assert.deepEqual(two.peers.b.stranded, [1, null]);
 });
 
-test("an hour of play stays bounded, the newer half complete", () => {
+test("the number of points is bounded, and the newer half is kept completely", () => {
   let points = noPoints(0, "billing");
   for (let at = 0; at < 8; at++) {
     const at_us = Array.from({ length: 1000 }, (_, step) => at * 1000 + step + 1);
@@ -38,7 +38,7 @@ test("an hour of play stays bounded, the newer half complete", () => {
   assert.deepEqual(points.at_us.slice(-3), [7998, 7999, 8000]);
 });
 
-test("a figure that was always 0 has no strip, unless a failover made it positive", () => {
+test("a figure that was always 0 has no strip, unless a failover had it", () => {
   const points = grown(noPoints(0, "billing"), { at_us: [1], peers: { b: columns(0) } });
   assert.equal(everRose(points, [], "lost"), false);
   assert.equal(everRose(points, [{ lost: 2, forecast: { lost: 0 } }], "lost"), true);

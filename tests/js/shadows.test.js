@@ -19,12 +19,12 @@ function lab({ audit = {}, screens = null } = {}) {
 
 const watched = (topic) => ({ topic, clusters: ["eu", "us"] });
 
-test("sources are topics that have shadows", () => {
+test("sources are topics with shadow topics", () => {
   assert.deepEqual(sourcesOf(lab()), [["eu", "orders"]]);
   assert.deepEqual(sourcesOf({ view: { clusters: {} } }), []);
 });
 
-test("the selection follows the watched topic: the source itself, or the topic whose shadow it is, else the first", () => {
+test("the source shown is the watched topic, or the source of the watched shadow topic, else the first", () => {
   for (const topic of ["orders", "orders-audit", "other"]) assert.deepEqual(sourceWatched(lab(), watched(topic)), ["eu", "orders"]);
   assert.equal(sourceWatched({ view: { clusters: {} } }, watched("orders")), null);
 });
@@ -39,7 +39,7 @@ test("shared ledgers list the source first, and each reader with its own end and
   assert.equal(sharedLedgers(lab(), ["eu", "gone"]), null);
 });
 
-test("how a shadow is fed, as text", () => {
+test("the replicator's state of a shadow topic is described", () => {
   const of = (more) => fedBy(sharedLedgers(lab({ audit: more }), ["eu", "orders"]).readers[1]);
   assert.equal(of({}), "replicator connected");
   assert.equal(of({ loaded: false }), "not loaded");
@@ -47,7 +47,7 @@ test("how a shadow is fed, as text", () => {
   assert.equal(of({ replicator: { state: "disconnected", backlog: 3 } }), "replicator disconnected, backlog 3 entries");
 });
 
-test("the sentence has the most severe fact: a loss before invisible entries, before saved bytes", () => {
+test("the headline names the worst: a loss before invisible entries, these before saved storage", () => {
   const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
   assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
   assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /Not visible in orders-audit: 4 entries\./);

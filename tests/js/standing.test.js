@@ -1,4 +1,4 @@
-/** The state of entries, why they would be duplicates, what is watched, and the sentence over it. */
+/** The state of entries, causes of duplicates, what is watched, and the headline. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -16,7 +16,7 @@ import { cells, consumer, cursor, frame, topic, view, welcome } from "./fixtures
 
 const forecast = (duplicates) => ({ billing: { from: "a", to: { b: { duplicates, redeliveries: 0, lost: 0, stranded: 1, stranded_unprocessed: 1 } } } });
 
-/** a has released 0-3, 5 and 7, holds 4; b's cursor is at 1. Both logs: messages 0-7. */
+/** In a, 0-3, 5 and 7 are acked and 4 is delivered, not acked; b's mark-delete is at 1. Both logs: messages 0-7. */
 function lab({ a = cursor({ mark: 3, ranges: [[5, 5], [7, 7]], read: 8, consumers: { "billing-1": consumer([4]) } }), b = cursor({ mark: 1 }), log = "aaaaaaaa", more = {}, rows = [] } = {}) {
   const shown = view({ a: topic(log.length, { billing: a }), b: topic(log.length, { billing: b }) }, { forecast: forecast(4), ...more });
   const first = frame(1, { view: shown, cells: { "a/orders": cells(log), "b/orders": cells(log) }, rows });
@@ -26,26 +26,26 @@ function lab({ a = cursor({ mark: 3, ranges: [[5, 5], [7, 7]], read: 8, consumer
 const bitsOf = (state, cluster, count = 8) => makeStanding(state, whatIsWatched(state, {}))(cluster, 0, count);
 const having = (bits, bit) => [...bits.keys()].filter((index) => bits[index] & bit);
 
-test("in the region that reads: acknowledged, delivered not acked, holes", () => {
+test("in the region with the consumers, entries are acked, delivered and not acked, or holes", () => {
   const bits = bitsOf(lab(), "a");
   assert.deepEqual(having(bits, HERE), [0, 1, 2, 3, 5, 7]);
   assert.deepEqual(having(bits, HELD), [4]);
   assert.deepEqual(having(bits, TWICE), []);
 });
 
-test("in the other region: messages acknowledged elsewhere and not here would be duplicates", () => {
+test("in the other region, messages acked elsewhere and not here would be duplicates", () => {
   const bits = bitsOf(lab(), "b");
   assert.deepEqual(having(bits, TWICE), [2, 3, 5, 7]);
   assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
 });
 
-test("acks synced by another cluster will be filtered: they cause no duplicates", () => {
-  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), said: [[2, 3], [7, 7]] } }), "b");
+test("messages that ack sync reported as acked are filtered and are no duplicates", () => {
+  const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] } }), "b");
   assert.deepEqual(having(bits, TWICE), [5]);
   assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
 });
 
-test("causes: above the mark-delete a hole, below it a missing snapshot", () => {
+test("causes: beyond the mark-delete a hole, up to it no snapshot that covers the entry", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
   const stretches = stretchesOf(state, watched, "b", 0, bitsOf(state, "b"));
@@ -78,7 +78,7 @@ test("causes: entries covered by a used snapshot wait for its update", () => {
   assert.deepEqual([thread.state, thread.index], ["used", { a: 2, b: 2 }], "b has not moved as far: not applied yet");
 });
 
-test("a subscription that is missing in the other region: everything acknowledged would be a duplicate, if the forecast has it", () => {
+test("with the subscription missing in the other region, all acked messages would be duplicates if the forecast counts them", () => {
   const missing = lab();
   delete missing.view.clusters.b.topics.orders.subscriptions.billing;
   assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [0, 1, 2, 3, 5, 7]);
@@ -86,18 +86,18 @@ test("a subscription that is missing in the other region: everything acknowledge
   assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [], "at Latest nothing comes again");
 });
 
-test("an entry skipped by a cursor without an ack is neither acknowledged nor a duplicate where the forecast has no duplicates", () => {
+test("messages that a cursor passed without an ack are neither acked nor duplicates when the engine forecasts none", () => {
   const bits = bitsOf(lab({ more: { forecast: forecast(0) } }), "b");
   assert.deepEqual(having(bits, TWICE), []);
   assert.deepEqual(having(bits, DONE), [0, 1], "the rest comes, once");
 });
 
-test("markers are the subject's own when it requested them, also those that others wrote in answer", () => {
+test("a marker belongs to the subject when the subject requested its snapshot, also responses of others", () => {
   const state = lab({ log: "aQRSU" });
   assert.deepEqual(having(bitsOf(state, "a", 5), OURS), [1, 2, 3, 4]);
 });
 
-test("after a failover: actual duplicates, forecast ones, and messages not replicated", () => {
+test("after a failover, actual and expected duplicates and messages not replicated are marked", () => {
   const after = view(
     { a: topic(9, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, read: 5, consumers: { "billing-1": consumer([3]) } }) }) },
     { forecast: {}, failovers: [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 60_000, duplicates: 2, stranded: 1, lost: 0, entries: { orders: { mark_delete_index: 1, ranges: [], duplicates: [[2, 3]] } } }] },
@@ -113,7 +113,7 @@ test("after a failover: actual duplicates, forecast ones, and messages not repli
   assert.match(plainSentence(sentenceOf(drained, whatIsWatched(drained, {}))), /0 messages not replicated \(unread\), 0 lost\.$/);
 });
 
-test("duplicates counted by the engine are marked, however the page came to the instant", () => {
+test("duplicates counted by the engine are marked, however the page got to the instant", () => {
   const failovers = [{ subscription: "billing", from: "a", to: "b", mode: "crash", at_us: 60_000, duplicates: 3, entries: { orders: { mark_delete_index: 1, ranges: [], duplicates: [[2, 3], [5, 5]] } } }];
   const shown = view({ a: topic(8, { billing: cursor({ mark: 3, ranges: [[5, 5], [7, 7]] }) }), b: topic(8, { billing: cursor({ mark: 2, consumers: { "billing-1": consumer([3]) } }) }) }, { failovers });
   shown.clusters.a.state = "down";
@@ -123,7 +123,7 @@ test("duplicates counted by the engine are marked, however the page came to the 
   assert.deepEqual(having(bitsOf(state, "b"), TWICE), [7], "7 was acknowledged in a and has not come again yet");
 });
 
-test("watched: a choice is kept while it exists, else the lab decides; the subject is where the consumers are", () => {
+test("a viewer's choice applies while it exists, and the subject is the cluster with the consumers", () => {
   const state = lab();
   assert.deepEqual(whatIsWatched(state, { topic: "nothing", target: "nowhere" }), { topic: "orders", subscription: "billing", subject: "a", target: "b", clusters: ["a", "b"], lanes: ["a", "b"], peers: ["b"] });
   assert.equal(whatIsWatched(emptyLab(), {}), null);
@@ -131,7 +131,7 @@ test("watched: a choice is kept while it exists, else the lab decides; the subje
   assert.deepEqual([ordered.lanes, ordered.clusters], [["b", "a"], ["a", "b"]], "shown in the scenario file's order, numbered in that of names");
 });
 
-test("a region that is down is no target; where none is left, the page reports it", () => {
+test("a region that is down is no target, and without any target the headline explains why", () => {
   const state = lab({ more: { forecast: { billing: { from: "a", to: {} } } } });
   state.view.clusters.b.state = "down";
   const watched = whatIsWatched(state, { target: "b" });
@@ -143,7 +143,7 @@ test("a region that is down is no target; where none is left, the page reports i
   assert.ok(!items.some((item) => item.act === "failOver"));
 });
 
-test("the sentence has the engine's figures and mentions harm only when there is some", () => {
+test("the headline contains the engine's figures and marks harm only when they are not 0", () => {
   const state = lab();
   const watched = whatIsWatched(state, {});
   assert.equal(plainSentence(sentenceOf(state, watched)), "If a failed now, b would deliver 4 duplicates. 1 message not replicated (unread), 0 lost.");
@@ -161,7 +161,7 @@ test("the text view describes what the picture shows", () => {
   }
 });
 
-test("an object under the pointer as text", () => {
+test("an entry under the pointer is described", () => {
   const state = lab({ log: "aaQaaaaa" });
   const watched = whatIsWatched(state, {});
   assert.equal(wordsOfThing(state, watched, { cluster: "a", index: 4 }), "web/3, from a, 3:4, delivered to billing-1, not acked");
@@ -170,7 +170,7 @@ test("an object under the pointer as text", () => {
   assert.equal(wordsOfThing(state, watched, { cluster: "b", index: 99 }), "");
 });
 
-test("an entry covered by a cursor and never acknowledged is lost there, when there are as many as the engine counts", () => {
+test("messages that a cursor covers without an ack are lost when they are as many as the engine counts", () => {
   const figures = (lost) => ({ billing: { from: "a", to: { b: { duplicates: 4, redeliveries: 0, lost, stranded: 0, stranded_unprocessed: 0 } } } });
   const seen = (lost) => bitsOf(lab({ b: cursor({ mark: 1, ranges: [[4, 4]] }), more: { forecast: figures(lost) } }), "b");
   assert.deepEqual(having(seen(1), LOST), [4], "a's consumer still holds it");

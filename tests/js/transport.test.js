@@ -1,4 +1,4 @@
-/** What a person types and chooses: places, messages, branches, consequences of commands, marks of the whole run. */
+/** Typed places and messages, branches, consequences of commands, marks of the whole run. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -24,14 +24,14 @@ test("a typed message consists of producer and number", () => {
   assert.equal(parseMessage("web"), null);
 });
 
-test("speeds range from a thousandth to as fast as possible, each labelled", () => {
+test("speeds have different labels, and the highest is full speed", () => {
   assert.ok(SPEEDS[0] <= 0.01 && SPEEDS.includes(0.01));
   assert.equal(speedText(SPEEDS.at(-1)), "full speed");
   assert.equal(speedWords(SPEEDS.at(-1)), "as fast as it goes");
   assert.equal(new Set(SPEEDS.map(speedText)).size, SPEEDS.length);
 });
 
-test("branches are a tree: parents first, siblings by instant, the path to the one shown marked", () => {
+test("branches form a tree: parents first, siblings by instant, ancestors of the shown branch marked", () => {
   const branches = [
     { number: 0, parent: null, at_us: 0, command: null, furthest_us: 9e6 },
     { number: 1, parent: 0, at_us: 5e6, command: { do: "cluster.crash", cluster: "a" }, furthest_us: 8e6 },
@@ -46,8 +46,8 @@ test("branches are a tree: parents first, siblings by instant, the path to the o
   assert.deepEqual(tree.map((node) => node.words), ["As planned", "Cut a link: a ↔ b, at 2.000 s", "Crash a cluster: a, at 5.000 s", "Restart a crashed cluster: a, at 6.000 s"]);
 });
 
-test("a crash names the consumers killed with it and the cost of a failover afterwards, by the engine's figures", () => {
-  const consumers = { "billing-1": { in_hand: [4, 5], queued: 3 } };
+test("the consequence of a crash names the consumers killed with it and the engine's forecast of a failover", () => {
+  const consumers = { "billing-1": { unacked: [4, 5], queued: 3 } };
   const state = {
     welcome: { protocol: "pulsar", tables: { commands: { "cluster.crash": { label: "crash a cluster", consequence: "{cluster} stops at once.", arguments: [] } } } },
     view: {
@@ -62,7 +62,7 @@ test("a crash names the consumers killed with it and the cost of a failover afte
   assert.equal(consequencesOf({ do: "cluster.crash", cluster: "b" }, state, watched).includes("duplicates"), false);
 });
 
-test("a declared consequence names what was chosen, and what was not", () => {
+test("a declared consequence contains chosen arguments and names those not chosen", () => {
   const consequence = [
     "{node} sends {clusters|the listed clusters} a copy",
     { when: "skip", texts: { "": "", 1: ", after 1 other" }, otherwise: [", after {skip} others", { when: "force", texts: { true: ", forced" }, otherwise: "" }] },
@@ -77,7 +77,7 @@ test("a declared consequence names what was chosen, and what was not", () => {
   assert.equal(consequencesOf({ do: "no.such-command" }, state, {}), "");
 });
 
-test("a marker in flight can be dropped and delayed from where it was sent, a message only with its link or region", () => {
+test("a marker in flight can be dropped or delayed when it was sent, a message cannot", () => {
   const flight = { what: "snapshot_response", number: 9, from: "a", to: "b", sent_us: 700, due_us: 900, topic: "orders" };
   const [{ items }] = flightMenu(flight);
   const drop = items.find((item) => item.says === "Drop it");
@@ -85,7 +85,7 @@ test("a marker in flight can be dropped and delayed from where it was sent, a me
   assert.ok(flightMenu({ ...flight, what: "message", producer: "web" })[0].items.every((item) => item.before_us === undefined));
 });
 
-test("marks of the whole branch: the server's once per jump, then those of the frames, without duplicates, planned ones after", async () => {
+test("marks of the branch are the server's once per epoch, then the frames', without repetitions, then planned ones", async () => {
   const crash = { seq: 5, at_us: 50, type: "cluster.crashed", cluster: "a" };
   const over = { seq: 900, at_us: 80, type: "failover.started", cluster: "a", peer: "b" };
   let asked = 0;
@@ -99,7 +99,7 @@ test("marks of the whole branch: the server's once per jump, then those of the f
   assert.equal(asked, 1);
 });
 
-test("landmarks of a frame at rest come before newer ones received while playing", () => {
+test("landmarks from a frame of the paused lab are sorted before newer ones received during playback", () => {
   const early = { seq: 40, at_us: 40, type: "snapshot.completed", cluster: "a" };
   const late = { seq: 90, at_us: 90, type: "snapshot.completed", cluster: "a" };
   const landmarks = makeLandmarks({ get: () => new Promise(() => {}), base: "", onAnswer: () => {} });

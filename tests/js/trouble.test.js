@@ -1,4 +1,4 @@
-/** The text beside a cluster's name when there is a problem. */
+/** The text beside a cluster's name when it has a problem. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -17,11 +17,11 @@ test("a peer cannot be reached only when a link is cut", () => {
   assert.equal(words(lane({}, "started"), eu(true)), "");
 });
 
-test("a topic that is not loaded reaches no peer, and this is the text", () => {
+test("an unloaded topic is reported instead of its disconnected replicators", () => {
   assert.equal(words(lane({ topic: { loaded: false, replicators: { eu: { state: "disconnected" } } } }), eu(true)), "topic not loaded");
 });
 
-test("down and lost take precedence", () => {
+test("a region that is down or lost is reported first", () => {
   assert.equal(words(lane({ state: "down" }), eu(true)), "down");
   assert.equal(words(lane({ state: "lost" }), eu(true)), "lost permanently");
 });

@@ -19,14 +19,14 @@ const answer = {
   ],
 };
 
-test("the real run first, then by harm, variants without figures last, those without effect apart", () => {
+test("the actual run is separate, changes are sorted by harm with unknown ones last, those without a difference are separate", () => {
   const { real, changed, same } = inOrder(answer, 0);
   assert.equal(real.key, "real");
   assert.deepEqual(changed.map(({ key }) => key), ["best", "slow", "worse", "loses", "unmoved", "missing"]);
   assert.deepEqual(same.map(({ key }) => key), ["nothing"]);
 });
 
-test("the first helpful variant is named; when nothing helps, none is", () => {
+test("the most helpful change is named, null when none helps", () => {
   assert.equal(mostHelpful(inOrder(answer, 0)).key, "best");
   const lines = inOrder({ variants: answer.variants.filter(({ key }) => ["real", "worse", "unmoved", "loses", "missing"].includes(key)) }, 0);
   assert.equal(mostHelpful(lines), null);
@@ -38,7 +38,7 @@ test("each case of a run has its own lines", () => {
   assert.deepEqual(changed[0].harm, [2]);
 });
 
-test("variants that assume a planned move come last after a crash, and are never the most helpful", () => {
+test("a change that assumes a planned move is listed separately and is never the most helpful", () => {
   const planned = variant("planned", told([0, 0, 0], { helps: true, assumes: "assumes a planned move while the region was still up" }));
   const lines = inOrder({ variants: [...answer.variants.slice(0, 4), planned, ...answer.variants.slice(4)] }, 0);
   assert.deepEqual(lines.assumed.map(({ key }) => key), ["planned"]);

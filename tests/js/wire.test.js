@@ -1,4 +1,4 @@
-/** Decoding, order of frames, waiting, reconnecting: the code between a socket and the reducer. */
+/** Between a socket and the reducer: decoding, order of frames, waits, reconnecting. */
 
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -13,7 +13,7 @@ import { frame, welcome } from "./fixtures/lab.js";
 
 const table = (count = 0, columns = {}, texts = [], names = []) => ({ count, names, texts, columns });
 
-/** A frame as the server writes it, still empty. */
+/** An empty frame in the server's format. */
 const written = (number, more = {}) => ({ ...frame(number), flights: table(), flights_total: table(), rows: table(), kept: table(), forecast: { at_us: [], curves: [] }, ...more });
 const columns = (more = {}) => ({ first: 4, length: 7, names: ["web"], kind: [0, 0, 1], producer: [[0, 3]], number: [5, 1, 995], size: [1, [0, 2]], snapshot: [-1, [0, 2]], ...more });
 
@@ -43,7 +43,7 @@ test("decode unpacks cells, flights, rows and points", () => {
   assert.deepEqual(taken.forecast, [[100, { billing: { b: 3 } }], [150, {}]]);
 });
 
-test("decode reports with a reason what is wrong", () => {
+test("decode explains what is wrong", () => {
   const refusals = [
     ["{", /not JSON/],
     ["[]", /without a type/],
@@ -60,7 +60,7 @@ test("decode reports with a reason what is wrong", () => {
   for (const [text, words] of refusals) assert.throws(() => decode(text), (reason) => reason instanceof WireError && words.test(reason.message));
 });
 
-test("frames of one epoch follow one another; a snapshot may have any number", () => {
+test("frames of one epoch are consecutive, and a snapshot frame may have any number", () => {
   const seen = { epoch: 4, number: 10 };
   const place = (epoch, number, snapshot = false) => placeOf(seen, { epoch, number, snapshot });
   assert.equal(place(4, 11), "take");
@@ -97,7 +97,7 @@ function fakeLine() {
   return { sockets, heard, connection };
 }
 
-test("a connection sends hello first, and after a loss again with the last seen frame", () => {
+test("a connection sends hello first, and again with the last frame received after a loss", () => {
   const { sockets, heard, connection } = fakeLine();
   sockets[0].onopen();
   assert.deepEqual(sockets[0].sent, [{ type: "hello", token: "t", epoch: 2, number: 1 }]);
@@ -124,7 +124,7 @@ test("a page reports every tenth frame, and each snapshot frame at once", () => 
   assert.deepEqual(answers[0], { type: "seen", epoch: 3, number: 1 });
 });
 
-test("an invalid frame is reported, and the connection continues", () => {
+test("a message that cannot be decoded is reported, and the connection continues", () => {
   const { sockets, heard } = fakeLine();
   sockets[0].onopen();
   sockets[0].onmessage({ data: "nonsense" });
@@ -152,7 +152,7 @@ test("the token is read from the fragment, stored per lab and removed from the a
   assert.equal(ownerToken("l2", { hash: "", pathname: "/labs/l2/", search: "" }, storage, history), null);
 });
 
-test("a refused request has the server's reason and hint", async () => {
+test("a refused request has the server's error and hint", async () => {
   const answer = (status, body) => async () => ({ ok: status < 400, status, statusText: "", headers: { get: () => "application/json" }, json: async () => body });
   const asked = makeRequests(answer(400, { error: "No such row.", hint: "Rows so far are 0 to 9." }), "c");
   await assert.rejects(asked.get("/x"), (reason) => reason instanceof RequestError && reason.message === "No such row." && reason.hint.includes("0 to 9"));
