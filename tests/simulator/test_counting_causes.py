@@ -390,38 +390,3 @@ def test_delivering_what_was_covered_before_the_consumer_connected_is_an_interna
     # from bad luck.
     with pytest.raises(CountingError, match="no cause"):
         world.failover()
-
-
-def test_causes_are_an_ordered_table_by_family():
-    names = [cause.name for cause in CAUSES]
-    assert causes_of("replicated-subscriptions") == CAUSES and len(set(names)) == len(names) == 12
-    with pytest.raises(ValueError, match="has its causes already"):
-        register_causes("replicated-subscriptions", CAUSES)
-    with pytest.raises(CountingError, match="registered no causes"):
-        causes_of("no-such-family")
-
-
-def test_another_mechanism_registers_its_own_causes():
-    register_causes(
-        "a-test-mechanism", (Cause("always", lambda batch: Verdict(batch.message >= 0, "because")),)
-    )
-    try:
-        world = acknowledged_at_a()
-        world.scenario = replace(world.scenario, family="a-test-mechanism")
-        after_crash(world).deliver([0], "b")
-        assert world.failover().by_cause == {"always": 1}
-    finally:
-        del CAUSE_TABLES["a-test-mechanism"]
-
-
-def test_a_table_that_explains_nothing_stops_the_count():
-    register_causes("a-test-mechanism", (Cause("never", lambda batch: Verdict(batch.message < 0)),))
-    try:
-        world = acknowledged_at_a()
-        world.scenario = replace(world.scenario, family="a-test-mechanism")
-        after_crash(world).deliver([0], "b")
-        with pytest.raises(CountingError) as raised:
-            world.failover()
-        assert set(raised.value.evidence) == {"delivered", "acknowledged", "failover"}
-    finally:
-        del CAUSE_TABLES["a-test-mechanism"]
