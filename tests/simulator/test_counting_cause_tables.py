@@ -78,7 +78,8 @@ def test_without_duplicates_every_cause_is_named_with_0():
 def test_a_table_that_explains_nothing_stops_the_count_and_names_the_first_duplicate():
     world = duplicated(2)
     acknowledged, delivered, started = (
-        world.trace.seqs(types=[event]) for event in ("message.acknowledged", "message.delivered", "failover.started")
+        world.trace.seqs(types=[event])
+        for event in ("message.acknowledged", "message.delivered", "failover.started")
     )
     with judged_by(world, never("never")), pytest.raises(CountingError) as raised:
         world.failover()
