@@ -95,7 +95,7 @@ class Watch:
                 # Repeated at every poll, since the report may have started its next job in between.
                 self._cancel()
             elif self._context is not None:
-                self._tell_tasks(self._context.statusTracker())
+                self._report_tasks(self._context.statusTracker())
 
     def _cancel(self) -> None:
         if self._context is not None:
@@ -103,7 +103,7 @@ class Watch:
         else:
             self.spark.interruptTag(self.group)
 
-    def _tell_tasks(self, tracker: StatusTracker) -> None:
+    def _report_tasks(self, tracker: StatusTracker) -> None:
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         running = [info for info in stages if info is not None]
         if running:

@@ -132,7 +132,7 @@ PYTHON_API = (
     "simulator.what_if",
     "simulator.comparison",
     "simulator.glossary",
-    "simulator.story.asked",
+    "simulator.story.queries",
     "simulator.protocols.registry",
     "simulator.system.live_rows",
     "simulator.trace.registry",

@@ -24,11 +24,11 @@ ID_LENGTH = 12
 TOKEN_BYTES = 32
 
 
-def fresh_lab_id() -> str:
+def new_lab_id() -> str:
     return "".join(secrets.choice(ID_ALPHABET) for _ in range(ID_LENGTH))
 
 
-def fresh_token() -> str:
+def new_token() -> str:
     """A new owner's token. It is shown once and kept by the page."""
     return secrets.token_urlsafe(TOKEN_BYTES)
 
@@ -45,7 +45,7 @@ class Lab(models.Model):
         READY = "ready"
         FAILED = "failed"  # an internal error; `failure` says where
 
-    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=new_lab_id, editable=False)
     title = models.CharField(max_length=200)
     scenario_name = models.CharField(max_length=100)
     scenario_text = models.TextField(help_text="canonical YAML")

@@ -75,7 +75,7 @@ def _stop_the_lookup_service(page: Any) -> None:
     page.wait_for_timeout(OPENED_MS)
 
 
-def _branch_twice(page: Any) -> None:
+def _two_branches(page: Any) -> None:
     for command in (
         {"do": "link.cut", "link": "us-east <-> us-west"},
         {"do": "cluster.crash", "cluster": "us-west"},
@@ -115,7 +115,7 @@ LAB_ROOMS: dict[str, Room] = {
     "lab-failover-dialog": _room("region-down", 5.3, _press("o")),
     "lab-keys": _room("region-down", 5.3, _press("?")),
     "lab-words": _room("region-down", 5.3, _press("t")),
-    "lab-branches": _room("region-down", 5.3, _branch_twice),
+    "lab-branches": _room("region-down", 5.3, _two_branches),
     "lab-much-time": _room("region-down", 11, _press("n", "n", "n")),
     "lab-why-twice": _room("region-down", 6, query="?panel=why-twice"),
     "lab-what-if": _room("region-down", 6, query="?panel=what-if"),

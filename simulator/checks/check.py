@@ -54,9 +54,9 @@ class Check:
         return [Violation(self.claim, seq, stretch.at_us(seq), reason) for seq, reason in broken]
 
 
-def first_broken(seqs: Iterable[int], say: Callable[[int], str]) -> list[tuple[int, str]]:
-    """The first violations as (seq, reason), up to the limit per claim; `say(n)` words the n-th one."""
-    return [(int(seq), say(number)) for number, seq in zip(range(REPORTED_PER_CLAIM), seqs)]
+def first_broken(seqs: Iterable[int], describe: Callable[[int], str]) -> list[tuple[int, str]]:
+    """The first violations as (seq, reason), up to the limit per claim; `describe(n)` words the n-th one."""
+    return [(int(seq), describe(number)) for number, seq in zip(range(REPORTED_PER_CLAIM), seqs)]
 
 
 def all_broken(seqs: Iterable[int], words: str) -> list[tuple[int, str]]:

@@ -55,11 +55,11 @@ class Border:
 
     def next_ledger(self, mark_delete: int) -> int | None:
         """The ledger to whose `L:-1` a cursor at this mark-delete moves when one is opened, or None."""
-        stands = mark_delete == self._mark_delete
+        unmoved = mark_delete == self._mark_delete
         ledger = self._log.ledger_after(mark_delete)
-        if ledger is None and stands:
+        if ledger is None and unmoved:
             ledger = self._log.kept_from(self._ledger)
-        return None if stands and ledger == self._ledger else ledger
+        return None if unmoved and ledger == self._ledger else ledger
 
     def persist(self) -> None:
         """Save the position, as the cursor is persisted."""

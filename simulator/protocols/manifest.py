@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator.story.asked import NO_STORIES, Stories
+from simulator.story.queries import NO_STORIES, Stories
 from simulator.system.admin_tools import AdminError
 from simulator.system.live_rows import LiveRows
 

@@ -1,6 +1,6 @@
 """Leaders in a given state, and messages from borrowers, for the tests of the leader."""
 
-from simulator.protocols.emqx.leader import Dropped, Leader, LeaderFaults, Tell
+from simulator.protocols.emqx.leader import Dropped, Leader, LeaderFaults, Send
 from simulator.protocols.emqx.protocol import (
     FREE,
     GRANTING,
@@ -40,4 +40,4 @@ def state_of(one):
 
 def invalidated(effects):
     """Whether F is dropped and notified."""
-    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Tell(F, "invalidate")
+    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Send(F, "invalidate")

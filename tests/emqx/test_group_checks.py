@@ -201,7 +201,7 @@ def test_a_revoke_without_a_round_is_detected(monkeypatch):
 
     def revoke(self, who, count):
         return [
-            leader.Tell(who, protocol.REVOKE, name, (), self.streams[name].epoch)
+            leader.Send(who, protocol.REVOKE, name, (), self.streams[name].epoch)
             for name in self._some(list(self.owned[who]), count)
         ]
 

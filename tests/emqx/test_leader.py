@@ -9,9 +9,9 @@ from simulator.protocols.emqx.leader import (
     Joined,
     Leader,
     LeaderFaults,
-    RoundAsked,
+    RoundRequested,
     Saved,
-    Tell,
+    Send,
 )
 from simulator.protocols.emqx.protocol import (
     END,
@@ -20,6 +20,7 @@ from simulator.protocols.emqx.protocol import (
     LEADER_GRANTED,
     LEADER_REVOKING,
     REVOKED_STATE,
+    Message,
     Progress,
 )
 from simulator.protocols.emqx.ranks import Rank, RankProgress
@@ -51,7 +52,7 @@ def state_of(one):
 
 
 def invalidated(effects):
-    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Tell(F, "invalidate")
+    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Send(F, "invalidate")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_an_unrequested_last_progress_leaves_the_stream_granted(state, after):
 def test_the_last_progress_of_a_revoked_stream_is_confirmed():
     one = leader(LEADER_REVOKING, F)
     effects = one.receive(NOW, received("update-progress", 8, True))
-    assert effects[-1] == Tell(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, 8)
+    assert effects[-1] == Send(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, 8)
 
 
 def test_progress_without_an_owner_is_ignored():
@@ -100,7 +101,7 @@ def test_progress_of_a_stream_of_another_owner_invalidates(state, position):
 def test_the_end_of_a_revoked_stream_is_confirmed_and_saved(state):
     one = leader(state, F)
     effects = one.receive(NOW, received("update-progress", END))
-    assert effects[-1] == Tell(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, END)
+    assert effects[-1] == Send(F, "revoked", "s") and state_of(one) == (REVOKED_STATE, F, END)
     assert one.receive(NOW, received("revoke-finished")) == [Assigned("s", F, FREE, END)]
     assert state_of(one) is None, "it is not shared any more"
 
@@ -150,7 +151,7 @@ def test_disconnect_with_the_stream_saves_its_progress(state):
         Saved("s", F, 5, 9),
         Assigned("s", F, FREE, 9),
         Dropped(F, "disconnected"),
-        RoundAsked(False),
+        RoundRequested(False),
     ]
     assert state_of(one) == (FREE, None, 9) and F not in one.borrowers
 
@@ -160,7 +161,7 @@ def test_disconnect_without_the_stream_frees_it_unchanged(state):
     one = leader(state, F)
     effects = one.receive(NOW, received("disconnect"))
     assert Assigned("s", F, FREE, 5) in effects and not any(
-        isinstance(effect, RoundAsked) for effect in effects
+        isinstance(effect, RoundRequested) for effect in effects
     )
 
 
@@ -174,7 +175,7 @@ def test_disconnect_saves_no_progress_of_streams_of_other_owners(owner):
 def test_ping_is_answered_and_extends_the_deadline():
     one = leader()
     assert (
-        one.receive(NOW, received("ping")) == [Tell(F, "ping-response")] and one.borrowers[F] == NOW + TIMEOUT
+        one.receive(NOW, received("ping")) == [Send(F, "ping-response")] and one.borrowers[F] == NOW + TIMEOUT
     )
 
 
@@ -207,15 +208,15 @@ def test_connect_registers_and_grants_free_streams_instead_of_an_answer():
     effects = one.receive(NOW, received("leader-wanted"))
     assert (
         effects[0] == Joined(F)
-        and effects[-1] == Tell(F, "grant", "s", (Progress("s", 5, False),), 1)
+        and effects[-1] == Send(F, "grant", "s", (Progress("s", 5, False),), 1)
         and len(effects) == 3
     )
     assert one.receive(NOW, received("leader-wanted", who=OTHER)) == [
         Joined(OTHER),
-        Tell(OTHER, "leader-connect-response"),
+        Send(OTHER, "leader-connect-response"),
     ]
     assert (
-        one.receive(NOW + 1, received("leader-wanted")) == [Tell(F, "leader-connect-response")]
+        one.receive(NOW + 1, received("leader-wanted")) == [Send(F, "leader-connect-response")]
         and one.borrowers[F] == NOW + TIMEOUT
     ), "not renewed"
 
@@ -242,7 +243,7 @@ def test_a_borrower_that_does_not_ping_is_dropped():
     assert one.periodical(NOW + TIMEOUT) == [
         Dropped(F, "expired"),
         Assigned("s", F, FREE, 5),
-        Tell(F, "invalidate"),
+        Send(F, "invalidate"),
     ]
 
 
@@ -276,21 +277,21 @@ def test_targets_differ_by_one_at_most_and_the_remainder_goes_to_the_lowest(stre
 def test_a_round_revokes_surplus_streams_and_skips_unstable_borrowers():
     one = settled(7, 3)
     effects = one.round(listed(7), lambda name: 0)
-    assert sorted(effect.kind for effect in effects if isinstance(effect, Tell)) == ["revoke"] * 4, (
+    assert sorted(effect.kind for effect in effects if isinstance(effect, Send)) == ["revoke"] * 4, (
         "nothing is free yet"
     )
     assert one.round(listed(7), lambda name: 0) == [], "b0 is not stable, and nothing is free"
     for name in [name for name, stream in one.streams.items() if stream.state == LEADER_REVOKING]:
         one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, name, (Progress(name, 4, True),)))
         one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, name))
-    grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Tell)]
+    grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Send)]
     assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {
         effect.progress[0].position for effect in grants
     } == {4}
 
 
 def test_rounds_after_a_disconnect_multiply_only_as_shipped():
-    for shipped, asked in ((False, [RoundAsked(False)]), (True, [RoundAsked(True)] * 2)):
+    for shipped, asked in ((False, [RoundRequested(False)]), (True, [RoundRequested(True)] * 2)):
         one = Leader(
             1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped)
         )
@@ -299,13 +300,13 @@ def test_rounds_after_a_disconnect_multiply_only_as_shipped():
         effects = one.receive(
             NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True)))
         )
-        assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
+        assert [effect for effect in effects if isinstance(effect, RoundRequested)] == asked
 
 
 def test_a_stream_no_longer_listed_by_storage_is_taken_back_without_a_revoke():
     one = settled(2, 1)
     effects = one.round(listed(1), lambda name: 0)
-    assert Tell(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
+    assert Send(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
 
 
 # --- ranks

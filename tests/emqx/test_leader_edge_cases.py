@@ -8,9 +8,9 @@ from simulator.protocols.emqx.leader import (
     Died,
     Dropped,
     LeaderFaults,
-    RoundAsked,
+    RoundRequested,
     Saved,
-    Tell,
+    Send,
 )
 from simulator.protocols.emqx.protocol import (
     END,
@@ -48,7 +48,7 @@ def test_a_disconnect_that_lists_an_unknown_stream_frees_only_the_borrowers_own(
         Saved("s", F, 5, 9),
         Assigned("s", F, FREE, 9),
         Dropped(F, "disconnected"),
-        RoundAsked(False),
+        RoundRequested(False),
     ]
 
 
@@ -59,7 +59,7 @@ def test_a_disconnect_that_lists_the_end_of_a_stream_removes_it():
         Saved("s", F, 5, END),
         Assigned("s", F, FREE, END),
         Dropped(F, "disconnected"),
-        RoundAsked(False),
+        RoundRequested(False),
     ]
     assert state_of(one) is None
     assert one.round([("s", Rank(0, 1))], lambda name: 0) == [] and state_of(one) is None, (
@@ -126,7 +126,7 @@ def test_a_message_at_the_deadline_or_after_it_is_too_late(late_us):
 def test_a_message_just_before_the_deadline_is_in_time():
     one = leader(LEADER_GRANTED, F)
     assert one.periodical(NOW + TIMEOUT - 1) == []
-    assert one.receive(NOW + TIMEOUT - 1, told("ping")) == [Tell(F, "ping-response")]
+    assert one.receive(NOW + TIMEOUT - 1, told("ping")) == [Send(F, "ping-response")]
 
 
 def test_who_is_unknown_is_dropped_as_unknown():
@@ -153,4 +153,4 @@ def test_progress_of_anothers_stream_invalidates_lower_and_higher_ids(who):
     one = leader(LEADER_GRANTED, F)
     one.borrowers[who], one.owned[who] = NOW + TIMEOUT, {}
     effects = one.receive(NOW, told("update-progress", 8, who=who))
-    assert effects[-1] == Tell(who, "invalidate") and state_of(one) == (LEADER_GRANTED, F, 5)
+    assert effects[-1] == Send(who, "invalidate") and state_of(one) == (LEADER_GRANTED, F, 5)

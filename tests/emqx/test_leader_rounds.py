@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.protocols.emqx.leader import Assigned, Dropped, Leader, LeaderFaults, RoundAsked, Tell
+from simulator.protocols.emqx.leader import Assigned, Dropped, Leader, LeaderFaults, RoundRequested, Send
 from simulator.protocols.emqx.protocol import (
     END,
     FREE,
@@ -47,12 +47,12 @@ def granted(streams, owners, choose=lambda count: 0):
 
 def told_of(effects):
     """(borrower, kind, stream) of the messages among the effects."""
-    return [(one.borrower[0], one.kind, one.stream) for one in effects if isinstance(one, Tell)]
+    return [(one.borrower[0], one.kind, one.stream) for one in effects if isinstance(one, Send)]
 
 
 def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
     one = settled(2, 2)
-    (revoke,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Tell)]
+    (revoke,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Send)]
     (again,) = one.periodical(NOW)
     assert again == revoke and revoke.epoch == one.streams[revoke.stream].epoch
     one.receive(
@@ -60,7 +60,7 @@ def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
         Message("update-progress", "g", ("b0", 0, 0), 0, revoke.stream, (Progress(revoke.stream, 0, True),)),
     )
     one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, revoke.stream))
-    (grant,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Tell)]
+    (grant,) = [effect for effect in one.round(listed(2), lambda name: 0) if isinstance(effect, Send)]
     assert grant.kind == "grant" and grant.epoch > revoke.epoch
 
 
@@ -82,21 +82,21 @@ def test_targets_differ_by_one_and_the_rest_goes_to_the_lowest(streams, borrower
 def test_a_round_revokes_what_is_too_much_and_skips_who_is_not_stable():
     one = settled(7, 3)
     effects = one.round(listed(7), lambda name: 0)
-    assert sorted(effect.kind for effect in effects if isinstance(effect, Tell)) == ["revoke"] * 4, (
+    assert sorted(effect.kind for effect in effects if isinstance(effect, Send)) == ["revoke"] * 4, (
         "nothing is free yet"
     )
     assert one.round(listed(7), lambda name: 0) == [], "b0 is not stable, and nothing is free"
     for name in [name for name, stream in one.streams.items() if stream.state == LEADER_REVOKING]:
         one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, name, (Progress(name, 4, True),)))
         one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, name))
-    grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Tell)]
+    grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Send)]
     assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {
         effect.progress[0].position for effect in grants
     } == {4}
 
 
 def test_rounds_after_a_disconnect_multiply_only_as_shipped():
-    for shipped, asked in ((False, [RoundAsked(False)]), (True, [RoundAsked(True)] * 2)):
+    for shipped, asked in ((False, [RoundRequested(False)]), (True, [RoundRequested(True)] * 2)):
         one = Leader(
             1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped)
         )
@@ -105,13 +105,13 @@ def test_rounds_after_a_disconnect_multiply_only_as_shipped():
         effects = one.receive(
             NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True)))
         )
-        assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
+        assert [effect for effect in effects if isinstance(effect, RoundRequested)] == asked
 
 
 def test_a_stream_that_storage_does_not_list_any_more_is_taken_back_without_asking():
     one = settled(2, 1)
     effects = one.round(listed(1), lambda name: 0)
-    assert Tell(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
+    assert Send(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
 
 
 def test_without_a_borrower_there_is_no_target_and_nothing_is_granted():
@@ -160,7 +160,7 @@ def test_streams_are_drawn_one_by_one_until_all_that_are_left_are_wanted():
 
 def test_each_grant_has_the_next_epoch():
     one = granted(3, {F: []})
-    grants = [effect for effect in one.round(listed(3), lambda name: 0) if isinstance(effect, Tell)]
+    grants = [effect for effect in one.round(listed(3), lambda name: 0) if isinstance(effect, Send)]
     assert [grant.epoch for grant in grants] == [1, 2, 3]
 
 
@@ -196,7 +196,7 @@ def test_a_borrower_that_is_dropped_frees_all_its_streams_in_order_of_assignment
         Dropped(F, "expired"),
         Assigned("s2", F, FREE, 0),
         Assigned("s0", F, FREE, 0),
-        Tell(F, "invalidate"),
+        Send(F, "invalidate"),
     ]
     assert F not in one.borrowers and F not in one.owned
 

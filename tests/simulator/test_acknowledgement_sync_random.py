@@ -144,7 +144,7 @@ def _no_synced_ack_is_delivered(world: World, text: str) -> None:
     # a producer's repeat is another entry with another position, and may not be synced yet
     resent = _stored_repeatedly(rows)
     # client -> the entry it takes messages from, and what was synced when it could be sent
-    in_hand: dict[str, tuple[tuple[str, int, int], set]] = {}
+    unacked: dict[str, tuple[tuple[str, int, int], set]] = {}
     # client or entry at a partition -> since when, and what was synced then
     ready: dict[tuple[str, ...], tuple[int, set]] = {}
 
@@ -158,7 +158,7 @@ def _no_synced_ack_is_delivered(world: World, text: str) -> None:
             ready[row["cluster"], row["topic"], row["ledger"], row["entry"]] = now(row)
         elif row["type"] == "message.delivered":
             entry = (row["topic"], row["ledger"], row["entry"])
-            if in_hand.get(row["client"], (None,))[0] != entry:
+            if unacked.get(row["client"], (None,))[0] != entry:
                 # With a queue, the next message is sent while the application works on one: as soon as both
                 # the entry and the client are there.
                 sent = (

@@ -276,7 +276,7 @@ def forget_snapshots(monkeypatch):
 
 def forget_answers(monkeypatch):
     """The fast path continues past the answer to a request that it sent."""
-    before = passing.Passings.before
+    before = peer_events.PeerEvents.before
     monkeypatch.setattr(
         peer_events.PeerEvents, "before", lambda one, horizon_us: (before(one, horizon_us)[0], horizon_us)
     )

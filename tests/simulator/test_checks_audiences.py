@@ -42,7 +42,9 @@ def test_an_entry_dispatched_to_no_member_is_detected(monkeypatch):
     monkeypatch.setattr(
         Broker,
         "fan_out",
-        lambda self, run, asked_us=None: None if run.entries == (7,) else fan_out(self, run, asked_us),
+        lambda self, run, requested_us=None: (
+            None if run.entries == (7,) else fan_out(self, run, requested_us)
+        ),
     )
     assert broken_claims() == {SERVED}
 
@@ -84,8 +86,8 @@ def test_dispatches_out_of_order_are_detected(monkeypatch):
     """Newest first: entries are delivered out of order."""
     fan_out = Broker.fan_out
 
-    def newest_first(self, run, asked_us=None):
-        fan_out(self, run, asked_us)
+    def newest_first(self, run, requested_us=None):
+        fan_out(self, run, requested_us)
         other = self.runs[-2] if len(self.runs) > 1 else run
         if other.done == 0 and other.audience is run.audience and len(other.entries) == len(run.entries) == 1:
             other.entries, run.entries = run.entries, other.entries
@@ -97,9 +99,9 @@ def test_dispatches_out_of_order_are_detected(monkeypatch):
 def test_a_dispatch_that_begins_before_the_broker_is_free_is_detected(monkeypatch):
     fan_out = Broker.fan_out
 
-    def too_early(self, run, asked_us=None):
+    def too_early(self, run, requested_us=None):
         self.free_us -= 300
-        fan_out(self, run, asked_us)
+        fan_out(self, run, requested_us)
 
     monkeypatch.setattr(Broker, "fan_out", too_early)
     assert broken_claims() == {LIMITS}

@@ -12,7 +12,7 @@ from simulator.protocols.pulsar.broker.topic import Topic
 from simulator.protocols.pulsar.checks.blue_green import LeftEmpty
 from simulator.protocols.pulsar.checks.deletions import DeletedUnused, Terminated
 from simulator.protocols.pulsar.checks.lookups import AnsweredWhenAble, StateAsSent
-from simulator.protocols.pulsar.checks.moved_whole import BroughtWhole
+from simulator.protocols.pulsar.checks.metadata_complete import MetadataComplete
 from simulator.protocols.pulsar.checks.permissions import Permitted
 from simulator.protocols.pulsar.client import consumer, producer
 from simulator.protocols.pulsar.commands import shadows as shadow_commands
@@ -41,7 +41,7 @@ PERMITTED, UNUSED, TERMINATED, ANSWERED, AS_SENT, WHOLE, LEFT_EMPTY = (
         Terminated,
         AnsweredWhenAble,
         StateAsSent,
-        BroughtWhole,
+        MetadataComplete,
         LeftEmpty,
     )
 )

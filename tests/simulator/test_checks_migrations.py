@@ -4,13 +4,13 @@ reported by the matching claim.
 
 import pytest
 
-from simulator.protocols.pulsar.checks import moves_in_order
+from simulator.protocols.pulsar.checks import migration_steps
+from simulator.protocols.pulsar.checks.migration_steps import DrainedBeforeRedirect, MigrationStepsInOrder
 from simulator.protocols.pulsar.checks.migrations import (
     CopiedBeforeDeleted,
     ReceivedBeforeDeleted,
     SentWhereLookedUp,
 )
-from simulator.protocols.pulsar.checks.moves_in_order import DrainedBeforeSentOn, StepsInOrder
 from simulator.protocols.pulsar.client.consumer import Consumer
 from simulator.protocols.pulsar.lookup.producing import Brokers
 from simulator.protocols.pulsar.lookup.service import LookupService
@@ -31,8 +31,8 @@ SENT, COPIED, RECEIVED, ORDERED, DRAINED = (
         SentWhereLookedUp,
         CopiedBeforeDeleted,
         ReceivedBeforeDeleted,
-        StepsInOrder,
-        DrainedBeforeSentOn,
+        MigrationStepsInOrder,
+        DrainedBeforeRedirect,
     )
 )
 CUT = "at: 4900ms, do: link.cut, link: blue <-> green"
@@ -99,7 +99,7 @@ def test_a_roll_back_that_cleans_up_at_once_is_detected(monkeypatch):
 
 
 def test_the_checks_use_the_same_steps_as_the_state_machine():
-    assert moves_in_order.STEPS == machine.STEPS and moves_in_order.NOT_OF == machine.SKIPPED_STEPS
+    assert migration_steps.STEPS == machine.STEPS and migration_steps.NOT_OF == machine.SKIPPED_STEPS
 
 
 def test_a_skipped_step_is_detected(monkeypatch):

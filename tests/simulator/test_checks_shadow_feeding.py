@@ -6,8 +6,8 @@ import pytest
 
 from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.checks.announced_to_shadow import AnnouncedToShadow
-from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
-from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowHears
+from simulator.protocols.pulsar.checks.shadow_bookies import ShadowLastConfirmed
+from simulator.protocols.pulsar.checks.shadow_feeding import ShadowFed, ShadowNotifications
 from simulator.protocols.pulsar.checks.shadow_shape import ShadowShape
 from simulator.protocols.pulsar.commands import shadows as commands
 from simulator.protocols.pulsar.creation import catalogue
@@ -17,7 +17,8 @@ from simulator.protocols.pulsar.shadow.topic import ShadowTopic
 from tests.simulator.checked import broken_claims_in_pieces as broken_claims
 
 FED, ANNOUNCED, BOOKIES, NOTIFIED, SHAPE = (
-    check.claim for check in (ShadowFed, AnnouncedToShadow, ShadowKnowsFromBookies, ShadowHears, ShadowShape)
+    check.claim
+    for check in (ShadowFed, AnnouncedToShadow, ShadowLastConfirmed, ShadowNotifications, ShadowShape)
 )
 
 RUN = """

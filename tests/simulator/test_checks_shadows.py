@@ -6,7 +6,7 @@ from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.broker.dispatch import Dispatcher
 from simulator.protocols.pulsar.broker.session import ReceivedMessage
 from simulator.protocols.pulsar.checks.row_checks import SHADOW_CHECKS
-from simulator.protocols.pulsar.checks.shadow_bookies import ShadowKnowsFromBookies
+from simulator.protocols.pulsar.checks.shadow_bookies import ShadowLastConfirmed
 from simulator.protocols.pulsar.shadow import losses
 from simulator.protocols.pulsar.shadow import topic as shadow_topic
 from simulator.protocols.pulsar.shadow.log import ShadowLog
@@ -150,4 +150,4 @@ def test_a_source_that_confirms_too_much_of_its_open_ledger_is_detected(monkeypa
     monkeypatch.setattr(
         ShadowSource, "entries_confirmed", lambda source: source.topic.log.ledgers[-1].entries
     )
-    assert broken_claims(RUN) == {ShadowKnowsFromBookies.claim}
+    assert broken_claims(RUN) == {ShadowLastConfirmed.claim}

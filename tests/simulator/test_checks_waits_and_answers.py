@@ -7,15 +7,15 @@ import pytest
 
 from simulator.protocols.pulsar import system
 from simulator.protocols.pulsar.ack_sync.sync import AcknowledgementSender
-from simulator.protocols.pulsar.checks.asked_again import AskedAgain
-from simulator.protocols.pulsar.checks.back_in_time import BackInTime
+from simulator.protocols.pulsar.checks.ack_sync_requests import AckSyncRequests
+from simulator.protocols.pulsar.checks.consumer_reconnects import ConsumerReconnects
 from simulator.protocols.pulsar.checks.deletions import DeletedUnused
-from simulator.protocols.pulsar.checks.expired_rightly import ExpiredRightly
-from simulator.protocols.pulsar.checks.policies_sensible import PoliciesSensible
-from simulator.protocols.pulsar.checks.read_where_it_is import ReadWhereItIs
+from simulator.protocols.pulsar.checks.expired_messages import ExpiredMessages
+from simulator.protocols.pulsar.checks.lookup_retries import LookupRetries
+from simulator.protocols.pulsar.checks.offloaded_reads import OffloadedReads
+from simulator.protocols.pulsar.checks.policy_requests import PolicyRequests
 from simulator.protocols.pulsar.checks.requests_copied import RequestsCopied
 from simulator.protocols.pulsar.checks.schemas_by_rule import SchemasByRule
-from simulator.protocols.pulsar.checks.states_in_time import StatesInTime
 from simulator.protocols.pulsar.checks.topics_created import AutoCreated
 from simulator.protocols.pulsar.client import backoff, connecting
 from simulator.protocols.pulsar.creation import clients, policies, schema_registry
@@ -33,16 +33,16 @@ from tests.simulator.test_migration import BASE, CLEAN_UP, START, SWITCH
 EXPIRED, IN_TIME, RETRIED, READ, SENSIBLE, COPIED, UNUSED, BY_RULE, AUTOMATIC, RECONNECTED = (
     check.claim
     for check in (
-        ExpiredRightly,
-        StatesInTime,
-        AskedAgain,
-        ReadWhereItIs,
-        PoliciesSensible,
+        ExpiredMessages,
+        AckSyncRequests,
+        LookupRetries,
+        OffloadedReads,
+        PolicyRequests,
         RequestsCopied,
         DeletedUnused,
         SchemasByRule,
         AutoCreated,
-        BackInTime,
+        ConsumerReconnects,
     )
 )
 HEAD = (

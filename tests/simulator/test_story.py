@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from simulator import World, scenario_names
-from simulator.protocols.pulsar.stories.cast import groups, page, story_of
+from simulator.protocols.pulsar.stories.case_messages import groups, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES, WHY
 from simulator.protocols.pulsar.verdicts.migration_causes import CAUSES as OF_MIGRATION
 from simulator.protocols.pulsar.verdicts.replicated_causes import CAUSES as COUNTED

@@ -20,7 +20,7 @@ def _broken(self: Room, viewer: Viewer, message: dict[str, Any]) -> None:
     if message["type"] == "pause":
         raise RuntimeError("put in by a test: handler")
     if message["type"] == "step":
-        viewer.say_text(object())  # type: ignore[arg-type]
+        viewer.send_text(object())  # type: ignore[arg-type]
     _handle(self, viewer, message)
 
 

@@ -40,8 +40,8 @@ async def test_many_pages_are_served_without_a_task_for_each():
     await turns()
     before = len(asyncio.all_tasks())
     for line in lines:
-        line.viewer.say_text("a")
-        line.viewer.say_text("b")
+        line.viewer.send_text("a")
+        line.viewer.send_text("b")
     assert len(asyncio.all_tasks()) == before
     assert [len(line.texts) for line in lines] == [0] * len(lines), (
         "saying something does not wait for the sending"
@@ -57,8 +57,8 @@ async def test_a_full_socket_delays_only_itself_and_keeps_the_order():
     await turns()
     full.writable.clear()
     for text in "abc":
-        full.viewer.say_text(text)
-        other.viewer.say_text(text)
+        full.viewer.send_text(text)
+        other.viewer.send_text(text)
     await turns()
     assert (full.texts, other.texts) == ([], ["a", "b", "c"])
     full.writable.set()
@@ -68,9 +68,9 @@ async def test_a_full_socket_delays_only_itself_and_keeps_the_order():
 
 async def test_the_last_text_is_sent_before_the_end_is_reported():
     line = Line()
-    line.viewer.say_text("a")
+    line.viewer.send_text("a")
     line.viewer.close("enough")
-    line.viewer.say_text("too late")
+    line.viewer.send_text("too late")
     await turns()
     assert line.texts == ["a", '{"type":"bye","reason":"enough"}']
     assert line.ends == ["sent"]
@@ -81,11 +81,11 @@ async def test_an_error_in_sending_is_passed_on_and_a_closed_page_is_no_error():
     await turns()
     broken.error, gone.error = RuntimeError("no"), ConnectionResetError()
     for line in (broken, gone):
-        line.viewer.say_text("a")
-        line.viewer.say_text("b")
+        line.viewer.send_text("a")
+        line.viewer.send_text("b")
     await turns()
     assert broken.ends == [broken.error] and gone.ends == []
-    gone.viewer.say_text("c")
+    gone.viewer.send_text("c")
     await turns()
     assert broken.texts == gone.texts == []
 
@@ -95,7 +95,7 @@ async def a_line_that_waits() -> Line:
     line = Line()
     await turns()
     line.writable.clear()
-    line.viewer.say_text("a")
+    line.viewer.send_text("a")
     await turns()
     return line
 

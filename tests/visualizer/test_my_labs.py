@@ -17,7 +17,7 @@ from visualizer.labs import hub as hubs
 from visualizer.labs.definitions import new_lab
 from visualizer.labs.running import Runner
 from visualizer.models import Lab, LabCommand
-from visualizer.pages.my_labs import LABS_ASKED
+from visualizer.pages.my_labs import LABS_REQUESTED_MAX
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,7 +73,7 @@ def test_the_page_itself_lists_no_labs():
 
 
 @pytest.mark.parametrize(
-    "body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_ASKED + 1)}, []]
+    "body", [{}, {"labs": "all"}, {"labs": ["x"]}, {"labs": [{"id": "x"}] * (LABS_REQUESTED_MAX + 1)}, []]
 )
 def test_an_invalid_list_is_refused(body):
     answer = post("/labs/mine/", body)

@@ -19,7 +19,7 @@ from simulator.what_if import variants
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
 from visualizer.live.wire import Refused
-from visualizer.models import Lab, LabCommand, fresh_token, hash_of
+from visualizer.models import Lab, LabCommand, hash_of, new_token
 from visualizer.pages.scenario_reading import read_in_turn
 
 YAML_LIMIT = 262_144
@@ -85,7 +85,7 @@ def new_lab(given: dict[str, Any]) -> NewLab:
             f"Give one from 0 to {SEED_LIMIT}.",
         )
     _room_for_one_more()
-    scenario = _scenario_asked_for(given, seed)
+    scenario = _requested_scenario(given, seed)
     return _store(scenario, _instant(given.get("at_us"), scenario))
 
 
@@ -217,7 +217,7 @@ def run_again(
     return made
 
 
-def _scenario_asked_for(given: dict[str, Any], seed: int | None) -> Any:
+def _requested_scenario(given: dict[str, Any], seed: int | None) -> Any:
     name, text, overrides = given.get("scenario"), given.get("yaml"), _overrides(given.get("set"))
     if (name is None) == (text is None):
         raise Refused(
@@ -249,7 +249,7 @@ def _scenario_asked_for(given: dict[str, Any], seed: int | None) -> Any:
 
 
 def _store(scenario: Any, at_us: int = 0) -> NewLab:
-    token = fresh_token()
+    token = new_token()
     lab = Lab.objects.create(
         title=scenario.title[:200],
         scenario_name=scenario.name[:100],

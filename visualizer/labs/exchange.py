@@ -201,7 +201,7 @@ def _take_notice(room: Room, notice: dict[str, Any], failure: bool) -> None:
     elif notice["type"] == "notice":
         room.tell(notice["code"], notice["words"], notice.get("replay"))
     else:
-        room.say_to_all(notice)
+        room.send_to_all(notice)
 
 
 def _group(lab_id: str) -> str:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 AWAY = "processes-apart"
-HERE_GOES_ON = (
+CONTINUES_HERE = (
     "The server's processes cannot reach one another (Redis does not answer). This lab continues here; pages "
     "at another process cannot see it until Redis is back."
 )
@@ -130,7 +130,7 @@ class Casting:
 
     def _tell(self, room: Room, away: bool) -> None:
         running = isinstance(room.part, Runner)
-        room.tell(AWAY, (HERE_GOES_ON if running else ELSEWHERE) if away else None)
+        room.tell(AWAY, (CONTINUES_HERE if running else ELSEWHERE) if away else None)
         if away and isinstance(room.part, Relay):
             room.part.cut_off()
 

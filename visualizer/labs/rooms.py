@@ -143,10 +143,10 @@ class Room:
         for viewer in list(self.viewers.values()):
             viewer.offer(snapshot if snapshot is not None and viewer.wants_snapshot else frame)
 
-    def say_to_all(self, message: dict[str, Any]) -> None:
+    def send_to_all(self, message: dict[str, Any]) -> None:
         text = encode(message)
         for viewer in list(self.viewers.values()):
-            viewer.say_text(text)
+            viewer.send_text(text)
 
     def tell(self, code: str, words: str | None, replay: str | None = None) -> None:
         """Show a lasting notice on every page, now and later; `words` None ends it.
@@ -160,7 +160,7 @@ class Room:
             del self._lasting[code]
         else:
             self._lasting[code] = notice
-        self.say_to_all(notice)
+        self.send_to_all(notice)
 
     def start_over(self) -> None:
         """Make every viewer wait for a snapshot, since frames now come from another process."""
@@ -171,7 +171,7 @@ class Room:
     def fail(self, failure: dict[str, Any]) -> None:
         """Show an internal error on every page. The lab stops."""
         self.failure = failure
-        self.say_to_all(failure)
+        self.send_to_all(failure)
 
     @property
     def anyone_wants_snapshot(self) -> bool:

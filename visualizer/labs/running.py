@@ -329,7 +329,7 @@ class Runner:
 
     def say(self, message: dict[str, Any]) -> None:
         """Send a message to every page, here and in other processes."""
-        self.room.say_to_all(message)
+        self.room.send_to_all(message)
         self._notify(message)
 
     def _notify(self, message: dict[str, Any], failure: bool = False) -> None:

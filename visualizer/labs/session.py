@@ -178,7 +178,7 @@ class Session:
             self._within_since_s = now_s
         elif now_s - self._within_since_s > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
             self.looking.next_frame_s = now_s + BUSY_AFTER_S
-            self.looking.say_within_instant()
+            self.looking.send_within_instant()
         self.looking.drop()
         self.world.advance(self.world.now_us, self.slice_events())
         if self.world.whole and self.curves is not None:
@@ -189,7 +189,7 @@ class Session:
         job = self._jobs.first
         if job.doing and self._jobs.busy_for_s(now_s) > BUSY_AFTER_S and now_s >= self.looking.next_frame_s:
             self.looking.next_frame_s = now_s + BUSY_AFTER_S
-            self.looking.say_busy(job)
+            self.looking.send_busy(job)
         waiting = self._jobs.slice(now_s, not self._within_instant)
         self.blocked_on = None if waiting is None else waiting.until
 
@@ -221,7 +221,7 @@ class Session:
         The runner calls this once a second.
         """
         if self.blocked_on is not None and self._jobs and self._jobs.first.doing:
-            self.looking.say_busy(self._jobs.first)
+            self.looking.send_busy(self._jobs.first)
 
     # --- state to store
 

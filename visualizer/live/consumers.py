@@ -58,7 +58,7 @@ class LabConsumer(PageConsumer):
                 "hello-again", "A hello message was already received.", "Send it once per connection."
             )
         self.hello_received = True
-        self.first_message_came()
+        self.first_message_received()
         self.entering = asyncio.ensure_future(self._enter(message))
         self.entering.add_done_callback(self._entering_ended)
 

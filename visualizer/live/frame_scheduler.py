@@ -102,8 +102,8 @@ class Looking:
         them.
         """
         self.wanted = False
-        on_beat_s = self.next_frame_s + FRAME_S
-        self.next_frame_s = on_beat_s if on_beat_s > now_s else now_s + FRAME_S
+        on_schedule_s = self.next_frame_s + FRAME_S
+        self.next_frame_s = on_schedule_s if on_schedule_s > now_s else now_s + FRAME_S
         if not self._listener.watched():
             return
         assert self.frames is not None
@@ -129,15 +129,15 @@ class Looking:
 
     # --- long jobs
 
-    def say_within_instant(self) -> None:
+    def send_within_instant(self) -> None:
         """Notify pages that a long instant is being run. They keep the last complete one."""
-        self._say_busy("instant", None)
+        self._send_busy("instant", None)
 
-    def say_busy(self, job: Job) -> None:
+    def send_busy(self, job: Job) -> None:
         """Show which job is running, and how far the world is."""
-        self._say_busy(job.doing, job.to_us)
+        self._send_busy(job.doing, job.to_us)
 
-    def _say_busy(self, doing: str, to_us: int | None) -> None:
+    def _send_busy(self, doing: str, to_us: int | None) -> None:
         if self.frames is None or not self._listener.watched():
             return
         busy = {"doing": doing, "at_us": self.frames.world.now_us, "to_us": to_us}

@@ -46,7 +46,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             FIRST_MESSAGE_S, viewer.close, words, CLOSED_SILENT
         )
 
-    def first_message_came(self) -> None:
+    def first_message_received(self) -> None:
         """Keep the socket open, since the page has sent its first message."""
         self._silence.cancel()
 

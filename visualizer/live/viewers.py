@@ -67,9 +67,9 @@ class Viewer:
 
     def say(self, message: dict[str, Any]) -> None:
         """Send an answer or a notice."""
-        self.say_text(encode(message))
+        self.send_text(encode(message))
 
-    def say_text(self, text: str) -> None:
+    def send_text(self, text: str) -> None:
         if self.closing:
             return
         if len(self._waiting) >= TEXTS_WAITING:
@@ -103,11 +103,11 @@ class Viewer:
             self.missed = 1
             return
         if frame.snapshot:
-            self._tell_missed()
+            self._send_missed()
             self.needs_snapshot = False
             self._snapshot = (frame.epoch, frame.number)
         self._ahead.append((frame.epoch, frame.number))
-        self.say_text(frame.text)
+        self.send_text(frame.text)
 
     def resume(self, frames: list[Frame]) -> None:
         """Continue after the last frame that this page has seen in an earlier connection."""
@@ -115,7 +115,7 @@ class Viewer:
         for frame in frames:
             self.offer(frame)
 
-    def _tell_missed(self) -> None:
+    def _send_missed(self) -> None:
         if self.missed:
             self.say({"type": "lagged", "missed": self.missed})
             self.missed_total += self.missed

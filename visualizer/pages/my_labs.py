@@ -26,7 +26,7 @@ from visualizer.live.wire import Refused, json_object
 from visualizer.models import Lab
 from visualizer.questions.questions import refusal
 
-LABS_ASKED, LABS_LISTED = 1_000, 200
+LABS_REQUESTED_MAX, LABS_LISTED = 1_000, 200
 """Most labs in one request of a browser, and in the answer.
 
 The answer has the most recently used ones, about 5 KB each with pictures.
@@ -77,13 +77,13 @@ async def listed(given: dict[str, Any]) -> HttpResponse:
     asked = given.get("labs")
     if (
         not isinstance(asked, list)
-        or len(asked) > LABS_ASKED
+        or len(asked) > LABS_REQUESTED_MAX
         or not all(isinstance(one, dict) for one in asked)
     ):
         raise Refused(
             "bad-field",
             "labs is no list that can be taken.",
-            f'Give at most {LABS_ASKED:,} of {{"id", "token"}}.',
+            f'Give at most {LABS_REQUESTED_MAX:,} of {{"id", "token"}}.',
         )
     tokens = {str(one.get("id")): one.get("token") for one in asked}
     await current_hub().keep_positions(tokens)  # so that the list shows each lab's current position

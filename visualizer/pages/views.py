@@ -22,7 +22,7 @@ from visualizer.labs.hub import current_hub
 from visualizer.live.origin import may_post
 from visualizer.live.wire import LATEST_US, Refused, json_object
 from visualizer.models import Lab
-from visualizer.pages.my_labs import LABS_ASKED
+from visualizer.pages.my_labs import LABS_REQUESTED_MAX
 from visualizer.questions.arguments import number_in
 from visualizer.questions.questions import refusal
 
@@ -37,7 +37,7 @@ def labs(request: HttpRequest) -> HttpResponse:
     return (
         create_lab(request)
         if request.method == "POST"
-        else render(request, "visualizer/labs.html", {"asked": LABS_ASKED})
+        else render(request, "visualizer/labs.html", {"asked": LABS_REQUESTED_MAX})
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from simulator.story.asked import StoryCase
+from simulator.story.queries import StoryCase
 from simulator.what_if import beside, looks
 from visualizer.labs.session import Session
 from visualizer.labs.work import Work, in_thread

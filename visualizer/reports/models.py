@@ -20,7 +20,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from visualizer.labs.clients import KEY_LENGTH
-from visualizer.models import ID_LENGTH, Lab, fresh_lab_id
+from visualizer.models import ID_LENGTH, Lab, new_lab_id
 
 SILENT_FOR_S = 15
 """Seconds without a write after which a worker counts as dead. A worker writes every second."""
@@ -39,7 +39,7 @@ class Report(models.Model):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
-    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=fresh_lab_id, editable=False)
+    id = models.CharField(primary_key=True, max_length=ID_LENGTH, default=new_lab_id, editable=False)
     lab = models.ForeignKey(Lab, on_delete=models.CASCADE, related_name="reports")
     created_at = models.DateTimeField(auto_now_add=True)
     client = models.CharField(
@@ -149,7 +149,7 @@ def ask_to_cancel(report: Report) -> None:
         Report.objects.filter(pk=report.pk, state=Report.State.RUNNING).update(cancel_wanted=True)
 
 
-def begin_again(report: Report) -> bool:
+def requeue(report: Report) -> bool:
     """Queue a failed or cancelled report again; False when it is neither."""
     again = Report.objects.filter(
         pk=report.pk, state__in=(Report.State.FAILED, Report.State.CANCELLED)

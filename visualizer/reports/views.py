@@ -24,7 +24,7 @@ from visualizer.models import Lab
 from visualizer.pages.views import instant_of, to_page
 from visualizer.questions.questions import refusal
 from visualizer.reports.files import DOWNLOADS, PAGE_POLICY, path_of
-from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, begin_again, give_up_on_the_silent
+from visualizer.reports.models import UNTAKEN_FOR_S, Report, ask_to_cancel, give_up_on_the_silent, requeue
 from visualizer.reports.requests import ask_for_report, body_of, check_owner, queue
 from visualizer.reports.tools import missing_tools
 
@@ -78,7 +78,7 @@ def again(request: HttpRequest, report_id: str) -> HttpResponse:
     """Queue a failed or cancelled report again, and return the status."""
     report = _owned(request, report_id)
     give_up_on_the_silent(report_id)
-    if not begin_again(report):
+    if not requeue(report):
         raise Refused("not-over", "This report is not over.", "Cancel it first, or wait.")
     queue(report)
     return JsonResponse(_status(report_id))

@@ -28,10 +28,10 @@ class AnswerConsumer(PageConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         try:
-            text = _text_asked_about(text_data)
+            text = _text_of(text_data)
             if self.cancel is not None:
                 raise Refused("asked-already", "This socket has its question.", "Open another one.")
-            self.first_message_came()
+            self.first_message_received()
             hub = current_hub()
             await hub.start()
             self.cancel = hub.studies.ask(text, self.viewer.say)
@@ -44,7 +44,7 @@ class AnswerConsumer(PageConsumer):
         self.stop_sending()
 
 
-def _text_asked_about(message: str | None) -> str:
+def _text_of(message: str | None) -> str:
     """The scenario's text in a message. Raises Refused."""
     example = 'Send {"type": "ask", "yaml": "format: 1…"}.'
     if message is None or len(message) > 2 * YAML_LIMIT:

@@ -15,7 +15,7 @@ from simulator import ENGINE_VERSION
 from visualizer.labs import clients
 from visualizer.labs.pump import Pump
 from visualizer.live.wire import Refused
-from visualizer.setups.study import Study, Tell
+from visualizer.setups.study import Progress, Study
 
 RUNNING = 2
 """Most studies that run at once. Together they have at most the share of two labs."""
@@ -34,16 +34,16 @@ class Studies:
         self._number = 0
         self._askers: dict[str, str] = {}  # client address of each study
         self._running: list[Study] = []
-        self._line: deque[tuple[Study, Tell]] = deque()
+        self._line: deque[tuple[Study, Progress]] = deque()
         self._kept: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
 
-    def ask(self, text: str, tell: Tell) -> Callable[[], None]:
+    def ask(self, text: str, report: Progress) -> Callable[[], None]:
         """Start or queue a study, and return the function that cancels it. Raises Refused."""
         key = hashlib.sha256(f"{ENGINE_VERSION}\n{text}".encode(errors="surrogatepass")).hexdigest()
         if key in self._kept:
             self._kept.move_to_end(key)
             for message in self._kept[key]:
-                tell(message)
+                report(message)
             return _nothing_to_cancel
         self._admit()
         if len(self._line) >= WAITING:
@@ -56,16 +56,16 @@ class Studies:
         clients.check_at_once(asked, clients.STUDIES_PER_CLIENT, "set-ups")
         messages: list[dict[str, Any]] = []
 
-        def tell_and_keep(message: dict[str, Any]) -> None:
+        def report_and_keep(message: dict[str, Any]) -> None:
             messages.append(message)
-            tell(message)
+            report(message)
             if message["type"] == "done":
                 self._keep(key, messages)
 
         self._number += 1
-        study = Study(f"study {self._number}", text, tell_and_keep, self._ended)
+        study = Study(f"study {self._number}", text, report_and_keep, self._ended)
         self._askers[study.lab_id] = clients.client.get()
-        self._line.append((study, tell))
+        self._line.append((study, report))
         self._move_up()
         return study.cancel
 
@@ -98,8 +98,8 @@ class Studies:
             study, _ = self._line.popleft()
             self._running.append(study)
             self._pump.add(study)
-        for before, (_, tell) in enumerate(self._line):
-            tell({"type": "waiting", "before": before + len(self._running)})
+        for before, (_, report) in enumerate(self._line):
+            report({"type": "waiting", "before": before + len(self._running)})
 
 
 def _nothing_to_cancel() -> None:

@@ -44,7 +44,7 @@ FIGURES = (
 )
 """Figures sent for each run: names of `failovers[]` in the summary."""
 
-Tell = Callable[[dict[str, Any]], None]
+Progress = Callable[[dict[str, Any]], None]
 
 _load = partial(read_soon, load_scenario_text)
 _read = sync_to_async(read_text, thread_sensitive=False)
@@ -57,14 +57,14 @@ _build = sync_to_async(
 class Study:
     """A study that the pump drives (`visualizer.labs.pump.Turns`).
 
-    `tell` is called with each message. `ended` is called once, however the study ends.
+    `report` is called with each message. `ended` is called once, however the study ends.
     """
 
-    def __init__(self, name: str, text: str, tell: Tell, ended: Callable[[Study], None]) -> None:
+    def __init__(self, name: str, text: str, report: Progress, ended: Callable[[Study], None]) -> None:
         self.lab_id = name  # the name under which the pump keeps it
         self.listener = self  # called on an internal error
         self.blocked_on: Awaitable[Any] | None = None
-        self._tell, self._ended = tell, ended
+        self._report, self._ended = report, ended
         self._size = SliceSize()
         self._answer: Any = None
         self.world: Any = None  # of the current run
@@ -81,10 +81,10 @@ class Study:
         try:
             waiting = self._work.send(answer) if error is None else self._work.throw(error)
         except StopIteration:
-            self._tell({"type": "done"})
+            self._report({"type": "done"})
             self._end()
         except Refused as refused:
-            self._tell(refused.answer())
+            self._report(refused.answer())
             self._end()
         else:
             self.blocked_on = None if waiting is None else waiting.until
@@ -107,7 +107,7 @@ class Study:
     def failed(self, error: BaseException) -> None:
         """Report an internal error, or that the text with moved instants is no valid scenario."""
         if isinstance(error, ScenarioError):
-            self._tell(
+            self._report(
                 Refused(
                     "bad-scenario",
                     f"With its instants moved by up to one snapshot period this is no scenario: {error}",
@@ -117,7 +117,7 @@ class Study:
             self._end()
             return
         logger.error("A set-up's runs stopped on an internal error", exc_info=error)
-        self._tell(
+        self._report(
             Refused(
                 "engine-bug",
                 f"Internal error, so there is no answer: {type(error).__name__}: {error}"[:600],
@@ -158,11 +158,11 @@ class Study:
                 ),
             )
         asked = variations(reading.scenario, failure)
-        self._tell(_asked(reading.scenario, failure, asked))
+        self._report(_asked(reading.scenario, failure, asked))
         for variation in asked:
             scenario = yield Wait(_load(text, seed=variation.seed, overrides=variation.overrides))
             figures = yield from self._run(scenario, failure)
-            self._tell({"type": "run", "seed": variation.seed, **figures})
+            self._report({"type": "run", "seed": variation.seed, **figures})
 
     def _run(self, scenario: Any, failure: Failure) -> Work:
         """Run one scenario to its end and return the figures of its fail-over."""

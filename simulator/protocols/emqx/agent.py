@@ -174,7 +174,7 @@ class Agent:
         session, system = self.session, self.session.system
         for effect in effects:
             if isinstance(effect, machine.Send):
-                self._say(borrower, effect, cause)
+                self._send(borrower, effect, cause)
             elif isinstance(effect, machine.Arm):
                 system.schedule(
                     effect.at_us, TIMER_RANK, self.expire, (borrower.id, effect.timer, effect.at_us)
@@ -219,7 +219,7 @@ class Agent:
             )
             self.borrow(borrower.id[1], wanted, cause)
 
-    def _say(self, borrower: Borrower, send: machine.Send, cause: int) -> None:
+    def _send(self, borrower: Borrower, send: machine.Send, cause: int) -> None:
         session = self.session
         message = Message(send.kind, borrower.group, borrower.id, 0, send.stream, send.progress)
         if send.kind == LEADER_WANTED:

@@ -182,7 +182,7 @@ class Borrower:
             held = self.streams[given.stream] = Borrowed(given.position, message.epoch)
             effects.append(Lease(given.stream, given.position))
         held.epoch = message.epoch
-        return [*effects, self._say_progress(given.stream, held)]
+        return [*effects, self._send_progress(given.stream, held)]
 
     def _revoke(self, message: Message) -> list[Effect]:
         stream = message.about
@@ -192,9 +192,9 @@ class Borrower:
         if held is None:
             return self._reset(f"revoke of {stream}, which it does not hold")
         if held.state == REVOKING:
-            return [self._say_progress(stream, held)]
+            return [self._send_progress(stream, held)]
         held.become(REVOKING)
-        return [Release(stream), self._say_progress(stream, held)]
+        return [Release(stream), self._send_progress(stream, held)]
 
     def _revoked(self, stream: str) -> list[Effect]:
         held = self.streams.pop(stream, None)
@@ -289,7 +289,7 @@ class Borrower:
         releases = [Release(name) for name, held in self.streams.items() if held.state == GRANTED]
         return [*releases, Ended(why, again=again)]
 
-    def _say_progress(self, stream: str, held: Borrowed) -> Send:
+    def _send_progress(self, stream: str, held: Borrowed) -> Send:
         return Send(protocol.UPDATE_PROGRESS, stream, (Progress(stream, held.position, held.finished),))
 
     def _arm(self, timer: str, at_us: int) -> Arm:

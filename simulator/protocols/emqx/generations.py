@@ -23,7 +23,7 @@ def in_turn(reading: Reading, readings: Mapping[int, Reading], storage: Storage)
     return reading.borrower is not None or reading.in_turn
 
 
-def whose_turn_comes(ended: Reading, readings: Mapping[int, Reading], storage: Storage) -> list[int]:
+def next_generations(ended: Reading, readings: Mapping[int, Reading], storage: Storage) -> list[int]:
     """The numbers of the readings that may have waited for this reading, which is at the stream's end."""
     if ended.borrower is not None:
         return []

@@ -41,7 +41,7 @@ class LeaderFaults(NamedTuple):
 # --- effects
 
 
-class Tell(NamedTuple):
+class Send(NamedTuple):
     borrower: BorrowerId
     kind: str
     stream: str | None = None
@@ -76,7 +76,7 @@ class Joined(NamedTuple):
     borrower: BorrowerId
 
 
-class RoundAsked(NamedTuple):
+class RoundRequested(NamedTuple):
     """A reassignment round is due now. `rearms`: it starts another periodic timer, as shipped."""
 
     rearms: bool
@@ -86,7 +86,7 @@ class Died(NamedTuple):
     why: str
 
 
-Effect = Tell | Assigned | Saved | Dropped | Joined | RoundAsked | Died
+Effect = Send | Assigned | Saved | Dropped | Joined | RoundRequested | Died
 
 
 _KILLED = "end of stream: it looked for the rank of a record that it had deleted"
@@ -164,7 +164,7 @@ class Leader:
             return self._drop(who, "expired")
         if message.kind == protocol.PING:
             self.borrowers[who] = now + self.timeout_us
-            return [Tell(who, protocol.PING_RESPONSE)]
+            return [Send(who, protocol.PING_RESPONSE)]
         if message.kind == protocol.REVOKE_FINISHED:
             return self._revoke_finished(who, message.about)
         (progress,) = message.progress
@@ -177,7 +177,7 @@ class Leader:
             self.owned[who] = {}
             effects.append(Joined(who))
         grants = self._assign(who, self.targets()[who], self._unowned())
-        return [*effects, *(grants or [Tell(who, protocol.CONNECT_RESPONSE)])]
+        return [*effects, *(grants or [Send(who, protocol.CONNECT_RESPONSE)])]
 
     def _disconnect(self, who: BorrowerId, progress: Iterable[Progress]) -> list[Effect]:
         effects: list[Effect] = []
@@ -194,7 +194,7 @@ class Leader:
                 freed += 1
         effects += self._forget(who, "disconnected")
         rounds = freed if self.faults.rounds_multiply else min(freed, 1)
-        return effects + [RoundAsked(self.faults.rounds_multiply)] * rounds
+        return effects + [RoundRequested(self.faults.rounds_multiply)] * rounds
 
     def _revoke_finished(self, who: BorrowerId, stream: str) -> list[Effect]:
         assignment = self.streams.get(stream)
@@ -255,7 +255,7 @@ class Leader:
             effects += self._drop(who, "expired")
         for name, assignment in self.streams.items():
             if assignment.state in TRANSIENT:
-                effects.append(self._say(name, assignment))
+                effects.append(self._send(name, assignment))
         return effects
 
     def targets(self) -> dict[BorrowerId, int]:
@@ -277,7 +277,7 @@ class Leader:
     def _revoke(self, who: BorrowerId, count: int) -> list[Effect]:
         effects: list[Effect] = []
         for name in self._some(list(self.owned[who]), count):
-            effects += [self._move(name, LEADER_REVOKING), self._say(name, self.streams[name])]
+            effects += [self._move(name, LEADER_REVOKING), self._send(name, self.streams[name])]
         return effects
 
     def _unowned(self) -> list[str]:
@@ -291,7 +291,7 @@ class Leader:
             self.grants += 1
             self.streams[name].owner, self.streams[name].epoch = who, self.grants
             self.owned[who][name] = None
-            effects += [self._move(name, GRANTING), self._say(name, self.streams[name])]
+            effects += [self._move(name, GRANTING), self._send(name, self.streams[name])]
         return effects
 
     def _some(self, names: list[str], count: int) -> list[str]:
@@ -310,7 +310,7 @@ class Leader:
         return self._take(name, assignment) if assignment.state != REVOKED_STATE else []
 
     def _take(self, name: str, assignment: Assignment) -> list[Effect]:
-        return [self._move(name, REVOKED_STATE), self._say(name, assignment)]
+        return [self._move(name, REVOKED_STATE), self._send(name, assignment)]
 
     def _save(self, progress: Progress, assignment: Assignment, who: BorrowerId) -> list[Effect]:
         before = assignment.position
@@ -329,7 +329,7 @@ class Leader:
         return freed
 
     def _drop(self, who: BorrowerId, why: str) -> list[Effect]:
-        return [*self._forget(who, why), Tell(who, protocol.INVALIDATE)]
+        return [*self._forget(who, why), Send(who, protocol.INVALIDATE)]
 
     def _forget(self, who: BorrowerId, why: str) -> list[Effect]:
         if who not in self.borrowers:
@@ -346,10 +346,10 @@ class Leader:
         assignment.state = state
         return Assigned(name, assignment.owned_by, state, assignment.position)
 
-    def _say(self, name: str, assignment: Assignment) -> Tell:
+    def _send(self, name: str, assignment: Assignment) -> Send:
         """The message that the owner of this stream must receive in its present state."""
         if assignment.state == GRANTING:
-            return Tell(
+            return Send(
                 assignment.owned_by,
                 protocol.GRANT,
                 name,
@@ -357,5 +357,5 @@ class Leader:
                 assignment.epoch,
             )
         if assignment.state == LEADER_REVOKING:
-            return Tell(assignment.owned_by, protocol.REVOKE, name, (), assignment.epoch)
-        return Tell(assignment.owned_by, protocol.REVOKED, name)
+            return Send(assignment.owned_by, protocol.REVOKE, name, (), assignment.epoch)
+        return Send(assignment.owned_by, protocol.REVOKED, name)

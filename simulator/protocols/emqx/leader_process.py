@@ -76,7 +76,7 @@ class LeaderProcess:
         "due",
         "rounds",
         "round_us",
-        "asked_us",
+        "requested_us",
         "mailbox",
     )
 
@@ -116,7 +116,7 @@ class LeaderProcess:
         self.root, self.start_us = kept.root, kept.start_us
         self.committed_us = self.round_us = system.now_us  # also the instant of its claim
         self.rounds = 0
-        self.asked_us: int | None = None  # instant since which a commit waits for the store
+        self.requested_us: int | None = None  # instant since which a commit waits for the store
         self.mailbox: list[tuple[Handler, Any]] = []
         self.due: dict[str, list[int]] = {"renew_streams": [], "periodical_actions": [], "heartbeat": []}
         self.born_seq = system.note("leader.elected", cause, node, group, number, why)
@@ -143,20 +143,20 @@ class LeaderProcess:
         """The next instant at which a timer fires."""
         return min(self.due[timer], default=None)
 
-    def _went_off(self, timer: Handler, argument: bool | None = None) -> bool:
+    def _is_due(self, timer: Handler, argument: bool | None = None) -> bool:
         """Record that a timer fired; False when the leader has ended or the process waits for the store."""
         due_us = self.due[timer.__name__]
         if self.system.now_us in due_us:
             due_us.remove(self.system.now_us)
-        if self.asked_us is not None:
+        if self.requested_us is not None:
             self.mailbox.append((timer, argument))
-        return self.alive and self.asked_us is None
+        return self.alive and self.requested_us is None
 
     # --- timers
 
     def renew_streams(self, rearm: bool) -> None:
         """Run a reassignment round."""
-        if not self._went_off(self.renew_streams, rearm):
+        if not self._is_due(self.renew_streams, rearm):
             return
         system = self.system
         self.rounds += 1
@@ -188,21 +188,21 @@ class LeaderProcess:
 
     def periodical_actions(self, _argument: None = None) -> None:
         """Drop expired borrowers and resend messages that have no response yet."""
-        if self._went_off(self.periodical_actions):
+        if self._is_due(self.periodical_actions):
             self._carry_out(self.leader.periodical(self.system.now_us), self.born_seq)
             if self.alive:
                 self._arm(self.system.setting("leader_periodical_actions_interval"), self.periodical_actions)
 
     def heartbeat(self, _argument: None = None) -> None:
         """Commit and renew the claim, or end if the claim is too old or another leader fenced this one."""
-        if not self._went_off(self.heartbeat):
+        if not self._is_due(self.heartbeat):
             return
         store, now = self.system.store, self.system.now_us
         if now - self.committed_us >= self.system.setting("leader_claim_ttl"):
             self._end("its claim is too old", self.born_seq)
             return
         if store.cut_off(self.node, now):
-            self.asked_us = now
+            self.requested_us = now
             self.system.note("leader.blocked", self.born_seq, self.node, self.group, self.number)
             self.system.schedule(
                 min(now + REQUEST_TIMEOUT_US, store.cut_until_us[self.node]), TIMER_RANK, self.answered
@@ -213,20 +213,22 @@ class LeaderProcess:
         if self.alive:
             self._arm(self.system.setting("leader_heartbeat_interval"), self.heartbeat)
 
-    def _renew(self, cause: int, asked_us: int) -> None:
-        """Process the request of `asked_us` in the store: commit and renew the claim, or fence the leader."""
+    def _renew(self, cause: int, requested_us: int) -> None:
+        """Process the request of `requested_us` in the store: commit and renew the claim, or fence the
+        leader.
+        """
         lost = self._fenced()
         if lost is not None:
             self._end(lost, cause)
         else:
-            self._commit(cause, asked_us)
+            self._commit(cause, requested_us)
 
     def answered(self, _argument: None = None) -> None:
         """Handle the answer or timeout of a waiting commit, then the mailbox, in order."""
-        if not self.alive or self.asked_us is None:
+        if not self.alive or self.requested_us is None:
             return
         system = self.system
-        asked_us, self.asked_us = self.asked_us, None
+        requested_us, self.requested_us = self.requested_us, None
         answers = system.store.answers(self.node, system.now_us)
         seq = system.note(
             "leader.unblocked",
@@ -237,7 +239,7 @@ class LeaderProcess:
             "answered" if answers else "timeout",
         )
         if answers:
-            self._renew(seq, asked_us)
+            self._renew(seq, requested_us)
         if self.alive:
             self._arm(system.setting("leader_heartbeat_interval"), self.heartbeat)
         waiting, self.mailbox = self.mailbox, []
@@ -292,7 +294,7 @@ class LeaderProcess:
 
     def receive(self, flight: Flight, cause: int) -> None:
         """Handle a message for the leader, or put it into the mailbox."""
-        if self.asked_us is not None:
+        if self.requested_us is not None:
             self.mailbox.append((self._received, (flight, cause)))
             return
         self.places[flight.message.borrower] = flight.source
@@ -301,7 +303,7 @@ class LeaderProcess:
     def _carry_out(self, effects: list[machine.Effect], cause: int) -> None:
         system = self.system
         for effect in effects:
-            if isinstance(effect, machine.Tell):
+            if isinstance(effect, machine.Send):
                 message = Message(
                     effect.kind,
                     self.group,
@@ -354,7 +356,7 @@ class LeaderProcess:
                     effect.borrower[2],
                     effect.why,
                 )
-            elif isinstance(effect, machine.RoundAsked):
+            elif isinstance(effect, machine.RoundRequested):
                 self._arm(0, self.renew_streams, effect.rearms)
             else:
                 self._end(effect.why, cause)

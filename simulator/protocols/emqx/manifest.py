@@ -4,14 +4,14 @@ from simulator.checks.knowledge import NoKnowledge
 from simulator.protocols.emqx.checks.groups import GROUP_CHECKS
 from simulator.protocols.emqx.scenario import families
 from simulator.protocols.emqx.stability import tables
-from simulator.protocols.emqx.stories.asked import STORIES
 from simulator.protocols.emqx.stories.group_words import GROUP_CAUSES
+from simulator.protocols.emqx.stories.queries import STORIES
 from simulator.protocols.emqx.summary_sections.groups import groups
 from simulator.protocols.emqx.system import build, flights
 from simulator.protocols.emqx.terms import TERMS
 from simulator.protocols.emqx.verdicts.groups import count_groups
 from simulator.protocols.emqx.views.live_rows import LIVE_ROWS
-from simulator.protocols.emqx.views.picture import picture_at, telling_picture
+from simulator.protocols.emqx.views.picture import gallery_picture, picture_at
 from simulator.protocols.emqx.views.view import view
 from simulator.protocols.emqx.what_if.changes import CHANGES
 from simulator.protocols.emqx.what_if.compared import COMPARED
@@ -29,7 +29,7 @@ MANIFEST = Manifest(
     compared=COMPARED,
     tables=tables,
     live=LIVE_ROWS,
-    pictures=Pictures(telling_picture, picture_at),
+    pictures=Pictures(gallery_picture, picture_at),
     stories=STORIES,
     terms=TERMS,
     causes=tuple(GROUP_CAUSES.values()),

@@ -18,7 +18,7 @@ from simulator.kernel.random import stream_key
 from simulator.protocols.emqx.agent import Agent
 from simulator.protocols.emqx.cluster_state import ClusterState
 from simulator.protocols.emqx.events import CODE
-from simulator.protocols.emqx.generations import in_turn, whose_turn_comes
+from simulator.protocols.emqx.generations import in_turn, next_generations
 from simulator.protocols.emqx.protocol import END, BorrowerId, Progress
 from simulator.protocols.emqx.reading import Reading
 from simulator.protocols.emqx.scenario.mqtt_topics import Subscription, parse_subscription
@@ -102,7 +102,7 @@ class Session:
         if self.system.nodes[self.node].up:
             self.connect(NULL, self.node)
         elif self.spec.reconnect_us is not None:
-            self._try_again()
+            self._retry()
 
     def connect(self, cause: int, node: str, clean: bool = False) -> None:
         """Connect the client.
@@ -170,7 +170,7 @@ class Session:
         if not self.spec.durable and why != "taken-over":  # kept in memory only
             self._forget()
         if self.spec.reconnect_us is not None and why not in ("closed", "taken-over"):
-            self._try_again()
+            self._retry()
         return seq
 
     def _forget(self) -> None:
@@ -185,7 +185,7 @@ class Session:
         self.readings.clear()
         self.lent.clear()
 
-    def _try_again(self) -> None:
+    def _retry(self) -> None:
         assert self.spec.reconnect_us is not None, f"{self.name} does not reconnect"
         self.system.schedule(
             self.system.now_us + self.spec.reconnect_us, SESSION_RANK, self.reconnect, self.life
@@ -201,7 +201,7 @@ class Session:
             else next((name for name in self.system.node_names if self.system.nodes[name].up), None)
         )
         if node is None:
-            self._try_again()
+            self._retry()
         else:
             self.connect(NULL, node)
 
@@ -352,7 +352,7 @@ class Session:
         elif stream.closed:
             reading.begin = reading.end = END
             self._report(reading, reading.since_seq)
-            for number in whose_turn_comes(reading, self.readings, self.system.storage):
+            for number in next_generations(reading, self.readings, self.system.storage):
                 self.wake(number)
         else:
             stream.readers[self.name, reading.number] = None

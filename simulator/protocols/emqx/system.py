@@ -15,7 +15,7 @@ from simulator.protocols.emqx.publisher import Publisher
 from simulator.protocols.emqx.runtime import Emqx
 from simulator.protocols.emqx.scenario.mqtt_topics import QUEUE
 from simulator.protocols.emqx.session import SESSION_RANK, Session
-from simulator.protocols.emqx.standing import borrower_name
+from simulator.protocols.emqx.stream_progress import borrower_name
 from simulator.scenarios.model import Scenario
 from simulator.system.commanding import schedule_planned
 from simulator.system.system import Handlers

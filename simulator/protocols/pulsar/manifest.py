@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.markers.entries import MarkerTable
 from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.storage.messages import MessageTable
-from simulator.protocols.pulsar.stories.asked import STORIES
+from simulator.protocols.pulsar.stories.queries import STORIES
 from simulator.protocols.pulsar.stories.words import cause_definitions
 from simulator.protocols.pulsar.summary_sections import (
     acknowledgement_sync,
@@ -39,7 +39,7 @@ from simulator.protocols.pulsar.views import creation as creation_view
 from simulator.protocols.pulsar.views import inspection, snapshot_rules, strategies
 from simulator.protocols.pulsar.views.forecasts import movable, to_targets
 from simulator.protocols.pulsar.views.live_rows import LIVE_ROWS
-from simulator.protocols.pulsar.views.picture import picture_at, telling_picture
+from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
 from simulator.protocols.pulsar.views.view import view
 from simulator.protocols.pulsar.what_if.changes import CHANGES
 from simulator.protocols.pulsar.what_if.compared import COMPARED
@@ -88,7 +88,7 @@ MANIFEST = Manifest(
         creation_view.look,
         creation_view.starts,
     ),
-    pictures=Pictures(telling_picture, picture_at),
+    pictures=Pictures(gallery_picture, picture_at),
     admin=AdminTools(admin.TOOLS, admin.ask),
     comparison=StrategyComparison(("failovers", "ack_sync"), strategies.costs, strategies.followed),
     stories=STORIES,

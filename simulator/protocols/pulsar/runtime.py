@@ -63,7 +63,7 @@ class WindowOfFailover(Protocol):
     def close(self) -> None:
         """The next failover of the subscription begins."""
 
-    def look_again(self) -> None:
+    def recount(self) -> None:
         """Messages were removed from a log of the target, or a cursor was opened there."""
 
     def cursor_reset(self, topic: TopicOfLog) -> None:
@@ -246,14 +246,14 @@ class Runtime(System):
 
     # --- messages
 
-    def look_again(self, cluster: str) -> None:
+    def recount(self, cluster: str) -> None:
         """Update the windows of failovers into a cluster, which may then wait for fewer messages.
 
         Called when messages were removed from the cluster's logs, or a cursor was opened there.
         """
         for window in self.windows.values():
             if window.target == cluster:
-                window.look_again()
+                window.recount()
 
     def window_into(self, cluster: str, subscription: str) -> WindowOfFailover | None:
         """The window of the subscription's latest failover when its target is this cluster."""

@@ -19,7 +19,7 @@ from spark_reports.protocols.emqx.transforms import causes, deliveries, leases
 from spark_reports.read import control_rows
 from spark_reports.steps import Steps
 
-OF_PEOPLE = ("sessions", "leader_changes")
+OF_CLIENTS = ("sessions", "leader_changes")
 OF_STREAMS = ("unowned_us", "handovers", "two_readers", "two_readers_us")
 OF_MESSAGES = ("published", "delivered", "acknowledged", "lost", "lost_qos0", "waiting")
 OF_VERDICTS = ("duplicates", "redeliveries", "messages_twice")
@@ -59,7 +59,7 @@ class GroupCounting(Steps):
             self.shared, self.idle, self.handovers, self.overlaps
         ).collect()
         self.percentiles = leases.percentiles(self.handovers).collect()
-        self.people = leases.people(self.control).collect()
+        self.clients_of_groups = leases.clients_of_groups(self.control).collect()
 
     def judge_deliveries(self) -> None:
         """Classify every delivery, and count what happened to every message."""
@@ -109,14 +109,14 @@ class GroupCounting(Steps):
         shown: dict[tuple[int, str], dict[str, Any]] = {
             key: {
                 "streams": 0,
-                **dict.fromkeys((*OF_PEOPLE, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
+                **dict.fromkeys((*OF_CLIENTS, *OF_MESSAGES, *OF_VERDICTS, *OF_STREAMS, "reordered"), 0),
                 "by_cause": dict.fromkeys(causes.CAUSES, 0),
                 "handover_us": dict.fromkeys(("p50", "p95", "max")),
             }
             for key in sorted(self.filters)
         }
         for rows, names in (
-            (self.people, OF_PEOPLE),
+            (self.clients_of_groups, OF_CLIENTS),
             (self.message_figures, OF_MESSAGES),
             (self.verdict_figures, OF_VERDICTS),
             (self.reordered_figures, ("reordered",)),

@@ -17,7 +17,7 @@ from simulator.scenarios.settings import SETTINGS
 from spark_reports.flows import bin_widths_us, piled_up
 from spark_reports.local import from_rows
 from spark_reports.protocols.emqx.counting import GroupCounting
-from spark_reports.protocols.emqx.schemas import STREAMS, TOLD
+from spark_reports.protocols.emqx.schemas import STORIES, STREAMS
 from spark_reports.protocols.emqx.transforms import causes as group_causes
 from spark_reports.protocols.emqx.transforms import leases
 from spark_reports.schemas import BINS
@@ -28,7 +28,7 @@ STREAMS_MOST = 24
 SPANS_MOST = 100
 """Most leases drawn of one stream."""
 OVERLAPS_MOST = 30
-TOLD_MOST = 8
+GROUPS_LISTED_MAX = 8
 """Most groups described in full, as many as failovers."""
 STORY_ROWS = 24
 
@@ -53,7 +53,7 @@ def add_groups(runs: list[dict[str, Any]], counting: GroupCounting) -> ShownGrou
             }
             for number, (name, one) in enumerate(figures.get(run["run"], {}).items())
         ]
-    return [(run, group) for run in runs for group in run["groups"]][:TOLD_MOST]
+    return [(run, group) for run in runs for group in run["groups"]][:GROUPS_LISTED_MAX]
 
 
 def _order(row: Any) -> int:
@@ -175,7 +175,9 @@ def add_stories(spark: SparkSession, shown: ShownGroups, counting: GroupCounting
         for example in [cause["example"]]
     ]
     rows: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for row in group_causes.stories(counting.rows, from_rows(spark, asked, TOLD)).collect() if asked else ():
+    for row in (
+        group_causes.stories(counting.rows, from_rows(spark, asked, STORIES)).collect() if asked else ()
+    ):
         rows[row.number].append(
             {
                 name: value

@@ -31,7 +31,7 @@ STREAMS = StructType(
 )
 """Single streams of groups."""
 
-TOLD = StructType(
+STORIES = StructType(
     [StructField("run", LongType(), False), StructField("number", LongType(), False)]
     + [StructField(name, StringType(), False) for name in ("of_group", "of_producer", "reader", "other")]
     + [

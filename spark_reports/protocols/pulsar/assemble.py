@@ -117,7 +117,7 @@ def _share(costs: list[dict[str, Any]]) -> dict[str, float]:
     return {"entries": part("entries"), "bytes": part("size_bytes")}
 
 
-def add_people(shown: ShownFailovers, consumers: list[Any], keys: list[Any]) -> None:
+def add_clients(shown: ShownFailovers, consumers: list[Any], keys: list[Any]) -> None:
     """Add consumers, and the keys with most duplicates, to the failovers described in full."""
     for run, failover in shown:
         key = (run["run"], failover["failover_seq"])

@@ -83,14 +83,14 @@ class Counting(Steps):
         """Assign a cause to every duplicate."""
         known = self._parties()
         copies = causes.copies(
-            self.rows, self.duplicates, self.local(cursors.forgettings(self.control)), self.marks
+            self.rows, self.duplicates, self.local(cursors.lost_acks(self.control)), self.marks
         )
         went_back = causes.went_back(self.duplicates, self.local(cursors.backward_steps(self.marks)))
         reported = sync.nothing_reported(self.duplicates)
         if self.facts.synchronised:
             forgotten, found = (
-                self.local(sync.forgettings(self.control)),
-                self.local(sync.tellings(self.control, known, self.marks)),
+                self.local(sync.lost_acks(self.control)),
+                self.local(sync.sync_requests(self.control, known, self.marks)),
             )
             reported = sync.reported_acks(
                 self.rows, self.duplicates, found, forgotten, self.local(sync.limits(self.rows, forgotten))
@@ -139,7 +139,7 @@ class Counting(Steps):
 
     def _drained(self) -> dict[tuple[int, int], int]:
         """The instant at which the target's cursor covered all that its log held at each failover."""
-        forgotten = self.local(sync.forgettings(self.control))
+        forgotten = self.local(sync.lost_acks(self.control))
         stretches = self.local(
             draining.stretches(
                 self.scopes, self.marks, forgotten, self.local(cursors.backward_steps(self.marks))

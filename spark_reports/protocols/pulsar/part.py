@@ -56,10 +56,10 @@ class FailoverPart:
             ("judging every delivery", lambda: self.counting.judge_deliveries()),
             ("explaining every duplicate", lambda: self.counting.find_causes()),
             ("finding losses and unreplicated messages", lambda: self.counting.settle_messages()),
-            ("counting by subscription and consumer", self._count_people),
+            ("counting by subscription and consumer", self._count_clients),
             ("counting snapshots and markers", self._look_at_protocol),
             ("drawing the charts", self._draw),
-            ("following single messages", self._tell_stories),
+            ("following single messages", self._follow_messages),
             ("running it with one change at a time", self._compare),
         ]
 
@@ -97,7 +97,7 @@ class FailoverPart:
             self.spark, self.rows, facts_of(self.spark, self.inputs, self.scenarios), longest
         )
 
-    def _count_people(self) -> None:
+    def _count_clients(self) -> None:
         counting = self.counting
         counting.count_subscriptions()
         all_runs = assemble.runs_of(self.inputs, self.scenarios, counting)
@@ -113,7 +113,7 @@ class FailoverPart:
             counting.reordered,
             assemble.KEYS_MOST,
         ).collect()
-        assemble.add_people(self.shown_failovers, consumers, keys)
+        assemble.add_clients(self.shown_failovers, consumers, keys)
 
     def _choose_shown(self) -> None:
         """Choose the failovers described in full, and the rows of their runs.
@@ -169,7 +169,7 @@ class FailoverPart:
     def _draw(self) -> None:
         timelines.add_series(self.spark, self.counting, self.shown_rows, self.runs, self.shown_failovers)
 
-    def _tell_stories(self) -> None:
+    def _follow_messages(self) -> None:
         messages, seqs = assemble.chosen_messages(self.shown_failovers)
         near = (
             F.col("sequence_id").isin([number for _, _, number in messages]),

@@ -36,7 +36,7 @@ function columnOf(column, followed) {
   const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), replicated: [], twice: [], redelivered: [] };
   for (let at = 0; at < acknowledged_us.length; at++) {
     if (acknowledged_us[at] >= 0 && known_us[at] >= 0) sorted.replicated.push(Math.max(acknowledged_us[at], known_us[at]));
-    if (delivery[at] === "twice") {
+    if (delivery[at] === "duplicate") {
       sorted.twice.push(delivered_us[at]);
       causes.get(cause[at])?.push(delivered_us[at]);
     }
@@ -110,8 +110,8 @@ const by = (instant_us, at_us) => instant_us >= 0 && instant_us <= at_us;
 
 /** @returns {"" | "would" | "has"} whether a message would become a duplicate in the target, or is one */
 export function twiceAt(messages, at, at_us, moved) {
-  if (messages.delivery[at] === "twice" && by(messages.delivered_us[at], at_us)) return "has";
-  if (moved) return messages.delivery[at] === "twice" && by(messages.at_target_us[at], at_us) ? "would" : "";
+  if (messages.delivery[at] === "duplicate" && by(messages.delivered_us[at], at_us)) return "has";
+  if (moved) return messages.delivery[at] === "duplicate" && by(messages.at_target_us[at], at_us) ? "would" : "";
   const there = by(messages.at_target_us[at], at_us);
   return there && by(messages.acknowledged_us[at], at_us) && !by(messages.known_us[at], at_us) ? "would" : "";
 }

@@ -134,7 +134,7 @@ class Passing(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.reached: dict[Place, int] = {}
-        self.anew: dict[int, bool] = {}  # declared groups; true: declared again after being destroyed
+        self.redeclared: dict[int, bool] = {}  # declared groups; true: declared again after being destroyed
         self.above: dict[Place, dict[int, None]] = {}
         self.closed: dict[int, int] = {}
         self.weightless: dict[int, BitMap] = {}  # by stream, the messages published with QoS 0
@@ -142,9 +142,9 @@ class Passing(Check):
         self.careless = {name: None for name, session in scenario.sessions.items() if session.qos == 0}
 
     def copy_into(self, copy: Self) -> None:
-        copy.reached, copy.anew, copy.closed, copy.light, copy.careless = (
+        copy.reached, copy.redeclared, copy.closed, copy.light, copy.careless = (
             dict(self.reached),
-            dict(self.anew),
+            dict(self.redeclared),
             dict(self.closed),
             self.light,
             self.careless,
@@ -158,7 +158,7 @@ class Passing(Check):
             if step == "closed":
                 self.closed[place[1]] = value
             elif step == "declared":
-                self.anew[place[0]] = place[0] in self.anew
+                self.redeclared[place[0]] = place[0] in self.redeclared
             elif step == "found":
                 self._found(place, value)
             elif step == "done":
@@ -234,7 +234,9 @@ class Passing(Check):
         A group that was destroyed and declared again may begin later than before; it skips the messages in
         between.
         """
-        if value > self.reached.get(place, NULL) and (place not in self.reached or self.anew.get(place[0])):
+        if value > self.reached.get(place, NULL) and (
+            place not in self.reached or self.redeclared.get(place[0])
+        ):
             self.reached[place] = value
             self._advance(place)
 

@@ -190,7 +190,7 @@ class Settled(Check):
         self._reckon()
         self.groups: dict[int, _Group] = {}
         self.held: dict[tuple[int, int, int], int] = {}  # since when a client has a chunk of a group's stream
-        self.quiet_us = self.changed_us = 0
+        self.undisturbed_us = self.changed_us = 0
         self.judged = False  # whether the present state was judged
 
     def _reckon(self) -> None:
@@ -220,7 +220,7 @@ class Settled(Check):
             self.bound_us,
             self.late_revokes,
         )
-        copy.quiet_us, copy.changed_us, copy.judged = self.quiet_us, self.changed_us, self.judged
+        copy.undisturbed_us, copy.changed_us, copy.judged = self.undisturbed_us, self.changed_us, self.judged
         copy.groups, copy.held = {name: group.copy() for name, group in self.groups.items()}, dict(self.held)
 
     def read(self, stretch: Stretch, known: NoKnowledge) -> Iterable[tuple[int, str]]:
@@ -270,12 +270,12 @@ class Settled(Check):
     def _judge(self, stretch: Stretch, instants: np.ndarray, until_us: int) -> Iterator[tuple[int, str]]:
         """Violations by the present state at the first row after the bound, if that is before `until_us`."""
         while not self.judged:
-            from_us = max(self.quiet_us + self.bound_us, self.changed_us)
+            from_us = max(self.undisturbed_us + self.bound_us, self.changed_us)
             if from_us >= until_us:
                 return
             seq = stretch.first + int(np.searchsorted(instants, from_us, side="right"))
             if any(stretch.at_us(seq) - since_us > HELD_US for since_us in self.held.values()):
-                self.quiet_us = stretch.at_us(seq)
+                self.undisturbed_us = stretch.at_us(seq)
                 continue
             self.judged = True
             for number, group in self.groups.items():
@@ -285,7 +285,8 @@ class Settled(Check):
                         seq,
                         (
                             f"{stretch.name(number)} {trouble}, "
-                            f"{(stretch.at_us(seq) - self.quiet_us) / 1e6:.1f} s after the last disturbance"
+                            f"{(stretch.at_us(seq) - self.undisturbed_us) / 1e6:.1f} s after the last "
+                            "disturbance"
                         ),
                     )
 
@@ -317,8 +318,9 @@ class Settled(Check):
             or (kind == "assignment.changed" and entry == NULL)
         ):
             # a consequence of a fault does not end the fault
-            self.quiet_us = max(
-                self.quiet_us, at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0)
+            self.undisturbed_us = max(
+                self.undisturbed_us,
+                at_us + (duration_us if kind in ("store.failed", "store.unreachable") else 0),
             )
         if kind == "session.disconnected":
             self._gone(client)

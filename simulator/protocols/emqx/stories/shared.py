@@ -85,11 +85,14 @@ def shared_place_of(counted: CountedGroup, producer: str, sequence_id: int) -> i
 
 def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[StoryStep]:
     """The steps that led to a duplicate delivery, in the order of the rows."""
-    again_seq = duplicate.evidence["delivered"]
+    duplicate_seq = duplicate.evidence["delivered"]
     own = [
         trace.row(seq)
         for seq in rows_where(
-            trace, again_seq + 1, producer=trace.number(duplicate.producer), sequence_id=duplicate.sequence_id
+            trace,
+            duplicate_seq + 1,
+            producer=trace.number(duplicate.producer),
+            sequence_id=duplicate.sequence_id,
         )
     ]
     own = [
@@ -102,24 +105,24 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[St
         trace.row(duplicate.evidence[role]) for role in ("decided", "leased") if role in duplicate.evidence
     ]
     rested = [row for row in rested if row["type"] in GROUP_EVENTS]
-    acknowledged, again = trace.row(duplicate.evidence["acknowledged"]), trace.row(again_seq)
+    acknowledged, again = trace.row(duplicate.evidence["acknowledged"]), trace.row(duplicate_seq)
     clients = {acknowledged["client"], again["client"]}
     between: list[Row] = [
         row
-        for row in trace.rows(acknowledged["seq"], again_seq, types=(*_OF_CLIENTS, *_OF_ALL))
+        for row in trace.rows(acknowledged["seq"], duplicate_seq, types=(*_OF_CLIENTS, *_OF_ALL))
         if _concerns(row, group, clients)
     ]
-    between += _first_lost(trace, acknowledged, again_seq)
+    between += _first_lost(trace, acknowledged, duplicate_seq)
     steps = {
         row["seq"]: StoryStep(
-            _kind_of(row, again_seq), row["at_us"], row["seq"], GROUP_EVENTS[row["type"]](row), row
+            _kind_of(row, duplicate_seq), row["at_us"], row["seq"], GROUP_EVENTS[row["type"]](row), row
         )
         for row in (*own, *rested, *between)
     }
-    steps[again_seq] = StoryStep(
+    steps[duplicate_seq] = StoryStep(
         "again",
         again["at_us"],
-        again_seq,
+        duplicate_seq,
         (
             f"It is delivered to {again['client']} "
             f"{'once more' if again['client'] == acknowledged['client'] else 'too'}, "
@@ -132,9 +135,9 @@ def shared_story(trace: Trace, group: str, duplicate: GroupDuplicate) -> list[St
     return sorted([*steps.values(), why], key=lambda step: (step.seq, step.kind == "why"))
 
 
-def _first_lost(trace: Trace, acknowledged: Row, again_seq: int) -> list[Row]:
+def _first_lost(trace: Trace, acknowledged: Row, duplicate_seq: int) -> list[Row]:
     """The first report of the stream that did not reach a leader, after the acknowledgement."""
-    lost: list[Row] = [*trace.rows(acknowledged["seq"], again_seq, types=("protocol.lost",))]
+    lost: list[Row] = [*trace.rows(acknowledged["seq"], duplicate_seq, types=("protocol.lost",))]
     same = ("subscription", "client", "topic")
     return [
         row
@@ -143,10 +146,10 @@ def _first_lost(trace: Trace, acknowledged: Row, again_seq: int) -> list[Row]:
     ][:1]
 
 
-def _kind_of(row: Row, again_seq: int) -> str:
+def _kind_of(row: Row, duplicate_seq: int) -> str:
     return (
         "again"
-        if row["seq"] == again_seq
+        if row["seq"] == duplicate_seq
         else row["type"].split(".")[1]
         if row["type"].startswith("message.")
         else row["type"].split(".")[0]

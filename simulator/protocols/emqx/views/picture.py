@@ -20,14 +20,14 @@ QUIET_US = 1_000_000
 """Commands before this instant only prepare the run."""
 
 
-def telling_picture(world: Any) -> dict[str, Any]:
+def gallery_picture(world: Any) -> dict[str, Any]:
     """The picture of the instant after a command with the most trouble: no leader, or no or two readers.
 
     Without commands: half-way, or later when the first leader is elected.
     """
     scenario = world.scenario
-    asked_us = [command.at_us for command in scenario.commands if command.at_us >= QUIET_US]
-    if not asked_us:
+    requested_us = [command.at_us for command in scenario.commands if command.at_us >= QUIET_US]
+    if not requested_us:
         world.run(scenario.until_us // 2)
         while (
             not any(one["leaders"] for one in world.view()["groups"].values())
@@ -37,7 +37,7 @@ def telling_picture(world: Any) -> dict[str, Any]:
             world.run(min(scenario.until_us, world.now_us + STEP_US))  # no leader has been elected yet
         return picture_at(world)
     found: tuple[int, dict[str, Any]] | None = None
-    world.run(asked_us[0])
+    world.run(requested_us[0])
     for _step in range(STEPS):
         world.run(min(scenario.until_us, world.now_us + STEP_US))
         if found is None or _trouble(world) > found[0]:

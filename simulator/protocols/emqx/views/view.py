@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.protocols.emqx.borrower import PING, PING_TIMEOUT
 from simulator.protocols.emqx.stability import stability, starved, states
-from simulator.protocols.emqx.standing import borrower_name, group_standing, place
+from simulator.protocols.emqx.stream_progress import borrower_name, group_progress, place
 from simulator.system.links import shown as shown_link
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def view(world: Any) -> dict[str, Any]:
 
 def _group(system: Emqx, name: str) -> dict[str, Any]:
     claim = system.store.claims.get(name)
-    shown = group_standing(system, name, STREAMS_MAX)
+    shown = group_progress(system, name, STREAMS_MAX)
     until_us = None if claim is None else claim.heartbeat_us + system.setting("leader_claim_ttl")
     return {
         "text": system.subscription_of(name).text,
@@ -130,7 +130,7 @@ def _leader(system: Emqx, process: LeaderProcess, listed: Iterable[str]) -> dict
         "node": process.node,
         "committed_us": process.committed_us,
         "heartbeat_us": process.due_us("heartbeat"),
-        "blocked_us": process.asked_us,
+        "blocked_us": process.requested_us,
         "periodical_us": process.due_us("periodical_actions"),
         "rounds": {
             "count": process.rounds,

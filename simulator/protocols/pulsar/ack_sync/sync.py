@@ -131,7 +131,7 @@ class AcknowledgementSender:
             self.next_us = self.runtime.now_us + self.period_us
             self.runtime.schedule(self.next_us, self.topic.rank, self.tick, epoch)
 
-    def _stands(self, epoch: int) -> bool:
+    def _is_current_epoch(self, epoch: int) -> bool:
         subscription = self.topic.subscriptions.get(self.subscription.name)
         return (
             epoch == self.topic.epoch
@@ -154,7 +154,7 @@ class AcknowledgementSender:
 
     def tick(self, epoch: int) -> None:
         """Send to every peer at the end of a period."""
-        if self._stands(epoch):
+        if self._is_current_epoch(epoch):
             for peer in self.topic.remote_clusters():
                 self.send(peer, NULL)
             self._tick_later(epoch)
@@ -232,7 +232,7 @@ class AcknowledgementSender:
         replicator = self.topic.replicators.get(peer)
         return (
             replicator is not None
-            and self._stands(epoch)
+            and self._is_current_epoch(epoch)
             and replicator.connection == connection
             and replicator.reachable()
         )

@@ -328,7 +328,10 @@ class TopicStats:
 
     def _replication(self, replicator: Replicator) -> dict[str, Any]:
         peer = replicator.peer_number
-        came, came_markers = self.since("message.stored", peer=peer), self.since("marker.stored", peer=peer)
+        came, received_markers = (
+            self.since("message.stored", peer=peer),
+            self.since("marker.stored", peer=peer),
+        )
         window = self.counted.window
         out = (
             window.of("message.replicated", *self.place, peer=peer).entries
@@ -339,8 +342,8 @@ class TopicStats:
         return {
             "msgRateIn": self.rate_in(peer=peer),
             "msgThroughputIn": self.bytes_rate_in(peer=peer),
-            "msgInCount": came.rows + came_markers.rows,
-            "bytesInCount": came.size_bytes + came_markers.size_bytes,
+            "msgInCount": came.rows + received_markers.rows,
+            "bytesInCount": came.size_bytes + received_markers.size_bytes,
             "msgRateOut": self._per_second(out),
             "msgThroughputOut": self._per_second(out) * replicator.sent_bytes / replicator.sent_entries
             if replicator.sent_entries

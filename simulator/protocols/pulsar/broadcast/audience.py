@@ -53,7 +53,7 @@ class Audience:
         )
         self.state = WAITING
         self.epoch = 0  # counts region failures: an earlier timer is stale
-        self.asks_again = False  # its clients request a connection now or after their backoff
+        self.reconnects = False  # its clients request a connection now or after their backoff
         self.retries = 0  # number of failed requests
         self.opened = self.connected = 0  # members that have a cursor, that are connected
         self.handed = 0
@@ -67,7 +67,7 @@ class Audience:
         self.reached: np.ndarray | None = None  # the highest marks of all, once cursors have been set back
         # how long connecting every member took, when it was last completed
         self.connected_all_us: int | None = None
-        self.asked_us = 0
+        self.requested_us = 0
 
     # --- lifecycle
 
@@ -87,22 +87,22 @@ class Audience:
         """Request the topic's broker to connect every member."""
         if epoch != self.epoch or self.state != RUNNING:
             return
-        self.asks_again = False
+        self.reconnects = False
         if self.topic.loaded:
             self.retries = 0
-            self.asked_us = self.runtime.now_us
+            self.requested_us = self.runtime.now_us
             self._broker.admissions.ask_all(self)
         else:
             self._back_off()
 
     def _back_off(self) -> None:
         """Every member retries later; those already in backoff keep their time."""
-        if self.state == RUNNING and not self.asks_again:
+        if self.state == RUNNING and not self.reconnects:
             self._ask_at(self.runtime.now_us + backoff.wait_us(self.retries))
             self.retries += 1
 
     def _ask_at(self, at_us: int) -> None:
-        self.asks_again = True
+        self.reconnects = True
         self.runtime.schedule(at_us, self.rank, self.ask, self.epoch)
 
     def topic_loaded(self) -> None:
@@ -113,7 +113,7 @@ class Audience:
         delivered again.
         """
         self._set_back(self.topic.log.length)
-        if self.state == RUNNING and not self.asks_again:
+        if self.state == RUNNING and not self.reconnects:
             self._ask_at(self.runtime.now_us)
 
     def topic_unloaded(self, reason: str, cause: int) -> None:
@@ -124,7 +124,7 @@ class Audience:
     def region_down(self) -> None:
         """The clients are down with their region: their retries are cancelled."""
         self.epoch += 1
-        self.asks_again, self.retries = False, 0
+        self.reconnects, self.retries = False, 0
 
     def topic_deleted(self) -> None:
         """Every subscription was deleted with the topic: members that connect later get new ones."""
@@ -211,7 +211,7 @@ class Audience:
             self.border.put_before_first(begin)
         self.connected = last
         if last == self.size:
-            self.connected_all_us = int(instants[-1]) - self.asked_us
+            self.connected_all_us = int(instants[-1]) - self.requested_us
         for member in (first + np.flatnonzero(self.marks[first:last] < self.last_data)).tolist():
             begin = max(int(self.marks[member]) + 1, log.first_kept)
             entries = self._readable(begin)

@@ -79,7 +79,7 @@ class Broker:
         self.waiting: deque[Dispatch] = deque()
         self.runs: deque[Run] = deque()  # of audiences; merged with `waiting` by instants into the one queue
         self.admissions = Admissions(self)
-        self.handed_over = self.free_us = 0
+        self.dispatched_count = self.free_us = 0
         self.epoch = 0  # counts changes of the queue: the event of an earlier head is stale
         self.dispatches = self.bytes_out = self.busy_us = 0  # of dispatches that have left
         self.queued_us_max = 0
@@ -98,8 +98,10 @@ class Broker:
         service_us = self.service_us(size_bytes)
         self.free_us = max(self.runtime.now_us, self.free_us) + service_us
         self.queued_us_max = max(self.queued_us_max, self.queued_us)
-        self.handed_over += 1
-        self.waiting.append(Dispatch(self.free_us, service_us, self.handed_over, size_bytes, session, sent))
+        self.dispatched_count += 1
+        self.waiting.append(
+            Dispatch(self.free_us, service_us, self.dispatched_count, size_bytes, session, sent)
+        )
         if len(self.waiting) == 1:
             self._expect_head()
 
@@ -158,12 +160,12 @@ class Broker:
 
     # --- audiences
 
-    def fan_out(self, run: Run, asked_us: int | None = None) -> None:
+    def fan_out(self, run: Run, requested_us: int | None = None) -> None:
         """Queue the dispatches of an audience, requested now or before any other event."""
         self.queued_us_max = max(self.queued_us_max, self.queued_us)
-        self.handed_over += 1
-        run.order = self.handed_over
-        run.begin_at(max(self.runtime.now_us if asked_us is None else asked_us, self.free_us))
+        self.dispatched_count += 1
+        run.order = self.dispatched_count
+        run.begin_at(max(self.runtime.now_us if requested_us is None else requested_us, self.free_us))
         self.free_us = run.end_us
         self.runs.append(run)
         self.runtime.fan_out.wake()

@@ -61,11 +61,11 @@ ROWS_EACH = len(MESSAGE_ROWS)
 def connection_items(audience: Audience, broker: int, first: int, instants: np.ndarray) -> np.ndarray:
     """Items of members `first`… that are connected at these instants; shape (members, 16)."""
     items = np.zeros((len(instants), 16), dtype=np.int64)
-    _say_who(items, audience, broker, first + np.arange(len(instants)), instants)
+    _write_clients(items, audience, broker, first + np.arange(len(instants)), instants)
     return items
 
 
-def _say_who(
+def _write_clients(
     items: np.ndarray, audience: Audience, broker: int, members: np.ndarray | int, instants: np.ndarray
 ) -> None:
     items[:, AT] = instants
@@ -82,12 +82,12 @@ def dispatch_items(run: Run, broker: int, instants: np.ndarray) -> np.ndarray:
     if len(run.entries) == 1:
         items = _of_entry(run, 0, count)
         repeats, members = len(items) // count, run.first + run.done + np.arange(count)
-        _say_who(items, audience, broker, np.repeat(members, repeats), np.repeat(instants, repeats))
+        _write_clients(items, audience, broker, np.repeat(members, repeats), np.repeat(instants, repeats))
         return items
     parts = []
     for place, at_us in zip(range(run.done, run.done + count), instants.tolist(), strict=True):
         part = _of_entry(run, place, 1)
-        _say_who(part, audience, broker, run.first, np.full(len(part), at_us))
+        _write_clients(part, audience, broker, run.first, np.full(len(part), at_us))
         parts.append(part)
     return np.concatenate(parts)
 

@@ -147,7 +147,7 @@ class BaseCluster(Generic[TopicT]):
                 for audience in topic.audiences.values():
                     audience.region_down()
         self.state = state
-        self.runtime.look_again(self.name)
+        self.runtime.recount(self.name)
         for other in self.runtime.clusters.values():
             for remote in other.topics.values():
                 replicator = remote.replicators.get(self.name)

@@ -207,7 +207,7 @@ class Subscription:
         self.after_acknowledgement(before, reason, cause)
         window = self.runtime.windows.get(self.name)
         if window is not None:
-            window.look_again()
+            window.recount()
         return True
 
     def pass_over_to(self, index: int, reason: str, cause: int) -> None:

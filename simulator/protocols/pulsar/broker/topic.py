@@ -475,7 +475,7 @@ class Topic:
         if subscription.sender is not None:
             subscription.sender.opened_by(seq)
             subscription.sender.start()
-        self.runtime.look_again(self.cluster.name)
+        self.runtime.recount(self.cluster.name)
         return subscription
 
     def delete_subscription(self, name: str, cause: int) -> int:

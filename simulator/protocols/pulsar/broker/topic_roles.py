@@ -71,7 +71,7 @@ class BrokerOfTopic(BrokerOfSession, Protocol):
     def service_us(self, size_bytes: int) -> int:
         """How long a dispatch of that many bytes keeps the broker busy."""
 
-    def fan_out(self, run: Any, asked_us: int | None = None) -> None:
+    def fan_out(self, run: Any, requested_us: int | None = None) -> None:
         """Queue the dispatches of an audience."""
 
     def forget_audience(self, audience: Any) -> None:

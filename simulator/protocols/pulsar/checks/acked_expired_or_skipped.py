@@ -11,7 +11,7 @@ import numpy as np
 
 from simulator.checks.stretch import Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 
 DEALT_WITH = ("message.acknowledged", "message.expired", "message.skipped", "message.filtered")
 
@@ -26,7 +26,7 @@ class AckedExpiredOrSkipped:
     """
 
     def __init__(self) -> None:
-        self._seen = Sightings()  # (cluster, subscription, producer)
+        self._seen = RecordedMessages()  # (cluster, subscription, producer)
         self._covered: dict[Cursor, int] = {}  # highest position that counts as acked, expired or skipped
 
     def copy(self) -> AckedExpiredOrSkipped:

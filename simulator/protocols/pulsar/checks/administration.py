@@ -308,7 +308,7 @@ class Administered(Check):
 
     def judge(self, row: Row) -> Iterable[str]:
         """The faults of the row, in words; called before the row is applied."""
-        raise TypeError(f"{type(self).__name__} does not say how it judges a row")
+        raise TypeError(f"{type(self).__name__} does not describe how it judges a row")
 
 
 def logs_of(base: str, count: int) -> list[str]:

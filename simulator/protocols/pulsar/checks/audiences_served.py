@@ -71,7 +71,7 @@ class AudiencesServed(Check):
             edges = [0, *np.searchsorted(rows.seqs, [seq for seq, _deleted in ours]).tolist(), len(rows)]
             for number, (first, last) in enumerate(zip(edges, edges[1:])):
                 if number and key in self.last:
-                    self._begin_anew(key, ours[number - 1][1])
+                    self._restart(key, ours[number - 1][1])
                 if last > first:
                     broken += self._one_audience(stretch, known, key, rows.take(np.arange(first, last)))
         return broken
@@ -96,7 +96,7 @@ class AudiencesServed(Check):
             elif (cluster, topic) in self.source_of:
                 yield seq, (cluster, topic), False
 
-    def _begin_anew(self, key: tuple[int, int, int], deleted: bool) -> None:
+    def _restart(self, key: tuple[int, int, int], deleted: bool) -> None:
         if deleted:
             self.last[key] = np.full_like(self.last[key], _NOTHING_YET)
         self.taken_back[key] = np.ones(len(self.last[key]), dtype=bool)

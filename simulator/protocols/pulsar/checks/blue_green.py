@@ -17,7 +17,7 @@ from simulator.checks.stretch import PAST_EVERY_LEDGER, Stretch, position
 from simulator.protocols.pulsar.checks.cursors import NOWHERE
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import HERE, MARKER
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
@@ -60,7 +60,7 @@ class LeftEmpty(Check):
         self.watching = any(settings.get("clusterMigrationCheckDurationSeconds") for settings in places)
         # (cluster, topic, peer) -> where its cursor opened
         self.replicators: dict[tuple[int, int, int], int] = {}
-        self.passed_over = Sightings()  # (cluster, peer, producer)
+        self.passed_over = RecordedMessages()  # (cluster, peer, producer)
         self.migrated: dict[Place, None] = {}
         self.readers: dict[tuple[int, int, int, int], None] = {}  # (cluster, topic, client, subscription)
         self.others_at_us = -1  # when a subscription was last deleted by another cause

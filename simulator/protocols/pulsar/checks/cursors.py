@@ -74,12 +74,12 @@ class Cursor:
             kinds == MOVED, (rows["to_ledger"] << ENTRY_BITS) + rows["to_entry"], rows.positions()
         )
         places[kinds == DELETED] = NOWHERE
-        stands = kinds != PERSISTED
+        present = kinds != PERSISTED
         self.stood, self.places, self.kinds, self.reasons = (
-            rows.seqs[stands],
-            places[stands],
-            kinds[stands],
-            rows["reason"][stands],
+            rows.seqs[present],
+            places[present],
+            kinds[present],
+            rows["reason"][present],
         )
         written = (kinds == PERSISTED) | (kinds == CREATED)
         self._persisted, self._persisted_places = rows.seqs[written], places[written]
@@ -135,9 +135,9 @@ class Cursors:
 
     def slowest(self, cluster: int, topic: int, before_seq: int) -> tuple[int, int] | None:
         """(place, subscription) of the cursor with the oldest mark-delete; None when there is none."""
-        standing = [
+        present_positions = [
             (cursor.place_at(before_seq), key[2])
             for key, cursor in self._cursors.items()
             if key[:2] == (cluster, topic)
         ]
-        return min((one for one in standing if one[0] != NOWHERE), default=None)
+        return min((one for one in present_positions if one[0] != NOWHERE), default=None)

@@ -18,7 +18,7 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Rows, Stretch
 from simulator.protocols.pulsar.checks.administration import declared_shapes
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.protocols.pulsar.checks.planned import planned_arguments
+from simulator.protocols.pulsar.checks.planned_commands import planned_arguments
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import base_of
@@ -58,8 +58,8 @@ _USING = (
     _FAILED_OVER,
     *_REST,
 ) = (CODE[name] for name in _USING)
-_REFUSED, *_STANDING = _REST
-_MADE, _UNMADE, _CRASHED, _LOST, _RESTARTED = _STANDING
+_REFUSED, *_LASTING = _REST
+_MADE, _UNMADE, _CRASHED, _LOST, _RESTARTED = _LASTING
 _DELETIONS = ("topic.delete", "shadow.delete")
 _STATES = {"running": True, "paused": True, "stopped": False, "killed": False, "down": False}
 
@@ -121,7 +121,7 @@ class DeletedUnused(Check):
             "type", "cluster", "peer", "topic", "subscription", "client", "reason", "detail"
         ):
             cluster, peer, topic, subscription, client, reason = (stretch.name(number) for number in row)
-            if kind in _STANDING:
+            if kind in _LASTING:
                 self._stand(kind, cluster, base_of(self.topics, topic))
             elif kind == _REFUSED:
                 broken += [(seq, why) for why in self._refused(reason, stretch.at_us(seq))]

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from simulator.protocols.pulsar.checks.administration import Administered, Row, words_of
-from simulator.protocols.pulsar.checks.planned import planned_arguments
+from simulator.protocols.pulsar.checks.planned_commands import planned_arguments
 from simulator.scenarios.model import Scenario
 
 _COMPARED = ("allowAutoTopicCreation", "allowAutoTopicCreationType", "defaultNumPartitions")

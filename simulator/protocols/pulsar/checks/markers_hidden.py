@@ -28,7 +28,7 @@ class MarkersHidden(Check):
         bad = rows.take((rows["producer"] == NULL) | found & (log.values("producer", index) == MARKER))
         places = bad.positions()
 
-        def say(number: int) -> str:
+        def describe(number: int) -> str:
             subscription, cluster, topic = (
                 stretch.name(int(bad[name][number])) for name in ("subscription", "cluster", "topic")
             )
@@ -37,4 +37,4 @@ class MarkersHidden(Check):
                 f"a consumer of {subscription} at {cluster} was handed {place} of {topic}, which is a marker"
             )
 
-        return first_broken(bad.seqs, say)
+        return first_broken(bad.seqs, describe)

@@ -16,7 +16,7 @@ import numpy as np
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import PAST_EVERY_LEDGER, Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import PARTITION_SUFFIX
@@ -166,7 +166,10 @@ class CopiedBeforeDeleted(_BroughtOver):
 
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
-        self.stored, self.settled = Sightings(), Sightings()  # (cluster, producer), (subscription, producer)
+        self.stored, self.settled = (
+            RecordedMessages(),
+            RecordedMessages(),
+        )  # (cluster, producer), (subscription, producer)
         self.began: dict[tuple[int, int, int], int] = {}  # (cluster, topic, subscription) -> place
 
     def copy_into(self, copy: Self) -> None:

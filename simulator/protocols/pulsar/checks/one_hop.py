@@ -63,12 +63,12 @@ class OneHop(Check):
         self.sent[link] = int(places[-1]), int(batches[-1])
         bad = np.flatnonzero(~forward)
 
-        def say(number: int) -> str:
+        def describe(number: int) -> str:
             at = int(bad[number])
             sent, after = position_words(int(places[at])), position_words(int(place_before[at]))
             return f"{_link_words(stretch, link)} sent {sent} after {after} without a rewind between"
 
-        return first_broken(rows.seqs[bad], say)
+        return first_broken(rows.seqs[bad], describe)
 
     def _forwarded(
         self, stretch: Stretch, link: tuple[int, ...], rows: Rows, known: Knowledge
@@ -80,12 +80,12 @@ class OneHop(Check):
         origins = log.values("origin", index)
         bad = np.flatnonzero(found & (origins != HERE))
 
-        def say(number: int) -> str:
+        def describe(number: int) -> str:
             at = int(bad[number])
             place, origin = position_words(int(places[at])), stretch.name(int(origins[at]))
             return f"{_link_words(stretch, link)} forwarded {place}, which was replicated from {origin}"
 
-        return first_broken(sent.seqs[bad], say)
+        return first_broken(sent.seqs[bad], describe)
 
 
 def _link_words(stretch: Stretch, link: tuple[int, ...]) -> str:

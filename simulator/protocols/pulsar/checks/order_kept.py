@@ -17,7 +17,7 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import HERE
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.scenarios.model import Scenario
 from simulator.trace.registry import NULL
 
@@ -32,7 +32,7 @@ class OrderKept(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.highest: dict[tuple[int, ...], int] = {}
-        self.seen = Sightings()
+        self.seen = RecordedMessages()
         # (log's cluster, origin, topic) -> number of replication cursors opened so far
         self.lives: dict[tuple[int, int, int], int] = {}
 
@@ -80,10 +80,10 @@ class OrderKept(Check):
         first_here[np.unique(ids, return_index=True)[1]] = True
         new = np.flatnonzero(late & first_here & self.seen.unseen(key, ids, 0))
 
-        def say(number: int) -> str:
+        def describe(number: int) -> str:
             at = int(new[number])
             message = stretch.message(key[-1], int(ids[at]))
             log = f"the log of {stretch.name(key[2])} at {stretch.name(key[0])}"
             return f"{message} is first in {log} after {stretch.message(key[-1], int(before[at]))}"
 
-        return first_broken(group.seqs[new], say)
+        return first_broken(group.seqs[new], describe)

@@ -17,8 +17,8 @@ from simulator.checks.check import Check
 from simulator.checks.stretch import Rows, Stretch, position, position_words
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.checks.safe_by_configuration import SafeByConfiguration
-from simulator.protocols.pulsar.checks.sightings import Sightings
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 
@@ -51,7 +51,7 @@ class SafeUpdate(Check):
     def begin(self, scenario: Scenario) -> None:
         self.safe = SafeByConfiguration(scenario)
         self.gone = AckedExpiredOrSkipped()
-        self.never_sent = Sightings()  # (cluster that never received it, producer)
+        self.never_sent = RecordedMessages()  # (cluster that never received it, producer)
         # (cluster, topic) -> position up to which ledgers were deleted
         self.removed: dict[tuple[int, int], int] = {}
         # (cluster, peer, topic, subscription) -> place

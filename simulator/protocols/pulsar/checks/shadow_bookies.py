@@ -43,7 +43,7 @@ _SHADOW, _OPENED, _CLOSED, _TRIMMED, _LOADED, _UNLOADED, _TERMINATED, _CHANGED, 
 _COLUMNS = ("type", "cluster", "topic", "reason", "detail", "ledger", "entry", "to_ledger", "to_entry")
 
 
-class ShadowKnowsFromBookies(Check):
+class ShadowLastConfirmed(Check):
     """Keeps each source's newest ledger (since when, whether confirmed whole) and the deleted ones."""
 
     claim = (

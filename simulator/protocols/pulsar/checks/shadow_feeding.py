@@ -56,7 +56,7 @@ class ShadowFed(Check):
 
     def begin(self, scenario: Scenario) -> None:
         self.topics = frozenset(scenario.topics)
-        self.last_goes_on = (
+        self.last_continues = (
             scenario.options.get("shadowRemoveLast", OPTIONS["shadowRemoveLast"].default) == "keeps-running"
         )
         self.period = SettingsInForce(scenario, _PERIOD)
@@ -74,7 +74,7 @@ class ShadowFed(Check):
         self.doubtful: dict[Place, None] = {}
 
     def copy_into(self, copy: Self) -> None:
-        copy.topics, copy.last_goes_on, copy.period = self.topics, self.last_goes_on, self.period.copy()
+        copy.topics, copy.last_continues, copy.period = self.topics, self.last_continues, self.period.copy()
         copy.lists, copy.loaded, copy.fed, copy.failed = (
             dict(self.lists),
             dict(self.loaded),
@@ -187,7 +187,7 @@ class ShadowFed(Check):
                 and (source[0], shadow) not in self.doubtful
             ):
                 yield f"{here} does not feed {shadow}, which is on its list"
-        for shadow in fed if wanted or not self.last_goes_on else ():
+        for shadow in fed if wanted or not self.last_continues else ():
             if shadow not in wanted and (source[0], shadow) not in self.doubtful:
                 yield f"{here} still feeds {shadow}, which is not on its list any more"
 
@@ -196,7 +196,7 @@ _HEARING = ("shadow.created", "ledger.opened", "shadow.ledgers-read", "topic.unl
 _SHADOW, _OPENED, _READ, _LEFT, _GONE = (CODE[name] for name in _HEARING)
 
 
-class ShadowHears(Check):
+class ShadowNotifications(Check):
     """Keeps the ledgers of which each loaded shadow has to be notified, and the deadlines."""
 
     claim = (

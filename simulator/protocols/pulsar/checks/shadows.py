@@ -17,7 +17,7 @@ from simulator.checks.check import Check, all_broken, first_broken
 from simulator.checks.stretch import ENTRY_BITS, PAST_EVERY_LEDGER, Rows, Stretch, position, position_words
 from simulator.protocols.pulsar.checks.acked_expired_or_skipped import AckedExpiredOrSkipped
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 
@@ -46,7 +46,7 @@ class ShadowCheck(Check):
 
     def look(self, stretch: Stretch, known: Knowledge) -> Iterator[tuple[int, str]]:
         """The faults, in a run with shadow topics."""
-        raise TypeError(f"{type(self).__name__} does not say what it looks at")
+        raise TypeError(f"{type(self).__name__} does not describe what it looks at")
 
     def rows_of(self, stretch: Stretch, *types: str) -> Iterator[tuple[Place, Rows]]:
         """The rows of these types, by shadow topic."""
@@ -93,14 +93,14 @@ class ShadowDeliversSource(ShadowCheck):
             )
             bad = rows.take(~same)
 
-            def say(number: int) -> str:
+            def describe(number: int) -> str:
                 message = stretch.message(int(bad["producer"][number]), int(bad["sequence_id"][number]))
                 return (
                     f"{stretch.name(topic)} delivered {message} at "
                     f"{position_words(int(bad.positions()[number]))}, where its source holds something else"
                 )
 
-            yield from first_broken(bad.seqs, say)
+            yield from first_broken(bad.seqs, describe)
 
 
 class ShadowWithinSource(ShadowCheck):
@@ -203,7 +203,7 @@ class ShadowLosesAloud(ShadowCheck):
     def begin(self, scenario: Scenario) -> None:
         super().begin(scenario)
         self.gone = AckedExpiredOrSkipped()
-        self.lost = Sightings()  # (cluster, subscription, producer)
+        self.lost = RecordedMessages()  # (cluster, subscription, producer)
         self.deleted: dict[tuple[int, int, int], int] = {}  # (cluster, topic, ledger) -> seq of its deletion
 
     def copy_into(self, copy: Self) -> None:

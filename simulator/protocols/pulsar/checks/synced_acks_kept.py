@@ -19,7 +19,7 @@ from pyroaring import BitMap
 from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch, position
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 from simulator.scenarios.names import PARTITION_SUFFIX
@@ -65,7 +65,7 @@ class SyncedAcksKept(Check):
         self.synced: dict[tuple[int, int, int], dict[int, tuple[int, Messages]]] = {}
         # the same and client -> peer -> messages
         self.at_connect: dict[tuple[int, int, int, int], dict[int, Messages]] = {}
-        self.resent = Sightings()
+        self.resent = RecordedMessages()
 
     def copy_into(self, copy: Self) -> None:
         copy.synchronised, copy.resent = self.synchronised, self.resent.copy()

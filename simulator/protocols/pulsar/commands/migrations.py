@@ -89,7 +89,7 @@ def start(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     migration.begin(cause)
 
 
-def _say(given: str, wanted: str) -> Handler:
+def _describe(given: str, wanted: str) -> Handler:
     """A command that is an input of the state machine."""
 
     def handle(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
@@ -235,8 +235,8 @@ def mark_namespace(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
 
 HANDLERS: dict[str, Handler] = {
     "migration.start": start,
-    "migration.pause": _say("pause", "a migration can be paused while it waits or works"),
-    "migration.resume": _say("resume", "only what is paused or has failed is resumed"),
+    "migration.pause": _describe("pause", "a migration can be paused while it waits or works"),
+    "migration.resume": _describe("resume", "only what is paused or has failed is resumed"),
     "migration.advance": advance,
     "migration.switch": switch,
     "migration.clean-up": clean_up,

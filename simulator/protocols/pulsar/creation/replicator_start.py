@@ -46,20 +46,20 @@ def passes_at_once(replicator: ReplicatorOfCreation) -> bool:
     passed = check(replicator).action == START
     if not passed:
         replicator.checked = None
-        replicator.runtime.start_checks.pop(_asked(replicator), None)
+        replicator.runtime.start_checks.pop(_key(replicator), None)
     return passed
 
 
-def _asked(replicator: ReplicatorOfCreation) -> tuple[int, str, str, str]:
+def _key(replicator: ReplicatorOfCreation) -> tuple[int, str, str, str]:
     topic = replicator.topic
-    return replicator.asked_seq, topic.cluster.name, replicator.peer, topic.name
+    return replicator.requested_seq, topic.cluster.name, replicator.peer, topic.name
 
 
-def _came_to(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | None) -> None:
+def _record_outcome(replicator: ReplicatorOfCreation, outcome: Outcome, error: str | None) -> None:
     """Keep the outcome in the replicator and in the run, because the replicator may be removed earlier."""
     replicator.checked = outcome
-    if replicator.asked_seq != NULL:
-        replicator.runtime.start_checks[_asked(replicator)] = (outcome, error)
+    if replicator.requested_seq != NULL:
+        replicator.runtime.start_checks[_key(replicator)] = (outcome, error)
 
 
 def check(replicator: ReplicatorOfCreation) -> Verdict:
@@ -88,7 +88,7 @@ def check(replicator: ReplicatorOfCreation) -> Verdict:
     outcome, code = _OUTCOMES[verdict.action], MISSING if there is None else FOUND
     if outcome == PASSED and replicator.checked is not None and replicator.checked.outcome == ORDERED:
         outcome, code = CREATED, DONE
-    _came_to(
+    _record_outcome(
         replicator,
         Outcome(outcome, code if by_admin else None, local, there),
         verdict.words if outcome == REFUSED else None,
@@ -101,7 +101,7 @@ def denied(replicator: ReplicatorOfCreation, words: str) -> None:
     last = replicator.checked
     there = replicator.runtime.clusters[replicator.peer].shape(replicator.topic.base)
     assert last is not None, "an order follows a check"
-    _came_to(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
+    _record_outcome(replicator, Outcome(REFUSED, last.code and words.split()[0], last.local, there), words)
 
 
 def create_remote(replicator: ReplicatorOfCreation, connection: int, shape: int) -> None:

@@ -73,7 +73,7 @@ class ReplicatorOfCreation(Protocol):
     link: Link
     back: Link
     start_seq: int
-    asked_seq: int
+    requested_seq: int
     checked: Outcome | None
     last_error: str | None
     schemas: ReplicatedSchemas

@@ -149,7 +149,7 @@ class Failover:
         for producer in self._producers():
             self._move_producer(producer, cause)
         self.runtime.note("failover.finished", cause, self.source, self.target, self.subscription)
-        self.window.look_again()
+        self.window.recount()
 
     def _move_producer(self, producer: Producer, cause: int) -> None:
         """Move a producer: a clean move sends its open batch, the others lose it.

@@ -146,7 +146,7 @@ def held(runtime: Pulsar, subscription: str, cluster: str) -> BitMap:
     )
 
 
-def still_to_come(runtime: Pulsar, subscription: str, cluster: str, messages: BitMap) -> BitMap:
+def undelivered(runtime: Pulsar, subscription: str, cluster: str, messages: BitMap) -> BitMap:
     """The given messages that the subscription in the cluster may still deliver.
 
     None of them was acknowledged, expired or skipped in any cluster.
@@ -195,7 +195,7 @@ def lost_now(runtime: Pulsar, subscription: str, target: str) -> int:
                 if origin is not there and there.cluster.state != "lost"
             ),
         )
-        lost += len(open_ - still_to_come(runtime, subscription, target, open_) - (coming - there.present))
+        lost += len(open_ - undelivered(runtime, subscription, target, open_) - (coming - there.present))
     return lost
 
 
@@ -335,7 +335,7 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
     again = BitMap.union(
         BitMap(),
         *(
-            _not_synced(origin, subscription, _sent_again(origin, there))
+            _not_synced(origin, subscription, _resent(origin, there))
             for origin in copies
             if origin is not here
         ),
@@ -359,7 +359,7 @@ def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitM
     return messages - reported
 
 
-def _sent_again(origin: Topic, there: Topic) -> BitMap:
+def _resent(origin: Topic, there: Topic) -> BitMap:
     """Messages in the target that will be sent again: the connection broke before their ack arrived.
 
     The source is AbstractReplicator.

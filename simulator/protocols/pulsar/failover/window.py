@@ -62,7 +62,7 @@ class FailoverWindow:
             if cluster.up or cluster.crashed_at_us is None
             else min(runtime.now_us, cluster.crashed_at_us)
         )
-        self.look_again()
+        self.recount()
 
     def delivered(self, message: int, topic: str, index: int) -> None:
         """Count a delivery at the target; called before the delivery itself is recorded.
@@ -88,7 +88,7 @@ class FailoverWindow:
             self.unsettled.discard(message)
             self._note_caught_up()
 
-    def look_again(self) -> None:
+    def recount(self) -> None:
         """Update the window after changes that reduce the pending messages.
 
         These are a cursor opened or moved in the target, ledgers lost from its log, or messages skipped or
@@ -97,7 +97,7 @@ class FailoverWindow:
         for topic in self.runtime.clusters[self.target].topics.values():
             self.draining.look(topic)
         if self.caught_up_us is None and self.lost is None:
-            self.unsettled = forecasting.still_to_come(
+            self.unsettled = forecasting.undelivered(
                 self.runtime, self.subscription, self.target, self.unsettled
             )
             self._note_caught_up()
@@ -106,9 +106,7 @@ class FailoverWindow:
         """An operator moved the target's cursor: entries that it covered may be delivered again."""
         self.draining.look_back(topic)
         if self.lost is None:
-            self.unsettled = forecasting.still_to_come(
-                self.runtime, self.subscription, self.target, self.held
-            )
+            self.unsettled = forecasting.undelivered(self.runtime, self.subscription, self.target, self.held)
             if self.unsettled:
                 self.caught_up_us = None
             elif self.caught_up_us is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PROCESSED, ACKS_SENT = Consumer.processed, AckGroup.time_over
 HOLD_OVER, REDELIVERY_REQUESTED = HeldMessages.hold_over, RedeliveryRequests.delay_over
 _OWN = (PROCESSED, ACKS_SENT, HOLD_OVER, REDELIVERY_REQUESTED)  # a consumer's rank is its own
-_STANDING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # the flow must include them, however late
+_LASTING = (PROCESSED, ACKS_SENT, Replicator.arrive)  # the flow must include them, however late
 
 
 class Own(NamedTuple):
@@ -62,7 +62,7 @@ class Survey:
         peer_events = PeerEvents(flow)
         for event in runtime.events():
             at_us, rank, order, target, method, argument = event
-            if at_us >= horizon_us and method not in _STANDING:
+            if at_us >= horizon_us and method not in _LASTING:
                 continue
             if method is Replicator.arrive and replicators.get(rank) is target:
                 connection = replicators[rank].connection

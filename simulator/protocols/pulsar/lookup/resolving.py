@@ -89,7 +89,7 @@ class Resolver:
         if reason is not None:
             service.failed += 1
             runtime.note("lookup.failed", cause, self.base, client.number, reason, client.retries + 1)
-            self._later(back_us, self.told_nothing, (number,))
+            self._later(back_us, self.no_answer, (number,))
             return
         service.answered[requests[0]] += 1
         cause = max(cause, service.moved_seq[service.tenant_of(self.base)])
@@ -110,7 +110,7 @@ class Resolver:
             self.failed_requests = 0
             self.client.found(cluster, seq)
 
-    def told_nothing(self, argument: tuple) -> None:
+    def no_answer(self, argument: tuple) -> None:
         """The failure reached the client."""
         if argument[0] == self.number:
             self.asking = False

@@ -91,9 +91,9 @@ class BlueGreen:
     def start(self) -> None:
         """Start every cluster's timer, where it is on."""
         for cluster in self.runtime.clusters.values():
-            self._again(cluster)
+            self._retry(cluster)
 
-    def _again(self, cluster: Cluster) -> None:
+    def _retry(self, cluster: Cluster) -> None:
         period_us = cluster.setting(PERIOD) * _SECOND_US
         if period_us:
             self.runtime.schedule(
@@ -109,7 +109,7 @@ class BlueGreen:
         for topic in tuple(cluster.topics.values()) if cluster.up else ():
             if topic.loaded:
                 self.check_topic(topic)
-        self._again(cluster)
+        self._retry(cluster)
 
     def check_topic(self, topic: Topic) -> None:
         """Apply the rules to one topic; of a shadow topic only the source can be terminated."""

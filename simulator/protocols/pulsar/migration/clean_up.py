@@ -88,7 +88,7 @@ class CleanUp(Work):
                 if name not in topic.subscriptions:
                     continue
                 there = self.target.topics.get(topic.name)
-                waiting = forecasting.still_to_come(
+                waiting = forecasting.undelivered(
                     runtime, name, self.run.source, forecasting.in_log(runtime, topic)
                 )
                 waiting -= forecasting.in_log(runtime, there) if there is not None else forecasting.BitMap()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.subscription import Subscription
     from simulator.protocols.pulsar.migration.work import MigrationOfStep
 
-PERIODS_FRESH = 2
+PERIODS_CURRENT = 2
 """Periods for which a state received by the target counts as fresh."""
 
 
@@ -37,7 +37,7 @@ class Nothing(Work):
         return []
 
 
-class _Telling(Nothing):
+class _Synced(Nothing):
     """The common part of both strategies that sync acknowledgements."""
 
     def in_source(self) -> list[Subscription]:
@@ -49,7 +49,7 @@ class _Telling(Nothing):
         topic = self.target.topics.get(subscription.topic.name)
         return None if topic is None else topic.subscriptions.get(subscription.name)
 
-    def nothing_to_say(self, subscription: Subscription) -> bool:
+    def nothing_to_sync(self, subscription: Subscription) -> bool:
         """Whether no entry that both clusters have is acknowledged."""
         cursor, copied = subscription.cursor, self.migration.works.topic_data.goals
         first = (
@@ -92,7 +92,7 @@ class _Telling(Nothing):
         ]
 
 
-class AcknowledgementSync(_Telling):
+class AcknowledgementSync(_Synced):
     """Syncs by acknowledgement-state sync; `begun_us` is when it was last enabled."""
 
     def __init__(self, migration: MigrationOfStep) -> None:
@@ -118,7 +118,7 @@ class AcknowledgementSync(_Telling):
         sender = subscription.sender
         return sender is not None and (
             sender.is_current(self.run.target)
-            or self.nothing_to_say(subscription)
+            or self.nothing_to_sync(subscription)
             or self._has_report(subscription)
         )
 
@@ -137,18 +137,18 @@ class AcknowledgementSync(_Telling):
             if not self.is_synced(subscription) and subscription.sender is not None:
                 subscription.sender.send(self.run.target, self.seq)
 
-    def _not_fresh(self, subscription: Subscription) -> str | None:
+    def _not_current(self, subscription: Subscription) -> str | None:
         sender, there, now_us = subscription.sender, self.there(subscription), self.runtime.now_us
         if there is None:
             return f"{subscription.name} is not in {self.run.target}"
-        if sender is None or sender.is_current(self.run.target) or self.nothing_to_say(subscription):
+        if sender is None or sender.is_current(self.run.target) or self.nothing_to_sync(subscription):
             return None if sender is not None else f"{subscription.name} is not synchronised"
         if not self._has_report(subscription):
             return f"{self.run.target} has received nothing about {subscription.name}"
         assert there.filter.received_us is not None, "a report arrived"
         age_us = now_us - there.filter.received_us
         latency_us = self.runtime.links[self.run.source, self.run.target].latency_us(0)
-        if sender.period_us is None or age_us <= PERIODS_FRESH * sender.period_us + latency_us:
+        if sender.period_us is None or age_us <= PERIODS_CURRENT * sender.period_us + latency_us:
             return None
         return (
             f"{self.run.target} last received acknowledgements of {subscription.name} "
@@ -156,7 +156,7 @@ class AcknowledgementSync(_Telling):
         )
 
     def stale(self) -> list[str]:
-        return [words for words in map(self._not_fresh, self.in_source()) if words is not None]
+        return [words for words in map(self._not_current, self.in_source()) if words is not None]
 
     def unsynced(self) -> list[str]:
         return sorted(
@@ -164,7 +164,7 @@ class AcknowledgementSync(_Telling):
                 one.name: None
                 for one in self.in_source()
                 if not (one.sender is not None and one.sender.is_current(self.run.target))
-                and not self.nothing_to_say(one)
+                and not self.nothing_to_sync(one)
             }
         )
 
@@ -177,7 +177,7 @@ class AcknowledgementSync(_Telling):
                 one.name: None
                 for one in found
                 if not (one.sender is not None and one.sender.is_current(self.run.source))
-                and not self.nothing_to_say(one)
+                and not self.nothing_to_sync(one)
             }
         )
 
@@ -191,7 +191,7 @@ class AcknowledgementSync(_Telling):
                         subscription.sender = None
 
 
-class Snapshots(_Telling):
+class Snapshots(_Synced):
     """Syncs by snapshots; `switched` are the subscriptions whose flag this migration set.
 
     They are (cluster, topic, subscription).
@@ -213,7 +213,7 @@ class Snapshots(_Telling):
 
     def is_synced(self, subscription: Subscription) -> bool:
         there = self.there(subscription)
-        return self.nothing_to_say(subscription) or (there is not None and there.last_applied_us is not None)
+        return self.nothing_to_sync(subscription) or (there is not None and there.last_applied_us is not None)
 
     def stale(self) -> list[str]:
         return [

@@ -26,7 +26,12 @@ from simulator.protocols.pulsar.migration.switching import Switching
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.migration.work import MigrationOfStep, Work
 
-_TOLD = {ACKNOWLEDGEMENT_SYNC: AcknowledgementSync, SNAPSHOTS: Snapshots, NONE: Nothing, BLUE_GREEN: Nothing}
+_PROGRESS_STEPS = {
+    ACKNOWLEDGEMENT_SYNC: AcknowledgementSync,
+    SNAPSHOTS: Snapshots,
+    NONE: Nothing,
+    BLUE_GREEN: Nothing,
+}
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def works(migration: MigrationOfStep) -> Works:
     return Works(
         Metadata(migration),
         TopicData(migration),
-        _TOLD[strategy](migration),
+        _PROGRESS_STEPS[strategy](migration),
         Draining(migration) if strategy == BLUE_GREEN else Switching(migration),
         CleanUp(migration),
     )

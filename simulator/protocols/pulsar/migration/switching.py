@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNLOAD_EVERY_US = 100_000
 """Interval of unloads: unloading all topics at once would overload a broker."""
-UNLOAD_AGAIN_US = 1_000_000
+UNLOAD_RETRY_US = 1_000_000
 """Time after which a topic that still has clients is unloaded again."""
 MIGRATION_MODE, ROLL_BACK_MODE, BLUE_GREEN_MODE = "migration", "roll-back", "blue-green"
 
@@ -53,7 +53,7 @@ class Move:
             self.runtime.note(
                 "failover.finished", max(cause, self.seq), self.source, self.target, self.subscription
             )
-            self.window.look_again()
+            self.window.recount()
 
 
 class Switching(Work):
@@ -124,7 +124,7 @@ class Switching(Work):
         unloaded_us = self.unloaded_us.get(topic.name)
         if unloaded_us is None:
             return True
-        return self.runtime.now_us - unloaded_us >= UNLOAD_AGAIN_US and bool(self._followers_in(self.leaving))
+        return self.runtime.now_us - unloaded_us >= UNLOAD_RETRY_US and bool(self._followers_in(self.leaving))
 
     def _followers_in(self, cluster: str) -> list[str]:
         connected = self.migration.clients_in(cluster)

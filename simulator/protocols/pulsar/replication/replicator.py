@@ -67,7 +67,7 @@ class Replicator:
         self.reading = self.stalled = False
         self.started_us = 0
         # the row that requested the present start; the last such row, without retries
-        self.start_seq = self.asked_seq = NULL
+        self.start_seq = self.requested_seq = NULL
         self.checked: Outcome | None = None  # the result of its last start check
         self.next_try_us: int | None = None  # the end of the present backoff
         self.failed_starts = 0  # over the run, lost connections too; `connecting` has the backoff's own count
@@ -103,7 +103,7 @@ class Replicator:
             return
         self.start_seq = cause
         if cause != NULL:
-            self.asked_seq = cause
+            self.requested_seq = cause
         now_us = self.runtime.now_us
         effects = self.connecting.start(self._obstacle(), now_us)
         if at_once and effects == [connecting.Connect()] and replicator_start.passes_at_once(self):

@@ -136,7 +136,7 @@ def delete_ledgers(topic: TopicOfLog, ledgers: list[Ledger], cause: int) -> None
     topic.log.trim(before_index, keep_last=True)  # of a terminated topic the last one may be empty
     topic.shadows.trimmed()
     topic.shadows.ledgers_changed(seq)
-    topic.runtime.look_again(topic.cluster.name)
+    topic.runtime.recount(topic.cluster.name)
 
 
 def drop_everything(topic: TopicOfLog, cause: int) -> None:
@@ -152,7 +152,7 @@ def drop_everything(topic: TopicOfLog, cause: int) -> None:
         )
         _note_removed(topic, ledger.first_index, ledger.first_index + ledger.entries, seq)
     log.trim(log.length)
-    runtime.look_again(topic.cluster.name)
+    runtime.recount(topic.cluster.name)
     topic.terminated, topic.refuses = False, None  # a topic created again under this name is a new one
 
 

@@ -59,7 +59,7 @@ class RuntimeOfLog(Protocol):
     def in_portions(self, portions: Iterator[int]) -> int:
         """Do long work of this instant in portions."""
 
-    def look_again(self, cluster: str) -> None:
+    def recount(self, cluster: str) -> None:
         """Messages were removed from a log of the cluster."""
 
     def window_into(self, cluster: str, subscription: str) -> WatchedCursor | None:

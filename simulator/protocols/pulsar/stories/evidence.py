@@ -44,7 +44,7 @@ def _whole(case: Case, row: Row) -> str:
     return f"{row['cluster']} completes snapshot S{row['snapshot']}: a position for each region."
 
 
-def _asked(case: Case, row: Row) -> str:
+def _requested(case: Case, row: Row) -> str:
     return f"{row['cluster']} requests snapshot S{row['snapshot']}: every region is asked for its position."
 
 
@@ -66,7 +66,7 @@ def _used(case: Case, row: Row) -> str:
     )
 
 
-def _went_back(case: Case, row: Row) -> str:
+def _moved_back(case: Case, row: Row) -> str:
     if row["type"] == "subscription.deleted":
         return f"{case.subscription} is deleted in {row['cluster']}."
     return (
@@ -83,7 +83,7 @@ def _applied(case: Case, row: Row) -> str:
     return f"{row['cluster']} applies an update from {row['peer']}: mark-delete {_to(row)}, past the message."
 
 
-def _stands(case: Case, row: Row) -> str:
+def _mark_delete(case: Case, row: Row) -> str:
     where = _at(row) if row["type"] in ("subscription.created", "cursor.recovered") else _to(row)
     return f"In {row['cluster']} everything is acknowledged up to {where}, and no further."
 
@@ -127,9 +127,9 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
     ("covered", "message.registered"): lambda case, row: (
         f"The broker in {row['cluster']} registers the acknowledgement."
     ),
-    ("went_back", "cursor.moved"): _went_back,
-    ("went_back", "cursor.recovered"): _went_back,
-    ("went_back", "subscription.deleted"): _went_back,
+    ("went_back", "cursor.moved"): _moved_back,
+    ("went_back", "cursor.recovered"): _moved_back,
+    ("went_back", "subscription.deleted"): _moved_back,
     ("hole", "message.stored"): lambda case, row: (
         f"An older message, {row['producer']}/{row['sequence_id']}, is before it in {row['cluster']}, at "
         f"{_at(row)}."
@@ -141,7 +141,7 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
         f"{row['client']} has {row['producer']}/{row['sequence_id']} and does not acknowledge it."
     ),
     **{
-        ("mark_delete", event): _stands
+        ("mark_delete", event): _mark_delete
         for event in ("cursor.moved", "cursor.recovered", "subscription.created", "update.applied")
     },
     ("update", "update.written"): lambda case, row: (
@@ -169,7 +169,7 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
         "The connection breaks, and the sync request in flight to {peer} is lost."
     ),
     ("whereabouts", "acknowledgements.applied"): _travel("{cluster} applies the sync request of {peer}."),
-    ("asked", "snapshot.requested"): _asked,
+    ("asked", "snapshot.requested"): _requested,
     ("covers", "snapshot.position"): _covers,
     ("snapshot", "snapshot.completed"): _whole,
     ("evicted", "snapshot.evicted"): lambda case, row: (
@@ -179,7 +179,7 @@ EVIDENCE_BEATS: dict[tuple[str, str], Words] = {
         f"{row['cluster']} loses snapshot S{row['snapshot']}: {_LEFT[row['reason']]}."
     ),
     ("cache", "snapshot.cached"): lambda case, row: f"{row['cluster']} caches snapshot S{row['snapshot']}.",
-    ("attempt", "snapshot.requested"): _asked,
+    ("attempt", "snapshot.requested"): _requested,
     ("attempt", "snapshot.refused"): _refused,
     ("newest_snapshot", "snapshot.completed"): _whole,
     ("newest_snapshot", "snapshot.used"): _used,

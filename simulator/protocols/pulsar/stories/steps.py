@@ -20,7 +20,7 @@ class Case:
     """One message of one failover.
 
     `kind` is duplicates, redeliveries, stranded or lost. `x` is the cluster where it was last acknowledged
-    ("" without any). `cause` and `why` are as in counting ("" without any). `again_seq` is the judged
+    ("" without any). `cause` and `why` are as in counting ("" without any). `duplicate_seq` is the judged
     delivery (-1: none).
     """
 
@@ -33,7 +33,7 @@ class Case:
     x: str = ""
     cause: str = ""
     why: str = ""
-    again_seq: int = -1
+    duplicate_seq: int = -1
 
     def fill(self, words: str) -> str:
         """A sentence of `words` about this case."""
@@ -42,7 +42,7 @@ class Case:
         )
 
 
-def tell(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
+def steps_of(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[StoryStep]:
     """The steps of a case.
 
     `rows` are the message's own rows in order. `evidence` are the rows that the verdict is based on, with
@@ -52,7 +52,7 @@ def tell(case: Case, rows: Iterable[Row], evidence: Mapping[str, Row]) -> list[S
     shown = [step for role, row in evidence.items() for step in _shown(case, role, row)]
     shown_seqs = {step.seq for step in shown}
     steps = shown + [step for step in _life(case, own) if step.seq not in shown_seqs]
-    steps += _reason(case, own, evidence) + _move(case, evidence) + _again(case, own)
+    steps += _reason(case, own, evidence) + _move(case, evidence) + _duplicate_step(case, own)
     return sorted(steps, key=lambda step: (step.seq, _ORDER.get(step.kind, 1)))
 
 
@@ -109,7 +109,7 @@ def _stored(own: list[Row], row: Row) -> list[StoryStep]:
 
 def _handled(case: Case, own: list[Row]) -> list[StoryStep]:
     """The delivery and acknowledgement before the judged delivery, the latest of each."""
-    before = [row for row in own if case.again_seq < 0 or row["seq"] < case.again_seq]
+    before = [row for row in own if case.duplicate_seq < 0 or row["seq"] < case.duplicate_seq]
     acks = [row for row in before if row["type"] == "message.acknowledged"]
     ack = acks[-1] if acks and case.kind != "lost" else None
     handed = [
@@ -144,7 +144,7 @@ def _handled(case: Case, own: list[Row]) -> list[StoryStep]:
     ]
 
 
-def _again(case: Case, own: list[Row]) -> list[StoryStep]:
+def _duplicate_step(case: Case, own: list[Row]) -> list[StoryStep]:
     end = {
         "duplicates": "again, although it was acknowledged: a duplicate.",
         "redeliveries": "again, a redelivery: it had not been acknowledged.",
@@ -152,7 +152,7 @@ def _again(case: Case, own: list[Row]) -> list[StoryStep]:
     return [
         _step("again", row, f"{row['cluster']} delivers it to {row['client']} {end[case.kind]}")
         for row in own
-        if row["seq"] == case.again_seq
+        if row["seq"] == case.duplicate_seq
     ]
 
 

@@ -49,8 +49,8 @@ def commands(run: RunView) -> list[dict[str, Any]]:
         asks = bool(run.scenario.namespaces) or any(
             topic.exists is not None for topic in run.scenario.topics.values()
         )
-        for (asked_seq, source, target, log), (outcome, error) in run.runtime.start_checks.items():
-            number = _command_of(run, asked_seq, numbers) if asks or outcome.outcome != PASSED else None
+        for (requested_seq, source, target, log), (outcome, error) in run.runtime.start_checks.items():
+            number = _command_of(run, requested_seq, numbers) if asks or outcome.outcome != PASSED else None
             if number is not None:
                 results[number].setdefault("start_checks", []).append(
                     {"from": source, "to": target, "topic": log, **_words(outcome), "error": error}

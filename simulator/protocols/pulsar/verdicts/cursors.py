@@ -94,7 +94,7 @@ class Cursor:
         self._registered_copy, self._registered_seq = copy[known], registered.seq[known]
         self._until = np.full(int(known.sum()), NEVER, dtype=np.int64)
         filtered = history.table("marker.filtered", **where)
-        for seq, event, row in self._forgettings():
+        for seq, event, row in self._lost_acks():
             kept = (
                 self._survivors(log, filtered, seq, row)
                 if event == "cursor.recovered"
@@ -113,7 +113,7 @@ class Cursor:
             distinct[np.maximum.accumulate(places) - rank * (len(distinct) + 1)] if len(until) else until
         )
 
-    def _forgettings(self) -> list[tuple[int, str, dict[str, int]]]:
+    def _lost_acks(self) -> list[tuple[int, str, dict[str, int]]]:
         """Rows after which individual acks are gone, in order."""
         moved = self._rows["cursor.moved"]
         events = [
@@ -126,7 +126,7 @@ class Cursor:
     @property
     def forgetting_seqs(self) -> np.ndarray:
         """Rows after which individual acks may be gone, or the mark-delete lower, in order."""
-        return np.array([seq for seq, _, _ in self._forgettings()], dtype=np.int64)
+        return np.array([seq for seq, _, _ in self._lost_acks()], dtype=np.int64)
 
     @property
     def backward_seqs(self) -> np.ndarray:
@@ -134,7 +134,7 @@ class Cursor:
         return self.step_seq[self._drops]
 
     @property
-    def begun_anew(self) -> np.ndarray:
+    def recreated(self) -> np.ndarray:
         """Rows that opened the cursor, or with which an operator moved it."""
         moved = self._rows["cursor.moved"]
         return np.sort(np.concatenate((self.created.seq, moved.seq[moved.reason == self._reset])))

@@ -18,7 +18,7 @@ from simulator.protocols.pulsar.verdicts.losses import lost, message_facts
 from simulator.protocols.pulsar.verdicts.read import NEVER, Table
 from simulator.protocols.pulsar.verdicts.windows import Window, judge
 
-FIRST, REDELIVERED, TWICE = "first", "redelivered", "twice"
+FIRST, REDELIVERED, DUPLICATE = "first", "redelivered", "duplicate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Followed:
 
     Instants are µs, -1 for never.
 
-    `delivery` is what the first delivery at the target in the window was (first, redelivered, twice; ""
+    `delivery` is what the first delivery at the target in the window was (first, redelivered, duplicate; ""
     without one), `cause` why it was the second. `origin` is the cluster that stored it first, `at_source`
     whether the source ever held it.
     """
@@ -70,7 +70,7 @@ def follow(facts: Facts, window: Window, most: int) -> Followed | None:
     for table, word in (
         (judged.first, FIRST),
         (judged.redeliveries, REDELIVERED),
-        (judged.duplicates, TWICE),
+        (judged.duplicates, DUPLICATE),
     ):
         delivered[place[table.message]], delivery[place[table.message]] = table.at_us, word
     cause[place[judged.duplicates.message]] = [one.cause for one in duplicates]

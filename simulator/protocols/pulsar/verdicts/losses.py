@@ -113,13 +113,13 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
         cause
     ]
     why[gone[chosen] == log.lost_seq] = "cluster-lost"
-    why[_not_where_the_update_came_from(facts, window, topic, log.message[rows][chosen], gone[chosen])] = (
+    why[_not_replicated_from_update(facts, window, topic, log.message[rows][chosen], gone[chosen])] = (
         "not-in-source"
     )
     return Going(log.message[rows][chosen], gone[chosen], cause, why, log.seq[rows][chosen])
 
 
-def _not_where_the_update_came_from(
+def _not_replicated_from_update(
     facts: Facts, window: Window, topic: int, message: np.ndarray, gone: np.ndarray
 ) -> np.ndarray:
     """Mask of messages that an Update passed whose writer had never stored them: it names a position, not

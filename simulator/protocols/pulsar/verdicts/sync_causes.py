@@ -38,11 +38,11 @@ def _sent(batch: Batch) -> np.ndarray:
     sent = table.upto(batch.end.seq).seq
     if not len(sent):
         return sent
-    anew = batch.cursor_of_x.begun_anew
-    return sent[sent > anew[anew < sent[-1]].max(initial=NULL)]
+    recreated = batch.cursor_of_x.recreated
+    return sent[sent > recreated[recreated < sent[-1]].max(initial=NULL)]
 
 
-def _tellings(batch: Batch, sent: np.ndarray) -> np.ndarray:
+def _requests_of(batch: Batch, sent: np.ndarray) -> np.ndarray:
     """The newest request, and the last one before each time that X's cursor lost acks.
 
     Together they contain what any request contained.
@@ -59,10 +59,10 @@ def sync_in_flight(batch: Batch) -> Verdict:
     cursor = batch.cursor_of_x
     copy = batch.log_of_x.copy_of(batch.message, batch.acknowledged_position)
     request = np.full(len(batch), NEVER, dtype=np.int64)
-    for telling in _tellings(batch, sent).tolist():
-        taken, _ = cursor.last_registration(copy, telling)
-        taken = np.where(cursor.registered(copy, telling), taken, NEVER)
-        since = np.minimum(taken, cursor.covered_since(batch.acknowledged_position, telling))
+    for request_place in _requests_of(batch, sent).tolist():
+        taken, _ = cursor.last_registration(copy, request_place)
+        taken = np.where(cursor.registered(copy, request_place), taken, NEVER)
+        since = np.minimum(taken, cursor.covered_since(batch.acknowledged_position, request_place))
         place = np.minimum(np.searchsorted(sent, since), len(sent) - 1)
         request = np.where(since == NEVER, request, np.minimum(request, sent[place]))
     was_requested = request != NEVER

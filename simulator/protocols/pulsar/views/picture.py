@@ -20,14 +20,14 @@ SNAPSHOT_KIND = 112
 AFTER_US = 300_000
 """Time after a fault that includes its first consequence."""
 
-TELLING = ("subscription.fail-over", "cluster.crash", "link.cut")
+PICTURED_COMMANDS = ("subscription.fail-over", "cluster.crash", "link.cut")
 """Commands whose consequence a picture should show."""
 
 
-def telling_picture(world: Any) -> dict[str, Any]:
+def gallery_picture(world: Any) -> dict[str, Any]:
     """Run to shortly after the first failover or fault, else half-way, and on while every log is empty."""
     until_us = world.scenario.until_us
-    world.run(_telling_instant(world.scenario))
+    world.run(_picture_instant(world.scenario))
     picture = picture_at(world)
     while (
         not any(lane["cells"]["kind"] for lane in picture["lanes"])
@@ -55,8 +55,8 @@ def picture_at(world: Any) -> dict[str, Any]:
     }
 
 
-def _telling_instant(scenario: Any) -> int:
-    for word in TELLING:
+def _picture_instant(scenario: Any) -> int:
+    for word in PICTURED_COMMANDS:
         for command in scenario.commands:
             if command.do == word:
                 return min(command.at_us + AFTER_US, scenario.until_us)

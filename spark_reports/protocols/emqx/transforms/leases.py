@@ -324,7 +324,7 @@ def percentiles(handovers: DataFrame) -> DataFrame:
     return found.groupBy(*GROUP).agg(at(50).alias("p50"), at(95).alias("p95"), at(100).alias("max"))
 
 
-def people(control: DataFrame) -> DataFrame:
+def clients_of_groups(control: DataFrame) -> DataFrame:
     """The sessions that ever subscribed and the leader changes: GROUP, sessions, leader_changes."""
     rows = control.filter(is_type("session.subscribed", "leader.elected") & F.col("subscription").isNotNull())
     leaders = F.count_if(F.col("type") == "leader.elected")

@@ -71,7 +71,7 @@ def duplicates(judged: DataFrame, ends: DataFrame) -> DataFrame:
     )
 
 
-def copies(rows: DataFrame, duplicates: DataFrame, forgettings: DataFrame, marks: DataFrame) -> DataFrame:
+def copies(rows: DataFrame, duplicates: DataFrame, lost_acks: DataFrame, marks: DataFrame) -> DataFrame:
     """The copies and recorded acks of each duplicate in logs and cursors.
 
     Columns: DUPLICATE, stored_us (of p), earlier_copy_seq (covered at delivery), registered_at_x,
@@ -124,12 +124,12 @@ def copies(rows: DataFrame, duplicates: DataFrame, forgettings: DataFrame, marks
             )
         ).alias("registered_at_b_seq"),
     )
-    return _resent(_forgotten(held, forgettings), marks)
+    return _resent(_forgotten(held, lost_acks), marks)
 
 
-def _forgotten(held: DataFrame, forgettings: DataFrame) -> DataFrame:
+def _forgotten(held: DataFrame, lost_acks: DataFrame) -> DataFrame:
     """Add whether the target's own record of p's ack was lost before the delivery."""
-    gone = forgettings.withColumnsRenamed({"cluster": "target", "subscription": "of_subscription"})
+    gone = lost_acks.withColumnsRenamed({"cluster": "target", "subscription": "of_subscription"})
     met = held.filter(F.col("registered_at_b_seq").isNotNull()).join(
         F.broadcast(gone), ["run", "target", "topic", "of_subscription"], "inner"
     )

@@ -58,7 +58,7 @@ def backward_steps(marks: DataFrame) -> DataFrame:
     )
 
 
-def forgettings(rows: DataFrame) -> DataFrame:
+def lost_acks(rows: DataFrame) -> DataFrame:
     """Rows after which individual acknowledgements may be lost.
 
     Columns: run, cluster, topic, subscription, forgot_seq.

@@ -21,7 +21,7 @@ COPY = [*FAILOVER, "topic", "producer", "sequence_id", "place"]
 
 
 def stretches(
-    scopes: DataFrame, marks: DataFrame, forgettings: DataFrame, backward_steps: DataFrame
+    scopes: DataFrame, marks: DataFrame, lost_acks: DataFrame, backward_steps: DataFrame
 ) -> DataFrame:
     """The stretches of each failover's window, per topic.
 
@@ -37,7 +37,7 @@ def stretches(
         F.col("end_seq").alias("closed_seq"),
     )
     turns = (
-        forgettings.select(*CURSOR, F.col("forgot_seq").alias("seq"))
+        lost_acks.select(*CURSOR, F.col("forgot_seq").alias("seq"))
         .unionByName(backward_steps.select(*CURSOR, F.col("back_seq").alias("seq")))
         .distinct()
     )
@@ -91,7 +91,7 @@ def held(rows: DataFrame, stretches: DataFrame, lost_clusters: DataFrame) -> Dat
 
 
 def taken(
-    rows: DataFrame, held: DataFrame, stretches: DataFrame, forgettings: DataFrame, limits: DataFrame
+    rows: DataFrame, held: DataFrame, stretches: DataFrame, lost_acks: DataFrame, limits: DataFrame
 ) -> DataFrame:
     """Individual acknowledgements of held messages at the target.
 
@@ -107,7 +107,7 @@ def taken(
         F.col("at_us").alias("taken_us"),
     )
     met = found.join(F.broadcast(cursors), list(CURSOR), "inner").join(held.select(*COPY), COPY, "inner")
-    gone = forgettings.join(limits, [*CURSOR, "forgot_seq"], "left").select(
+    gone = lost_acks.join(limits, [*CURSOR, "forgot_seq"], "left").select(
         *CURSOR, "forgot_seq", "kept_seq", "kept_place"
     )
     after = met.join(F.broadcast(gone), list(CURSOR), "left")

@@ -28,10 +28,10 @@ def readers(rows: DataFrame) -> DataFrame:
     waited = left.join(published, message, "inner").withColumn(
         "waited_us", F.col("at_us") - F.col("published_us")
     )
-    everybody = Window.partitionBy(*READER)
-    ranked = waited.withColumn("rank", F.row_number().over(everybody.orderBy("waited_us", "seq"))).withColumn(
-        "of", F.count("*").over(everybody)
-    )
+    all_readers = Window.partitionBy(*READER)
+    ranked = waited.withColumn(
+        "rank", F.row_number().over(all_readers.orderBy("waited_us", "seq"))
+    ).withColumn("of", F.count("*").over(all_readers))
     return ranked.groupBy(*READER).agg(
         F.count("*").alias("delivered"),
         F.sum("waited_us").alias("total_us"),

@@ -1,8 +1,8 @@
 """Acknowledgement-state sync: which acks X had sent to the target of each duplicate by X's end.
 
 Rules: a request contains all acks that X's cursor covered when it was sent. So only a few requests decide,
-the `tellings`: the newest, and the last before each time that X's cursor lost acks. Synced acks remain valid
-until an operator resets or deletes X's cursor and X has sent that. Earlier requests do not count.
+the `sync_requests`: the newest, and the last before each time that X's cursor lost acks. Synced acks remain
+valid until an operator resets or deletes X's cursor and X has sent that. Earlier requests do not count.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def nothing_reported(duplicates: DataFrame) -> DataFrame:
     return duplicates.filter(F.lit(False)).select(*DUPLICATE, F.lit(None).cast("long").alias("reported_seq"))
 
 
-def forgettings(rows: DataFrame) -> DataFrame:
+def lost_acks(rows: DataFrame) -> DataFrame:
     """Rows after which individual acknowledgements may be lost.
 
     Columns: CURSOR, forgot_seq, kept_seq, kept_count, held_count, mark. In a recovery, acks recorded up to
@@ -125,12 +125,12 @@ def forgettings(rows: DataFrame) -> DataFrame:
     )
 
 
-def limits(rows: DataFrame, forgettings: DataFrame) -> DataFrame:
+def limits(rows: DataFrame, lost_acks: DataFrame) -> DataFrame:
     """Recoveries that brought back fewer entries than were held.
 
     Columns: CURSOR, forgot_seq, kept_place (the last recovered position).
     """
-    cut = forgettings.filter((F.col("kept_seq") >= 0) & (F.col("kept_count") < F.col("held_count")))
+    cut = lost_acks.filter((F.col("kept_seq") >= 0) & (F.col("kept_count") < F.col("held_count")))
     entries = rows.filter(is_type("message.registered", "marker.filtered")).select(
         *CURSOR, "seq", place().alias("here")
     )
@@ -146,9 +146,9 @@ def limits(rows: DataFrame, forgettings: DataFrame) -> DataFrame:
     return ranked.groupBy(*CURSOR, "forgot_seq").agg(F.coalesce(upto, F.max("mark")).alias("kept_place"))
 
 
-def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame:
+def sync_requests(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame:
     """The requests that decide about each party: PARTY, subscription, sent_seq."""
-    gone = forgettings(rows).select("run", F.col("cluster").alias("x"), "topic", "subscription", "forgot_seq")
+    gone = lost_acks(rows).select("run", F.col("cluster").alias("x"), "topic", "subscription", "forgot_seq")
     met = _requests(rows, parties, marks).join(
         F.broadcast(gone), ["run", "x", "topic", "subscription"], "left"
     )
@@ -163,14 +163,16 @@ def tellings(rows: DataFrame, parties: DataFrame, marks: DataFrame) -> DataFrame
 
 
 def reported_acks(
-    rows: DataFrame, duplicates: DataFrame, tellings: DataFrame, forgettings: DataFrame, limits: DataFrame
+    rows: DataFrame, duplicates: DataFrame, sync_requests: DataFrame, lost_acks: DataFrame, limits: DataFrame
 ) -> DataFrame:
     """Duplicates with an individual ack in a request: DUPLICATE, reported_seq (the first such request)."""
     cursor = ["run", "x", "topic", "subscription"]
     wanted = duplicates.select(
         *DUPLICATE, "topic", "subscription", F.col("ack_cluster").alias("x"), "ack_place"
     ).join(
-        F.broadcast(tellings.select(*PARTY, "subscription").distinct()), [*PARTY, "subscription"], "leftsemi"
+        F.broadcast(sync_requests.select(*PARTY, "subscription").distinct()),
+        [*PARTY, "subscription"],
+        "leftsemi",
     )
     taken = rows.filter(is_type("message.registered")).select(
         "run",
@@ -184,7 +186,7 @@ def reported_acks(
     )
     held = taken.join(wanted, [*cursor, "producer", "sequence_id", "ack_place"], "inner")
     gone = (
-        forgettings.join(limits, [*CURSOR, "forgot_seq"], "left")
+        lost_acks.join(limits, [*CURSOR, "forgot_seq"], "left")
         .select(*CURSOR, "forgot_seq", "kept_seq", "kept_place")
         .withColumnRenamed("cluster", "x")
     )
@@ -196,7 +198,7 @@ def reported_acks(
     ended = after.groupBy(*DUPLICATE, "x", "topic", "subscription", "taken_seq").agg(
         F.coalesce(F.min(F.when(forgotten, F.col("forgot_seq"))), F.lit(NEVER)).alias("until_seq")
     )
-    found = ended.join(F.broadcast(tellings), [*PARTY, "subscription"], "inner")
+    found = ended.join(F.broadcast(sync_requests), [*PARTY, "subscription"], "inner")
     return (
         found.filter((F.col("sent_seq") > F.col("taken_seq")) & (F.col("sent_seq") < F.col("until_seq")))
         .groupBy(*DUPLICATE)

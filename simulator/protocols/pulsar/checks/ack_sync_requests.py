@@ -61,7 +61,12 @@ _READ = (
 ) = (CODE[name] for name in _READ)
 _MOVES, _STEP_BEGAN, _STEP_FINISHED, _CHANGED, _ENDED = _STEPS
 _COLUMNS = ("type", "at_us", "tenant", "cluster", "peer", "topic", "subscription", "reason", "detail")
-SYNC, TELLING, CLEAN_UP, WAY_BACK = "acknowledgement-sync", "consumption-progress", "clean-up", "roll-back"
+SYNC, PROGRESS_STEP, CLEAN_UP, WAY_BACK = (
+    "acknowledgement-sync",
+    "consumption-progress",
+    "clean-up",
+    "roll-back",
+)
 IN_FLIGHT_MOST = 50
 """Periods that a request may be on its way: half of a broker's limit of requests on the wire."""
 NEVER_US = 1 << 62
@@ -70,7 +75,7 @@ Cursor = tuple[int, int, int]
 """Fields: (cluster, topic, subscription)."""
 
 
-class StatesInTime(Check):
+class AckSyncRequests(Check):
     """Keeps when each cursor's periods began, which replicators are connected, and when requests are due."""
 
     claim = (
@@ -183,14 +188,14 @@ class StatesInTime(Check):
             self.by_sync[tenant] = reason == SYNC
         elif not self.by_sync[tenant]:
             return
-        elif reason == TELLING and kind == _STEP_BEGAN:
+        elif reason == PROGRESS_STEP and kind == _STEP_BEGAN:
             self.telling[tenant] = None
             if not self.on.get(tenant):
                 self.on[tenant] = True
                 self.began |= {
                     cursor: at_us for cursor in self.began if self._follows(stretch, cursor, tenant)
                 }
-        elif reason == TELLING and kind == _STEP_FINISHED:
+        elif reason == PROGRESS_STEP and kind == _STEP_FINISHED:
             self.telling.pop(tenant, None)
             self.done_us[tenant] = at_us
         elif kind == _ENDED:

@@ -57,31 +57,31 @@ class _Firsts:
         return self._seqs[self._places(ids)]
 
 
-class Sightings:
+class RecordedMessages:
     """Sets of messages by key, growing only."""
 
     def __init__(self) -> None:
         self._seen: dict[Key, BitMap] = {}
-        self._fresh: dict[Key, list[Rows]] = {}  # rows of the stretch being read, not yet in `_seen`
+        self._unread: dict[Key, list[Rows]] = {}  # rows of the stretch being read, not yet in `_seen`
         self._first: dict[Key, _Firsts] = {}  # first seqs in those rows
 
-    def copy(self) -> Sightings:
+    def copy(self) -> RecordedMessages:
         """An independent copy; to be taken between stretches."""
-        copy = Sightings()
+        copy = RecordedMessages()
         copy._seen = {key: BitMap(seen, optimize=False) for key, seen in self._seen.items()}
         return copy
 
     def read(self, rows: Rows, *names: str) -> None:
         """Add the stretch's rows, keyed by `names` and producer; each counts from its own seq on."""
         for key, group in rows.groups(*names, "producer"):
-            self._fresh.setdefault(key, []).append(group)
+            self._unread.setdefault(key, []).append(group)
 
     def finish(self) -> None:
         """The stretch is over: everything read counts."""
-        for key, groups in self._fresh.items():
+        for key, groups in self._unread.items():
             for group in groups:
                 self.add(key, group["sequence_id"])
-        self._fresh, self._first = {}, {}
+        self._unread, self._first = {}, {}
 
     def add(self, key: Key, sequence_ids: np.ndarray) -> None:
         """Count these from now on, for every query."""
@@ -102,7 +102,7 @@ class Sightings:
                 if left
                 else np.zeros_like(mask)
             )
-        if key in self._fresh and mask.any():
+        if key in self._unread and mask.any():
             mask &= ~self._shown_in_stretch(key, sequence_ids, before_seq)
         return mask
 
@@ -110,7 +110,7 @@ class Sightings:
         self, key: Key, sequence_ids: np.ndarray, before_seq: int | np.ndarray
     ) -> np.ndarray:
         if key not in self._first:
-            groups = self._fresh[key]
+            groups = self._unread[key]
             self._first[key] = _Firsts(
                 np.concatenate([group["sequence_id"] for group in groups]),
                 np.concatenate([group.seqs for group in groups]),

@@ -97,7 +97,7 @@ class _Holdings:
             self.subscriptions.pop((cluster, topic, subscription), None)
 
 
-class BroughtWhole(Check):
+class MetadataComplete(Check):
     """Keeps the resources of each cluster, and checks each end of a metadata step, creation and deletion."""
 
     claim = (

@@ -24,7 +24,7 @@ COVERING = ("subscription.created", "update.applied")
 _CREATED = CODE["subscription.created"]
 
 
-class FilteredRightly(Check):
+class FilteredMessages(Check):
     """Keeps which messages are acked, expired or skipped at each cluster."""
 
     claim = (
@@ -69,12 +69,12 @@ class FilteredRightly(Check):
             ids = rows["sequence_id"]
             bad = np.flatnonzero(self.gone.unseen(peer, subscription, producer, ids, rows.seqs))
 
-            def say(number: int) -> str:
+            def describe(number: int) -> str:
                 message, at = stretch.message(producer, int(ids[bad[number]])), stretch.name(peer)
                 return (
                     f"{stretch.name(cluster)} passed over {message} for {stretch.name(subscription)}: not "
                     f"acknowledged, expired or skipped at {at}"
                 )
 
-            broken += first_broken(rows.seqs[bad], say)
+            broken += first_broken(rows.seqs[bad], describe)
         return broken

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.counting.results import CountedFailover, LazyList
 from simulator.protocols.pulsar.events import CODE
-from simulator.protocols.pulsar.stories.steps import Case, StoryStep, tell
+from simulator.protocols.pulsar.stories.steps import Case, StoryStep, steps_of
 from simulator.protocols.pulsar.stories.words import CAUSES, KINDS, LOSSES
 from simulator.story.rows import rows_where
 from simulator.trace.registry import NULL
@@ -154,7 +154,7 @@ def story_of(
             trace, end_seq, producer=trace.number(case.producer), sequence_id=case.sequence_id
         )
     ]
-    return case, tell(case, rows, evidence)
+    return case, steps_of(case, rows, evidence)
 
 
 def _crash_before(trace: Trace, failover: CountedFailover) -> dict[str, dict]:

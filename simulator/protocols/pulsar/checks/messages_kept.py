@@ -19,14 +19,14 @@ from simulator.checks.check import Check, first_broken
 from simulator.checks.stretch import Rows, Stretch, position, position_words
 from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.logs import HERE, Log
-from simulator.protocols.pulsar.checks.sightings import Sightings
+from simulator.protocols.pulsar.checks.recorded_messages import RecordedMessages
 from simulator.protocols.pulsar.events import CODE
 from simulator.scenarios.model import Scenario
 
 _CREATED = CODE["replicator.created"]
 
 
-class NothingGone(Check):
+class MessagesKept(Check):
     """Keeps which messages each cluster stored and where each replication cursor began."""
 
     claim = (
@@ -35,8 +35,8 @@ class NothingGone(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        self.stored = Sightings()  # (cluster, producer)
-        self.passed_over = Sightings()  # (cluster, peer, producer)
+        self.stored = RecordedMessages()  # (cluster, producer)
+        self.passed_over = RecordedMessages()  # (cluster, peer, producer)
         # (cluster, topic, peer) -> where its cursor began
         self.replicators: dict[tuple[int, int, int], int] = {}
 

@@ -27,13 +27,13 @@ _READ = (
     "entry.unreadable",
     "message.delivered",
 )
-_COPIED, _DELETED, _TRIMMED, _SET, _CAME, _UNREADABLE, _DELIVERED = (CODE[name] for name in _READ)
+_COPIED, _DELETED, _TRIMMED, _SET, _CONNECTED, _UNREADABLE, _DELIVERED = (CODE[name] for name in _READ)
 
 Ledger = tuple[str, str, int]
 """Fields: (cluster, log that writes it, ledger)."""
 
 
-class ReadWhereItIs(Check):
+class OffloadedReads(Check):
     """Keeps where each ledger is stored, and since when each consumer is connected."""
 
     claim = (
@@ -97,7 +97,7 @@ class ReadWhereItIs(Check):
             if kind == _SET:
                 for setting in (self.driver, self.kept):
                     setting.follow(stretch, cluster, reason, detail)
-            elif kind == _CAME:
+            elif kind == _CONNECTED:
                 self.came[cluster, topic, subscription, client] = at_us
             elif kind == _UNREADABLE:
                 yield from (
@@ -107,11 +107,11 @@ class ReadWhereItIs(Check):
                     )
                 )
             elif kind == _DELIVERED:
-                came_us = self.came.get((cluster, topic, subscription, client), -1)
+                connected_us = self.came.get((cluster, topic, subscription, client), -1)
                 yield from (
                     (seq, why)
                     for why in self._delivered(
-                        stretch.name(cluster), stretch.name(topic), ledger, entry, came_us
+                        stretch.name(cluster), stretch.name(topic), ledger, entry, connected_us
                     )
                 )
             else:
@@ -141,12 +141,12 @@ class ReadWhereItIs(Check):
         elif self.copied.get(where) == driver:
             yield f"{log} could not read {ledger}:{entry} ({why}), which its driver {driver} has copied"
 
-    def _delivered(self, cluster: str, log: str, ledger: int, entry: int, came_us: int) -> Iterator[str]:
+    def _delivered(self, cluster: str, log: str, ledger: int, entry: int, connected_us: int) -> Iterator[str]:
         base, where = base_of(self.topics, log), (cluster, self._source(log), ledger)
         if (
             base not in self.sources
             or where not in self.gone
-            or came_us <= self.gone[where] + 1_000 * self.kept.value(cluster, base)
+            or connected_us <= self.gone[where] + 1_000 * self.kept.value(cluster, base)
         ):
             return
         driver = self.driver.value(cluster, base)

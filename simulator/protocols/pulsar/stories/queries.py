@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from simulator.counting.results import CountedRun
-from simulator.protocols.pulsar.stories.cast import LISTS, groups, page, story_of
+from simulator.protocols.pulsar.stories.case_messages import LISTS, groups, page, story_of
 from simulator.protocols.pulsar.stories.words import CAUSES, LOSSES
-from simulator.story.asked import Stories, Story, StoryCase
+from simulator.story.queries import Stories, Story, StoryCase
 from simulator.trace.trace import Trace
 
 FIGURES = (

@@ -31,11 +31,11 @@ _READ = (
     "producer.connected",
 )
 _FAILED, _ANSWERED, _CHANGED, *_CONNECTIONS = (CODE[name] for name in _READ)
-_LEFT, _CAME = _CONNECTIONS[:2], _CONNECTIONS[2:]
+_LEFT, _CONNECTED = _CONNECTIONS[:2], _CONNECTIONS[2:]
 NEVER_US = 1 << 62
 
 
-class AskedAgain(Check):
+class LookupRetries(Check):
     """Keeps when each refused client must retry."""
 
     claim = (
@@ -88,7 +88,7 @@ class AskedAgain(Check):
             elif kind in _LEFT:
                 self.due.pop(client, None)
                 self.lost[client] = self.lost.get(client, 0) + 1
-            elif kind in _CAME and self.lost.get(client, 0) < 2:
+            elif kind in _CONNECTED and self.lost.get(client, 0) < 2:
                 self.lost[client] = 0
         yield from self._overdue(stretch, stretch.at_us(stretch.last - 1))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 from simulator.protocols.pulsar.checks.administration import Administered, Row
-from simulator.protocols.pulsar.checks.planned import planned_arguments
+from simulator.protocols.pulsar.checks.planned_commands import planned_arguments
 from simulator.scenarios.model import Scenario
 
 _CREATE, _CREATION, _STRATEGY, _UPDATES = (
@@ -22,7 +22,7 @@ _CREATE, _CREATION, _STRATEGY, _UPDATES = (
 _JUDGED = (_CREATE, _CREATION, _STRATEGY, _UPDATES)
 
 
-class PoliciesSensible(Administered):
+class PolicyRequests(Administered):
     """Compares each request with the namespaces just before."""
 
     claim = (

@@ -31,7 +31,7 @@ _READ = (
     "topic.unloaded",
     "topic.partitions-changed",
 )
-_CAME, _LEFT, _CHANGED, _SENT_ON, _LOADED, _UNLOADED, _GROWN = (CODE[name] for name in _READ)
+_CONNECTED, _LEFT, _CHANGED, _SENT_ON, _LOADED, _UNLOADED, _GROWN = (CODE[name] for name in _READ)
 NEVER_US = 1 << 62
 _BY_BROKER = ("unload", "crash")
 
@@ -52,7 +52,7 @@ class _Wait(NamedTuple):
         )
 
 
-class BackInTime(Check):
+class ConsumerReconnects(Check):
     """Keeps each consumer's connections and lost logs, and the topics that brokers serve."""
 
     claim = (
@@ -62,11 +62,11 @@ class BackInTime(Check):
     )
 
     def begin(self, scenario: Scenario) -> None:
-        comes_and_goes = bool(scenario.namespaces or scenario.tenants) or any(
+        topics_change = bool(scenario.namespaces or scenario.tenants) or any(
             topic.exists is not None for topic in scenario.topics.values()
         )
         slow = any(broker.connect_us for broker in scenario.brokers.values())
-        judged = () if comes_and_goes or slow else scenario.consumers.items()
+        judged = () if topics_change or slow else scenario.consumers.items()
         self.judged = {
             name: max(1, scenario.topics[scenario.subscriptions[spec.subscription].topic].partitions or 0)
             for name, spec in judged
@@ -124,7 +124,7 @@ class BackInTime(Check):
                 self.waits[client] = wait._replace(lost=(*wait.lost, place))
             elif whole:
                 self._wait(client, _Wait((place,), at_us + FIRST_US, 0))
-        elif kind == _CAME:
+        elif kind == _CONNECTED:
             self.connected[client] = (*connected, place)
             if wait is not None and place in wait.lost:
                 yield from self._back(stretch, at_us, place, client, wait)

@@ -14,7 +14,7 @@ from simulator.protocols.emqx.stories.shared import (
     shared_place_of,
     shared_story,
 )
-from simulator.story.asked import Stories, Story, StoryCase
+from simulator.story.queries import Stories, Story, StoryCase
 from simulator.trace.trace import Trace
 
 FIGURES = ("duplicates", "redeliveries", "lost")

@@ -32,7 +32,7 @@ _READ = (
 _STARTED, _BEGAN, _FINISHED, _UNDONE, _COMMANDED = (CODE[name] for name in _READ)
 
 
-class StepsInOrder(Check):
+class MigrationStepsInOrder(Check):
     """Keeps each tenant's present migration: steps begun, steps complete, and the forced switch."""
 
     claim = (
@@ -102,7 +102,7 @@ class StepsInOrder(Check):
         return f"{step} was taken back before {' and '.join(later)}" if later else None
 
 
-class DrainedBeforeSentOn(Check):
+class DrainedBeforeRedirect(Check):
     """Reads the cursors; keeps only which consumer reads which subscription."""
 
     claim = (

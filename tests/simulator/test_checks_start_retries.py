@@ -5,14 +5,14 @@ purpose.
 import pytest
 
 from simulator.checks.checks import Checks
-from simulator.protocols.pulsar.checks.retries_wait import RetriesWait
+from simulator.protocols.pulsar.checks.start_retries import StartRetries
 from simulator.protocols.pulsar.client import backoff
 from simulator.protocols.pulsar.replication.connecting import Connecting
 from simulator.protocols.pulsar.replication.replicator import Replicator
 from tests.simulator.checked import broken_claims
 from tests.simulator.written_trace import WrittenTrace, scenario
 
-CLAIM = RetriesWait.claim
+CLAIM = StartRetries.claim
 
 
 def written(commands=(), until="8s", exists="{a: 2, b: 3}", latency="10ms"):

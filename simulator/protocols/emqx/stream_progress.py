@@ -30,7 +30,7 @@ def place(system: Emqx, stream: str, position: int) -> int:
     return system.storage.streams[stream].length if position == END else position
 
 
-def group_standing(system: Emqx, name: str, most: int) -> dict[str, Any]:
+def group_progress(system: Emqx, name: str, most: int) -> dict[str, Any]:
     """`streams`, `streams_total` and `repeats` of a group."""
     kept = system.store.groups.get(name)
     listed = system.streams_of(name, kept.start_us) if kept is not None else []

@@ -25,7 +25,7 @@ _SECOND_US = 1_000_000
 NEVER_SEQ = PAST_EVERY_LEDGER
 
 
-class ExpiredRightly(Check):
+class ExpiredMessages(Check):
     """Keeps the publish time of each producer's messages, from row `since` on."""
 
     claim = (

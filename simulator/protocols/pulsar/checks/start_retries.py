@@ -72,7 +72,7 @@ class _Waits:
     due_us: int = 0
 
 
-class RetriesWait(Check):
+class StartRetries(Check):
     """Follows each replicator's failed starts, and the changes that may block the next one."""
 
     claim = (
@@ -141,7 +141,7 @@ class RetriesWait(Check):
         elif kind == _CREATED:
             self.waits[link] = _Waits()
         elif kind in (_STARTED, _REMOVED):
-            self._begin_anew(link)
+            self._restart(link)
         elif kind == _MARKED:
             self.judges, self.waits, self.next_due_us = False, {}, NEVER_US
         else:
@@ -171,7 +171,7 @@ class RetriesWait(Check):
         base = before.base if before.base is not None else count - 1 - (doubled or 0)
         self._wait(link, _Waits(count, base, at_us, at_us + wait_us, at_us + wait_us + 4 * self.trip_us))
 
-    def _begin_anew(self, link: Link) -> None:
+    def _restart(self, link: Link) -> None:
         before = self.waits.get(link)
         if before is not None:
             self.waits[link] = _Waits(before.failed, None)
@@ -226,7 +226,7 @@ class RetriesWait(Check):
             else:
                 self.away[cluster, topic] = None
             for link in [link for link in self.waits if (link[0], link[2]) == (cluster, topic)]:
-                self._begin_anew(link)
+                self._restart(link)
         elif kind == _LOADED:
             self.away.pop((cluster, topic), None)
         elif kind == _TERMINATED:
