@@ -62,7 +62,7 @@ def test_a_report_given_up_while_the_database_was_away_continues_when_its_worker
     def work(made: Report, row: report_worker.Row) -> list[dict[str, Any]]:
         state = "running"
         while state != "failed":  # its row is written by another thread in between
-            Report.objects.filter(pk=report.pk).update(heard_at=timezone.now() - timedelta(minutes=1))
+            Report.objects.filter(pk=report.pk).update(worker_seen_at=timezone.now() - timedelta(minutes=1))
             state = Client().get(f"/reports/{report.pk}/status.json").json()["state"]
         row.say("counting")
         while Report.objects.get(pk=report.pk).state == "failed":

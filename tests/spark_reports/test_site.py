@@ -167,7 +167,7 @@ def test_while_spark_is_installed_a_waiting_report_shows_it(
     words, note = shown_progress('{"state": "failed", "words": "pip ended with an error"}')
     assert words == "Spark could not be installed, so this report waits." and "script/server" in note
     for broken in ("", "[]", '{"state": 1}', "\x00"):
-        assert shown_progress(broken) == ("Waiting for the worker.", "")
+        assert shown_progress(broken) == ("Queued.", "")
     Report.objects.filter(pk=report.pk).update(
         state=Report.State.RUNNING, worker_seen_at=timezone.now(), step_name="starting Spark"
     )

@@ -42,7 +42,7 @@ def test_labs_continue_when_redis_dies_during_playback_and_restarts(sites, morta
     there.frame(lambda frame: frame["at_us"] > 1_000_000)
 
     mortal_redis.kill()
-    assert "goes on here" in shown_notice(here)
+    assert "continues here" in shown_notice(here)
     assert "cannot be shown" in shown_notice(there)
     before = here.frame()
     here.send({"type": "command", "id": 1, "command": {"do": "link.cut", "link": "a -> b"}})
