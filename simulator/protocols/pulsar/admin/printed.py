@@ -1,7 +1,8 @@
 """JSON as pulsar-admin prints it (Jackson's default pretty printer), as lines with the path of each.
 
-Rules: an object has a line per field, `"name" : value`. A list of objects has one line per bracket pair, `[
-{`, `}, {`, `} ]`. A list of plain values and anything empty is printed on one line. Floats are Java doubles.
+Rules: an object has a line per field, `"name" : value`. A list of objects has one line per bracket pair,
+`[ {`, `}, {`, `} ]`. A list of plain values and anything empty is printed on one line. Floats are Java
+doubles.
 """
 
 from __future__ import annotations

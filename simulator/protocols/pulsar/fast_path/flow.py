@@ -34,7 +34,7 @@ MESSAGES_AT_ONCE = 1024
 """The most messages in one stretch: some 9,000 rows, a few milliseconds."""
 
 DELETED_MAX = 8
-"""At most this many individually deleted entries count as markers that the mark-delete is about to pass.
+"""Most individually deleted entries that may be markers just before the mark-delete passes them.
 
 With more, the next group may be one behind a hole.
 """

@@ -42,8 +42,8 @@ def gallery_picture(world: Any) -> dict[str, Any]:
 def picture_at(world: Any) -> dict[str, Any]:
     """The picture at the present instant: `{at_us, subject, lanes, threads}`.
 
-    `subject` is the cluster that consumers last left, or None. A lane is `{cluster, number, topic, state,
-    length, cells, subscriptions}`, a thread `{of, ends}`.
+    `subject` is the cluster that consumers last left, or None. A lane is
+    `{cluster, number, topic, state, length, cells, subscriptions}`, a thread `{of, ends}`.
     """
     lanes = _lanes(world)
     failovers = world.live_failovers()
