@@ -34,7 +34,7 @@ PLAIN_WORDS = {
     r"in one breath": "at the same instant",
     r"spared": "not delivered again",
     r"dangles?": "stays in the backlog",
-    r"of all_readers|all_readers here": "all clients, all viewers, every session",
+    r"of everybody|everybody here": "all clients, all viewers, every session",
     r"seen twice|sent so far|out of service|said again|asked in vain": "duplicates, replicated up to here, delivery gap, resent, failed",
     r"thrown (?:out|away)": "evicted, dropped",
     r"for good": "permanently",

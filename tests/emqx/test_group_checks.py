@@ -67,7 +67,7 @@ def test_a_leader_that_grants_an_owned_stream_is_detected(monkeypatch):
         effects = []
         for name in list(self.streams)[: max(count, 0)]:
             self.streams[name].owner, self.owned[who][name] = who, None
-            effects += [self._move(name, GRANTING), self._say(name, self.streams[name])]
+            effects += [self._move(name, GRANTING), self._send(name, self.streams[name])]
         return effects
 
     monkeypatch.setattr(leader.Leader, "_assign", assign)

@@ -15,7 +15,7 @@ const messages = {
   acknowledged_us: [12, 130, 32, 42],
   known_us: [50, -1, -1, -1],
   delivered_us: [-1, 105, 110, 125],
-  delivery: ["", "redelivered", "twice", "twice"],
+  delivery: ["", "redelivered", "duplicate", "duplicate"],
   cause: ["", "", "after_last_sync", "not_in_target_yet"],
   lost: [false, false, false, false],
 };

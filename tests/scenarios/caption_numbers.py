@@ -72,7 +72,7 @@ CAPTIONS: dict[str, dict[str, Source]] = {
     },
     "broadcast": {
         "three": _count("brokers"),
-        "300": "audiences.all_readers.subscriptions",
+        "300": "audiences.everybody.subscriptions",
         "145 us": "brokers.one.dispatchTime",
         "30 ms": "brokers.one.connectTime",
         "180": NAME,

@@ -195,7 +195,7 @@ def test_the_diagram_agrees_with_the_counts(name, strategy):
     rerun = finished(name, strategy)
     told, counted = column(rerun), rerun.world.summary()["failovers"][0]
     shown = told["followed"][0]["messages"]
-    assert shown["delivery"].count("twice") == counted["duplicates"]
+    assert shown["delivery"].count("duplicate") == counted["duplicates"]
     assert shown["delivery"].count("redelivered") == counted["redeliveries"]
     assert {cause: shown["cause"].count(cause) for cause in counted["by_cause"]} == counted["by_cause"]
     assert sum(shown["lost"]) == counted["lost"]
@@ -211,7 +211,7 @@ def test_a_message_is_a_duplicate_unless_its_ack_was_at_the_target_before_the_mo
             shown["acknowledged_us"], shown["known_us"], shown["delivery"], strict=True
         ):
             if 0 <= acknowledged <= 5_900_000:
-                assert (delivery == "twice") == (not 0 <= known <= 5_900_000)
+                assert (delivery == "duplicate") == (not 0 <= known <= 5_900_000)
 
 
 def test_instants_of_one_message():
@@ -228,7 +228,7 @@ def test_instants_of_one_message():
     assert (
         snapshots["known_us"][5] > 1_000_000
         and snapshots["known_us"][20] == -1
-        and snapshots["delivery"][20] == "twice"
+        and snapshots["delivery"][20] == "duplicate"
     )
 
 

@@ -55,7 +55,7 @@ def test_each_message_has_its_instants_and_what_its_first_delivery_at_the_target
     ]
     assert columns(world, "acknowledged_us", "known_us", "delivered_us", "delivery", "cause", "lost") == [
         (3000, 4000, -1, "", "", False),
-        (3000, -1, 8000, "twice", "after_newest_snapshot", False),
+        (3000, -1, 8000, "duplicate", "after_newest_snapshot", False),
         (-1, -1, 8000, "redelivered", "", False),
         (-1, -1, 8000, "first", "", False),
     ]

@@ -49,6 +49,6 @@ def test_the_page_describes_latency_and_labels_the_fit_as_a_fit(systems):
     page = systems.page(LATENCY)
     assert page.count("<h2>Latency</h2>") == page.count("<h2>Brokers</h2>") == 3
     assert (
-        "all_readers (300 subscriptions)" in page
+        "everybody (300 subscriptions)" in page
         and page.count("are a fit to the one point that PIP-180 measured") == 3
     )

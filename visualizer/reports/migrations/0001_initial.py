@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 (
                     "id",
                     models.CharField(
-                        default=visualizer.models.fresh_lab_id,
+                        default=visualizer.models.new_lab_id,
                         editable=False,
                         max_length=12,
                         primary_key=True,
