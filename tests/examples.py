@@ -1,4 +1,6 @@
-"""How many random examples a test draws: a few, the same ones in every run of the suite, and more new ones on request.
+"""How many random examples a test draws.
+
+A few, the same ones in every run of the suite, and more new ones on request.
 
 `SWARM_EXAMPLES=500 pytest tests/simulator/test_batched_fast_path.py` draws 500 new ones of each test that is
 declared here.

@@ -97,7 +97,10 @@ def text_of_javascript(source: str) -> str:
 
 
 def _strings_of(line: str) -> list[str]:
-    """The strings of a line of JavaScript, those inside `${}` first; each `${}` is one word of its template."""
+    """The strings of a line of JavaScript, those inside `${}` first.
+
+    Each `${}` is one word of its template.
+    """
     found: list[str] = []
     while code := re.search(r"\$\{([^{}]*)\}", line):
         found += _JAVASCRIPT_STRING.findall(code[1])

@@ -1,5 +1,6 @@
-"""`script/check`: every check runs and is named when it fails; the page's tools detect what they are meant
-to detect.
+"""Tests of `script/check`.
+
+Every check runs and is named when it fails; the page's tools detect what they are meant to detect.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Checkable statements of the documents are true: generated pages current, dependencies explained, named
-tests and files exist.
+"""Checkable statements of the documents are true.
+
+Generated pages current, dependencies explained, named tests and files exist.
 """
 
 from __future__ import annotations
@@ -121,8 +122,9 @@ def test_the_tutorial_has_the_figures_of_the_run():
 
 
 def test_the_api_page_names_every_address_and_no_other():
-    """Placeholders are replaced by a value that fits; every named address must resolve, and all routes
-    must be named.
+    """Placeholders are replaced by a value that fits.
+
+    Every named address must resolve, and all routes must be named.
     """
     values = {"<level>": "0", "<index>": "0", "<branch>": "0", "<seq>": "0", "<number>": "0", "<n>": "0"}
     text = (ROOT / "docs" / "websocket.md").read_text()

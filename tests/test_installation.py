@@ -1,6 +1,7 @@
-"""The environment is installed in stages: the content of each, repeating an interrupted one, taking turns,
-progress, failure. pip is replaced here by a script in place of the environment's Python that records
-what it should install.
+"""The environment is installed in stages.
+
+The content of each, repeating an interrupted one, taking turns, progress, failure. pip is replaced here by a
+script in place of the environment's Python that records what it should install.
 """
 
 from __future__ import annotations
@@ -184,8 +185,9 @@ def test_a_failed_stage_has_no_stamp_and_is_repeated(checkout):
 
 
 def test_a_new_environment_has_a_working_pip_without_installing_it(tmp_path, monkeypatch):
-    """Python's own wheel of pip is unpacked; ensurepip, which takes seconds, is used only where there is
-    no such wheel.
+    """Python's own wheel of pip is unpacked.
+
+    ensurepip, which takes seconds, is used only where there is no such wheel.
     """
     monkeypatch.setattr(environment, "ENVIRONMENT", tmp_path / ".venv")
     monkeypatch.setattr(environment, "PYTHON", tmp_path / ".venv" / "bin" / "python")

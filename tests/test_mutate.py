@@ -1,5 +1,6 @@
-"""`script/mutate`: its table names existing modules and tests, and it reads the survivors from the tool's
-dump.
+"""Tests of `script/mutate`.
+
+Its table names existing modules and tests, and it reads the survivors from the tool's dump.
 """
 
 from __future__ import annotations

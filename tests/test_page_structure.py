@@ -1,5 +1,7 @@
-"""The page's modules: the shell names no protocol, protocols import neither each other nor the shell's
-readers of the table, and no import cycle spans two folders.
+"""Tests of the page's modules.
+
+The shell names no protocol, protocols import neither each other nor the shell's readers of the table, and no
+import cycle spans two folders.
 """
 
 from __future__ import annotations

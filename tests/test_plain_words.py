@@ -1,4 +1,6 @@
-"""User-visible text has none of the old private wording; the list with replacements is `tests/plain_words.py`.
+"""User-visible text has none of the old private wording.
+
+The list with replacements is `tests/plain_words.py`.
 
 Rules: a file joins by its place (scenarios, templates, page modules, stories, documents).
 """

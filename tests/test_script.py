@@ -1,5 +1,6 @@
-"""The commands' shared code: child processes are always ended, the environment's stamp, requirements of
-the system.
+"""Tests of the commands' shared code.
+
+Child processes are always ended, the environment's stamp, requirements of the system.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""`script/server` as a person starts it: it serves, keeps its worker alive, reports what is missing, and
-ends without leftovers.
+"""`script/server` as a person starts it.
+
+It serves, keeps its worker alive, reports what is missing, and ends without leftovers.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The suite distributed over two processes: tests of a group run in one process, in order, and both have
-work.
+"""The suite distributed over two processes.
+
+Tests of a group run in one process, in order, and both have work.
 """
 
 from __future__ import annotations

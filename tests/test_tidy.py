@@ -1,4 +1,6 @@
-"""The house rules, checked: permitted imports, what the simulator must never use, lengths, paths, page code.
+"""The house rules, checked.
+
+Permitted imports, what the simulator must never use, lengths, paths, page code.
 
 Rules of this file: it reads sources as text or syntax trees and runs nothing; each check returns every
 offence at once, with file and line, so that one run shows everything that is to be fixed.
@@ -66,7 +68,10 @@ STILL_LONGER = frozenset(
         "visualizer/live/frames.py _ordinary",
     }
 )
-"""Files and functions beyond the limits, to be divided; an entry that is no longer needed fails here too."""
+"""Files and functions beyond the limits, to be divided.
+
+An entry that is no longer needed fails here too.
+"""
 
 STANDARD = frozenset(sys.stdlib_module_names)
 
@@ -100,7 +105,10 @@ FILE_CALLS = frozenset(
 FILES_ALLOWED = ("simulator/scenarios/", "simulator/trace/files.py")
 
 IDENTITY_ALLOWED = ("simulator/checkpoint.py",)
-"""Numbers shared objects by order of meeting; the addresses are only keys of a look-up and reach no row."""
+"""Numbers shared objects by order of meeting.
+
+The addresses are only keys of a look-up and reach no row.
+"""
 
 MAY_IMPORT_INSIDE_SIMULATOR = {
     # folder of simulator: folders it may import; `trace` is the vocabulary that all share

@@ -1,5 +1,6 @@
-"""The house rules detect what they are meant to: small sources that break them, and similar ones that do
-not.
+"""The house rules detect what they are meant to.
+
+Small sources that break them, and similar ones that do not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A real server and a real headless Chromium for the page's tests: one of each for all of them, a new browser context per test.
+"""A real server and a real headless Chromium for the page's tests.
+
+One of each for all of them, a new browser context per test.
 
 Rules: what a test creates (labs, reports) stays on the server, so no test may expect to be alone there; what
 a user's browser stores is in its context. No test waits for a length of time, and none reads a page that

@@ -1,5 +1,6 @@
-"""axe finds nothing serious: the lab with everything open, the gallery and the other pages, light and
-dark.
+"""axe finds nothing serious.
+
+The lab with everything open, the gallery and the other pages, light and dark.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The panel "pulsar-admin", used like a person uses it: tool and cluster chosen, instants changed, text
-copied by button and key.
+"""The panel "pulsar-admin", used like a person uses it.
+
+Tool and cluster chosen, instants changed, text copied by button and key.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A foundation of these tests: a page counts as at rest only when every consequence of a press is done, of
-whatever kind it is.
+"""A foundation of these tests.
+
+A page counts as at rest only when every consequence of a press is done, of whatever kind it is.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The panel “Brokers” as a person uses it: which consumers are behind, which brokers are busy, and the
-latency by the place in the fan-out.
+"""The panel “Brokers” as a person uses it.
+
+Which consumers are behind, which brokers are busy, and the latency by the place in the fan-out.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Three strategies side by side, in a real browser: one clock for all columns, by pointer and key; texts
-that describe the pictures; the link to a lab.
+"""Three strategies side by side, in a real browser.
+
+One clock for all columns, by pointer and key; texts that describe the pictures; the link to a lab.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The panel “Topics and policies” as a person uses it: which replicators do not run and why, growing
-numbers of refusals, both sides in tables.
+"""The panel “Topics and policies” as a person uses it.
+
+Which replicators do not run and why, growing numbers of refusals, both sides in tables.
 """
 
 from __future__ import annotations

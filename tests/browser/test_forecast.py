@@ -1,5 +1,6 @@
-"""The panel “Forecast” as a person uses it: figures, curves with failovers beside them, and why no
-snapshot is requested.
+"""The panel “Forecast” as a person uses it.
+
+Figures, curves with failovers beside them, and why no snapshot is requested.
 """
 
 from __future__ import annotations

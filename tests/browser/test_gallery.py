@@ -1,5 +1,6 @@
-"""The gallery in a real browser: pictures, search, the keyboard, a guess kept before playing, the outcome
-shown afterwards.
+"""The gallery in a real browser.
+
+Pictures, search, the keyboard, a guess kept before playing, the outcome shown afterwards.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""The page of a group lab as a person uses it: which session reads what, the tables of leader and
-sessions, an inspector, a fault with its cost shown first, many streams.
+"""The page of a group lab as a person uses it.
+
+Which session reads what, the tables of leader and sessions, an inspector, a fault with its cost shown first,
+many streams.
 """
 
 from __future__ import annotations

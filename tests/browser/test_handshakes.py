@@ -1,5 +1,6 @@
-"""The panel “Messages between nodes” as a person uses it: the tab of a group lab, messages as text and in
-the picture, a highlighted cone, pan, zoom, a crowded window.
+"""The panel “Messages between nodes” as a person uses it.
+
+The tab of a group lab, messages as text and in the picture, a highlighted cone, pan, zoom, a crowded window.
 """
 
 from __future__ import annotations

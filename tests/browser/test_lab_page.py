@@ -1,5 +1,6 @@
-"""What a person does on the lab page, done in a real browser: with the keyboard, with a pointer, as a
-second viewer, on a phone.
+"""What a person does on the lab page, done in a real browser.
+
+With the keyboard, with a pointer, as a second viewer, on a phone.
 """
 
 from __future__ import annotations

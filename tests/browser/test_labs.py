@@ -1,5 +1,6 @@
-"""A user's labs in a real browser: listed from the tokens it holds, shared by link, copied by a viewer,
-renamed, deleted.
+"""A user's labs in a real browser.
+
+Listed from the tokens it holds, shared by link, copied by a viewer, renamed, deleted.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The lanes in a real browser: partitions that fold, lanes that separate, borders of ledgers, millions of
-entries by tiles.
+"""The lanes in a real browser.
+
+Partitions that fold, lanes that separate, borders of ledgers, millions of entries by tiles.
 """
 
 from __future__ import annotations

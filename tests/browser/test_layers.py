@@ -1,5 +1,7 @@
-"""“Layers” and “Rounds” as a person uses them: the inside of a client with its state machines, messages
-between its layers, the leader's clock, badge and figures.
+"""“Layers” and “Rounds” as a person uses them.
+
+The inside of a client with its state machines, messages between its layers, the leader's clock, badge and
+figures.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The panel “Tenant migration” as a person uses it: the tab that a tenant's scenario opens with, steps,
-conditions, the map, and its buttons.
+"""The panel “Tenant migration” as a person uses it.
+
+The tab that a tenant's scenario opens with, steps, conditions, the map, and its buttons.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A report by click: requested on a lab, its worker killed half-way, retried, read, downloaded, and opened
-without a network.
+"""Tests of a report by click.
+
+Requested on a lab, its worker killed half-way, retried, read, downloaded, and opened without a network.
 """
 
 from __future__ import annotations
@@ -159,8 +160,9 @@ def opens_without_a_network(browser: Browser, file: Path) -> None:
 
 
 def is_for_everyone(browser: Browser, file: Path) -> None:
-    """axe finds nothing serious, light and dark, on a desktop and on a phone; a phone's page is as wide as
-    the phone.
+    """axe finds nothing serious, light and dark, on a desktop and on a phone.
+
+    A phone's page is as wide as the phone.
     """
     for theme in THEMES:
         for width in (1440, 390):

@@ -1,5 +1,6 @@
-"""The other pages (gallery, my set-up, my labs, sharing) in each of their states: axe finds nothing
-serious, and everything fits.
+"""The other pages (gallery, my set-up, my labs, sharing) in each of their states.
+
+axe finds nothing serious, and everything fits.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Every built-in scenario in the page: it opens, plays, jumps past its story, and the console has no
-errors.
+"""Every built-in scenario in the page.
+
+It opens, plays, jumps past its story, and the console has no errors.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""My set-up, done in a real browser: the form and its YAML, problems at their fields, the answer run by
-run, a run as a lab, a user's own text.
+"""My set-up, done in a real browser.
+
+The form and its YAML, problems at their fields, the answer run by run, a run as a lab, a user's own text.
 """
 
 from __future__ import annotations

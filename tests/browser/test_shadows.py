@@ -1,5 +1,7 @@
-"""The panel “Shadows” as a person uses it: the tab that a shadow scenario opens with, the drawing, the
-figures, the sentence; other labs have nothing to show.
+"""The panel “Shadows” as a person uses it.
+
+The tab that a shadow scenario opens with, the drawing, the figures, the sentence; other labs have nothing to
+show.
 """
 
 from __future__ import annotations

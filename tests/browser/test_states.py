@@ -1,5 +1,6 @@
-"""The rare states of the page are shown: no connection, reconnected, too slow, internal error, before the
-first frame.
+"""The rare states of the page are shown.
+
+No connection, reconnected, too slow, internal error, before the first frame.
 """
 
 from __future__ import annotations

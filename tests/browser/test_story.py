@@ -1,5 +1,6 @@
-"""The panel “Why duplicates?” as a person uses it: the list by cause, a message's story step by step, its
-link, on a phone, as a viewer.
+"""The panel “Why duplicates?” as a person uses it.
+
+The list by cause, a message's story step by step, its link, on a phone, as a viewer.
 """
 
 from __future__ import annotations

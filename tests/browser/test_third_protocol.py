@@ -1,5 +1,7 @@
-"""The protocol that exists only in the tests is drawn in a browser: its manifest is added to the page's
-table, as one import and one name there would do, and frames of its lab are sent on the socket.
+"""The protocol that exists only in the tests is drawn in a browser.
+
+Its manifest is added to the page's table, as one import and one name there would do, and frames of its lab
+are sent on the socket.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The space-time diagram and the causal cone in a real browser: a click highlights the cone everywhere,
-time pans and zooms, a long run is counted.
+"""The space-time diagram and the causal cone in a real browser.
+
+A click highlights the cone everywhere, time pans and zooms, a long run is counted.
 """
 
 from __future__ import annotations

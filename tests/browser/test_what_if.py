@@ -1,5 +1,6 @@
-"""The panel “What would have helped” as a person uses it: the table fills by itself, names the most
-helpful change, and opens a run as a lab.
+"""The panel “What would have helped” as a person uses it.
+
+The table fills by itself, names the most helpful change, and opens a run as a lab.
 """
 
 from __future__ import annotations

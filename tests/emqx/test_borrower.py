@@ -1,5 +1,6 @@
-"""Every cell of the borrower's table (`emqx_ds_shared_sub_borrower`), and its timers: one input and the
-current time in, effects out.
+"""Every cell of the borrower's table (`emqx_ds_shared_sub_borrower`), and its timers.
+
+One input and the current time in, effects out.
 """
 
 import pytest

@@ -40,8 +40,9 @@ def test_lease_initial(declared):
 
 
 def test_declare_triggers_persistence():
-    """Messages published before the first subscription are kept for the declared group; other topics are
-    not kept at all.
+    """Messages published before the first subscription are kept for the declared group.
+
+    Other topics are not kept at all.
     """
     world = run(
         body(

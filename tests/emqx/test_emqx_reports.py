@@ -113,8 +113,9 @@ def test_1216_unacked_messages_are_redelivered_one_at_a_time():
 
 
 def test_cluster_smoke():
-    """t_cluster_smoke: clients at two nodes, publishers beside; no message is missing or a duplicate, both
-    clients get some.
+    """t_cluster_smoke: clients at two nodes, publishers beside.
+
+    No message is missing or a duplicate, both clients get some.
     """
     world = run(
         """nodes: {n1: {}, n2: {}, n3: {}}
@@ -137,8 +138,10 @@ publishers: {p: {topic: smoke, topics: 3, clients: 10, every: 50ms, start: 1s, c
 
 
 def test_leader_election():
-    """t_leader_election: the first node that claims leads; of two that claim at once one does; when the
-    leader's node dies another follows, though in this line only when the claim is too old.
+    """t_leader_election: the first node that claims leads.
+
+    Of two that claim at once one does; when the leader's node dies another follows, though in this line only
+    when the claim is too old.
     """
     world = run(
         """nodes: {n1: {}, n2: {}, n3: {}}

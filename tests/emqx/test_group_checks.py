@@ -1,5 +1,6 @@
-"""The checks of durable shared subscriptions: each passes where the rules hold, and each is broken by a
-mutation of its rule.
+"""The checks of durable shared subscriptions.
+
+Each passes where the rules hold, and each is broken by a mutation of its rule.
 """
 
 import pytest

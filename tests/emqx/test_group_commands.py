@@ -1,5 +1,6 @@
-"""Every command of durable shared subscriptions: accepted with its effect, refused with a code, what is
-wrong and what would be right.
+"""Every command of durable shared subscriptions.
+
+Accepted with its effect, refused with a code, what is wrong and what would be right.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Random schedules of durable shared subscriptions: safety under any faults, and liveness once faults have stopped.
+"""Random schedules of durable shared subscriptions.
+
+Safety under any faults, and liveness once faults have stopped.
 
 Safety is what the checks claim, that causes are found for every duplicate, and that nothing is lost.
 Liveness: 45 s after the last fault, with clients that acknowledge and every session connected, each stream

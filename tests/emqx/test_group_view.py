@@ -1,5 +1,7 @@
-"""The view of a group lab: four cursors of each stream, the tables of leader and borrower, and a forecast
-of what a crash would redeliver, compared with the actual redelivery.
+"""The view of a group lab.
+
+Four cursors of each stream, the tables of leader and borrower, and a forecast of what a crash would
+redeliver, compared with the actual redelivery.
 """
 
 from __future__ import annotations

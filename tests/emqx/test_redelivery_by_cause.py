@@ -244,8 +244,9 @@ def test_after_the_leaders_node_dies_no_session_reads_for_twenty_to_thirty_secon
 
 
 def test_after_a_takeover_the_first_reconnected_session_is_granted_every_stream():
-    """The share of the only borrower that the new leader has registered is all; a round revokes the
-    surplus as soon as others connect.
+    """The share of the only borrower that the new leader has registered is all.
+
+    A round revokes the surplus as soon as others connect.
     """
     sessions = f"{one('a')}, {one('b')}, {one('c')}"
     world = run(
@@ -463,8 +464,9 @@ def test_at_most_max_inflight_wait_for_an_acknowledgement():
 
 @pytest.mark.parametrize("heavy", ["own/x", "t"])
 def test_neither_private_nor_borrowed_streams_starve_the_other(heavy):
-    """A thousand messages of one kind are stored; ten of the other, published later, are read within a few
-    chunks and not after all.
+    """A thousand messages of one kind are stored.
+
+    Ten of the other, published later, are read within a few chunks and not after all.
     """
     light = "t" if heavy == "own/x" else "own/x"
     publishers = (

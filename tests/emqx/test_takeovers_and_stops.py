@@ -1,5 +1,6 @@
-"""Commands that hand a group over: takeover of a session, a node stopped in order or cut off from the
-store, timers changed while they run.
+"""Commands that hand a group over.
+
+Takeover of a session, a node stopped in order or cut off from the store, timers changed while they run.
 """
 
 import pytest
@@ -24,8 +25,9 @@ def given(*commands, body=BODY, until="60s"):
 
 
 def test_a_takeover_notifies_no_leader_and_the_old_borrower_stays_until_its_deadline():
-    """emqx_cm:takeover_kick ends the old channel without emqx_persistent_session_ds:disconnect; only the
-    client itself has the new connection.
+    """emqx_cm:takeover_kick ends the old channel without emqx_persistent_session_ds:disconnect.
+
+    Only the client itself has the new connection.
     """
     world = given("at: 10s, do: session.connect, session: b, node: n1")
     (ended,) = rows(world, "session.disconnected", client="b")
@@ -58,7 +60,9 @@ def test_a_takeover_at_the_same_node_and_of_an_in_memory_session():
 
 @pytest.mark.parametrize("evacuate, reason, told", [(False, "node-stop", 0), (True, "evacuated", 1)])
 def test_a_node_that_stops_releases_its_leaders_claims(evacuate, reason, told):
-    """n2 has followed the claim since 0.1 s and forwards connects until 30 s; then the claim does not exist any more.
+    """n2 has followed the claim since 0.1 s and forwards connects until 30 s.
+
+    Then the claim does not exist any more.
 
     Connections are closed without a message; evacuation disconnects them in order first.
     """
@@ -89,7 +93,9 @@ def test_a_node_that_stops_releases_its_leaders_claims(evacuate, reason, told):
 
 
 def test_a_node_cut_off_from_the_store_has_a_second_leader_beside_its_own_with_default_timers():
-    """Leader 1 renewed its claim at 10 s and waits from 20 s on for at most 60 s, handling nothing; from 40 s on another may take over.
+    """Leader 1 renewed its claim at 10 s and waits from 20 s on for at most 60 s, handling nothing.
+
+    From 40 s on another may take over.
 
     At 80 s it continues, and at 90 s its claim is too old.
     """

@@ -1,4 +1,6 @@
-"""The page's own tables agree with the simulator's: texts for every event, consequences of every command, shapes of frames.
+"""The page's own tables agree with the simulator's.
+
+Texts for every event, consequences of every command, shapes of frames.
 
 Each test reads the page's table through Node and compares it with the Python one, so that neither can change
 alone.

@@ -1,4 +1,6 @@
-"""When the backlog of a failover is drained, in plain Python, row by row: a part of `tests.oracle.failovers`.
+"""When the backlog of a failover is drained, in plain Python, row by row.
+
+A part of `tests.oracle.failovers`.
 
 A cursor is a mark-delete and a set of places acknowledged above it. A window waits for the copies that the
 target's log held when it opened.

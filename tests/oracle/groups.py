@@ -93,8 +93,9 @@ def by_topic(rows) -> dict[str, list[Row]]:
 
 
 def is_of(topic: str, wanted: str) -> bool:
-    """Whether a topic matches a filter; a wildcard in the first level does not match topics that begin
-    with $.
+    """Whether a topic matches a filter.
+
+    A wildcard in the first level does not match topics that begin with $.
     """
     return not (topic[0] == "$" and wanted[0] in "+#") and falls_under(topic.split("/"), wanted.split("/"))
 

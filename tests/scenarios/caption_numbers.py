@@ -1,4 +1,6 @@
-"""The meaning of each number in a built-in scenario's title, `about` and `watch`: a value of the file, a figure of the run, or part of a name.
+"""The meaning of each number in a built-in scenario's title, `about` and `watch`.
+
+A value of the file, a figure of the run, or part of a name.
 
 A path leads into the scenario file; after `run:` into the summary of its run. `NAME` is a name (PIP-33, issue
 10054, version 4.0.8, message order-1) or a fact about the source that no run can show. A function takes the

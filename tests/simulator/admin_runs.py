@@ -1,5 +1,6 @@
-"""Small runs for tests of what pulsar-admin prints: two clusters, ten messages a second, one subscription;
-answers as trees and notes.
+"""Small runs for tests of what pulsar-admin prints.
+
+Two clusters, ten messages a second, one subscription; answers as trees and notes.
 """
 
 import json

@@ -1,4 +1,6 @@
-"""Cases of the commands about tenants' migrations for `test_engine_commands.py`: accepted with an effect, refused with a code.
+"""Cases of the commands about tenants' migrations for `test_engine_commands.py`.
+
+Accepted with an effect, refused with a code.
 
 The world is at 1.01 s; `mine` is a topic of the tenant acme, which is in cluster a, without clients.
 """

@@ -1,5 +1,6 @@
-"""Two clusters r1 and r2, 10 ms apart, with a namespace: the starting point of the tests of topic
-creation.
+"""Two clusters r1 and r2, 10 ms apart, with a namespace.
+
+The starting point of the tests of topic creation.
 """
 
 from __future__ import annotations

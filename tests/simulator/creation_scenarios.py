@@ -1,4 +1,6 @@
-"""Small random scenarios of topic creation: namespaces with differing policies, topics in some clusters, admin commands and faults during traffic.
+"""Small random scenarios of topic creation.
+
+Namespaces with differing policies, topics in some clusters, admin commands and faults during traffic.
 
 What is drawn is a scenario file (as a dict; JSON is YAML), so a failing example prints as a file that can be
 run.
@@ -129,8 +131,9 @@ def creation_scenarios(draw):
 
 @st.composite
 def commands(draw, clusters, producers):
-    """Commands at random instants; a command that does not apply at its time is refused by the run, which
-    is allowed.
+    """Commands at random instants.
+
+    A command that does not apply at its time is refused by the run, which is allowed.
     """
     cluster, topic = st.sampled_from(clusters), st.sampled_from(TOPICS)
     namespace = st.sampled_from([NAMESPACE, "public/default", "no/where"])

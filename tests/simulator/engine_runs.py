@@ -1,5 +1,6 @@
-"""Short scenarios for tests of the engine: a text without its head becomes a world; rows of the trace are
-selected by their fields.
+"""Short scenarios for tests of the engine.
+
+A text without its head becomes a world; rows of the trace are selected by their fields.
 """
 
 from __future__ import annotations

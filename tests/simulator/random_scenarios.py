@@ -1,4 +1,6 @@
-"""Random but valid scenarios as text: two or three regions, a few seconds, faults, failovers and operator mistakes.
+"""Random but valid scenarios as text.
+
+Two or three regions, a few seconds, faults, failovers and operator mistakes.
 
 Rules: a pure function of the seed, so a failing test names everything needed to reproduce it.
 """

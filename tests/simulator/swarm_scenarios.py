@@ -1,4 +1,6 @@
-"""Small random scenarios: a few seconds of traffic with faults, then everything healed and time to catch up.
+"""Small random scenarios.
+
+A few seconds of traffic with faults, then everything healed and time to catch up.
 
 What is drawn is a scenario file (as a dict; JSON is YAML), so a failing example prints as a file that can be
 run.
@@ -171,8 +173,9 @@ def consumers(draw, home, subscription_type):
 
 @st.composite
 def faults(draw, scenario, home, safe):
-    """Commands at random instants; a command that does not apply at its time is refused by the run, which
-    is allowed.
+    """Commands at random instants.
+
+    A command that does not apply at its time is refused by the run, which is allowed.
     """
     clusters = list(scenario["clusters"])
     cluster, pairs = (

@@ -1,4 +1,6 @@
-"""Acknowledgement-state sync: what a cluster reports to its peer, what the filter stage drops, and which duplicates remain.
+"""Tests of acknowledgement-state sync.
+
+What a cluster reports to its peer, what the filter stage drops, and which duplicates remain.
 
 Sources: the article's "Optimizing the consumption progress synchronization logic" (figures 9 and 10):
 markDelete and individuallyDeletedMessages of the source, entries dropped at dispatch by their original

@@ -1,5 +1,6 @@
-"""pulsar-admin's output and queries: field order, Jackson's printing, Java's numbers; topics, clusters,
-equal bytes, refusals.
+"""Tests of pulsar-admin's output and queries.
+
+Field order, Jackson's printing, Java's numbers; topics, clusters, equal bytes, refusals.
 """
 
 import pytest

@@ -1,5 +1,6 @@
-"""pulsar-admin's fields in constructed situations: every figure is derived in a comment or counted in the
-rows.
+"""pulsar-admin's fields in constructed situations.
+
+Every figure is derived in a comment or counted in the rows.
 """
 
 from simulator.protocols.pulsar.admin import java_text

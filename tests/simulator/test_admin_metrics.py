@@ -1,5 +1,6 @@
-"""The metrics endpoints in constructed situations: snapshots counted, timed out, left on the gauge; the
-text format.
+"""The metrics endpoints in constructed situations.
+
+Snapshots counted, timed out, left on the gauge; the text format.
 """
 
 from tests.simulator.admin_runs import BILLING, FEED, READS, body, note

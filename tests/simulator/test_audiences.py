@@ -1,5 +1,7 @@
-"""Audiences: rows equal to the ordinary engine's, message by message; instants derived by hand; one digest
-however the run is cut.
+"""Tests of audiences.
+
+Rows equal to the ordinary engine's, message by message; instants derived by hand; one digest however the run
+is cut.
 """
 
 import pytest
@@ -146,8 +148,9 @@ def test_reads_of_a_shadow_are_counted_as_for_plain_subscriptions():
 
 
 def test_messages_deleted_by_the_source_are_lost_to_disconnected_members():
-    """Ledgers of five: at 1,000 ms the left one is unloaded; back at 1,600 ms, its members have lost what
-    the source deleted.
+    """Ledgers of five: at 1,000 ms the left one is unloaded.
+
+    Back at 1,600 ms, its members have lost what the source deleted.
     """
     small = (
         "managedLedgerMaxEntriesPerLedger: 5, managedLedgerMinLedgerRolloverTimeMinutes: 0, "

@@ -1,5 +1,6 @@
-"""The batched fast path: the same rows, figures and live state as event by event, wherever it begins and
-ends.
+"""Tests of the batched fast path.
+
+The same rows, figures and live state as event by event, wherever it begins and ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pulsar's blue-green migration (PIP-188): as a strategy of a tenant's migration, and by its flags alone."""
+"""Tests of Pulsar's blue-green migration (PIP-188).
+
+As a strategy of a tenant's migration, and by its flags alone.
+"""
 
 from tests.simulator.engine_runs import MS, at_ms, open_world, rows
 from tests.simulator.test_migration import BASE, CLEAN_UP, everything_arrived, migration, refused, run

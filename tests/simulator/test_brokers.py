@@ -121,7 +121,9 @@ def test_one_tenant_slows_the_other_on_a_shared_broker():
 
 
 def test_moving_the_loud_topic_frees_the_other_one():
-    """At 500 ms what waits for the loud topic's consumers moves with it; its backlog is served at the other broker.
+    """At 500 ms what waits for the loud topic's consumers moves with it.
+
+    Its backlog is served at the other broker.
 
     The other tenant's message of 405 ms, which would have left at 628 ms, leaves at 508 ms, the next one
     right after it, the others without delay.
@@ -185,8 +187,9 @@ def test_a_killed_client_frees_the_broker():
 
 
 def test_messages_queued_in_the_broker_are_not_delivered_yet():
-    """At 125 ms two of five have left; a crash then loses the other three, and they are redelivered after
-    the restart.
+    """At 125 ms two of five have left.
+
+    A crash then loses the other three, and they are redelivered after the restart.
     """
     text = ONE + (
         "brokers: {x: {cluster: a, dispatchTime: 10ms}}\nproducers: {p: {topic: t, cluster: a, at: [100ms, "

@@ -1,5 +1,6 @@
-"""Claims about lists, creation and deletion of topics: rules of the admin service and of connecting
-clients, violated one at a time.
+"""Claims about lists, creation and deletion of topics.
+
+Rules of the admin service and of connecting clients, violated one at a time.
 """
 
 import pytest

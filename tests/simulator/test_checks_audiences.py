@@ -1,5 +1,6 @@
-"""The checks on audiences: each rule of the fan-out violated on purpose is detected, by its own claim
-only.
+"""Tests of the checks on audiences.
+
+Each rule of the fan-out violated on purpose is detected, by its own claim only.
 """
 
 import numpy as np

@@ -1,5 +1,6 @@
-"""The claims "same shape" and "schema first": a correct run, and rules of the protocol violated on purpose
-that the claims detect.
+"""The claims "same shape" and "schema first".
+
+A correct run, and rules of the protocol violated on purpose that the claims detect.
 """
 
 from simulator.protocols.pulsar.checks.same_shape import SameShape

@@ -1,4 +1,6 @@
-"""For each claim, rules of the protocol violated on purpose: the check of that claim must detect it, and only violations count.
+"""For each claim, rules of the protocol violated on purpose.
+
+The check of that claim must detect it, and only violations count.
 
 Each mutation replaces one rule of `simulator.protocols.pulsar` for one run; the same scenario without it
 breaks nothing.

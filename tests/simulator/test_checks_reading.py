@@ -1,5 +1,6 @@
-"""How checks read: whatever the cuts, the same violations; captures and forks are independent; bounds
-hold.
+"""How checks read.
+
+Whatever the cuts, the same violations; captures and forks are independent; bounds hold.
 """
 
 from pathlib import Path

@@ -1,5 +1,6 @@
-"""The claims about schemas of topics: who may register one, which schema may follow which, what is stored;
-each rule violated on purpose.
+"""The claims about schemas of topics.
+
+Who may register one, which schema may follow which, what is stored; each rule violated on purpose.
 """
 
 import pytest

@@ -1,5 +1,6 @@
-"""The claims about how shadows are fed: rules violated on purpose are detected, and a correct run breaks
-none.
+"""The claims about how shadows are fed.
+
+Rules violated on purpose are detected, and a correct run breaks none.
 """
 
 import pytest

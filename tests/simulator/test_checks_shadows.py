@@ -1,4 +1,7 @@
-"""The claims about shadow topics: rules violated on purpose are detected, and a correct run breaks none."""
+"""The claims about shadow topics.
+
+Rules violated on purpose are detected, and a correct run breaks none.
+"""
 
 import pytest
 

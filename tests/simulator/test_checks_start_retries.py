@@ -1,5 +1,6 @@
-"""The claim about retries: how long a refused replicator waits, and that it retries; its rules violated on
-purpose.
+"""Tests of the claim about retries.
+
+How long a refused replicator waits, and that it retries; its rules violated on purpose.
 """
 
 import pytest

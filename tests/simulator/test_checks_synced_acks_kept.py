@@ -1,5 +1,6 @@
-"""The claim about synced acks: rules of acknowledgement-state sync violated on purpose are detected, and
-correct runs break nothing.
+"""The claim about synced acks.
+
+Rules of acknowledgement-state sync violated on purpose are detected, and correct runs break nothing.
 """
 
 import pytest

@@ -1,5 +1,6 @@
-"""One run under every strategy: what a strategy changes and what it keeps, the comparison's figures, and
-each message as the diagram shows it.
+"""One run under every strategy.
+
+What a strategy changes and what it keeps, the comparison's figures, and each message as the diagram shows it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The forecast against the actual figures: make it, then do exactly that in the trace, and count the same
-numbers.
+"""The forecast against the actual figures.
+
+Make it, then do exactly that in the trace, and count the same numbers.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Topic creation compared with Pulsar's sources in a second review: cases that the first reading had
-missed.
+"""Topic creation compared with Pulsar's sources in a second review.
+
+Cases that the first reading had missed.
 """
 
 from __future__ import annotations
@@ -160,8 +161,9 @@ def test_a_finished_producer_does_not_block_deletion():
 
 
 def test_topic_policies_are_deleted_with_the_topic_here_and_kept_elsewhere():
-    """A topic created again under its name begins without lists of its own; the other cluster keeps the
-    global list.
+    """A topic created again under its name begins without lists of its own.
+
+    The other cluster keeps the global list.
     """
     world = opened(replicated=False)
     do(world, "topic.set-replication-clusters", cluster="r1", topic="t", clusters=["r1", "r2"])
@@ -184,8 +186,9 @@ def test_topic_policies_of_the_scenario_apply_again_to_a_recreated_topic():
 
 
 def test_logs_only_named_like_partitions_need_at_least_as_many_partitions():
-    """AdminResource.getMaxPartitionIndex: a count below the highest number is 409, an equal count includes
-    these logs.
+    """AdminResource.getMaxPartitionIndex.
+
+    A count below the highest number is 409, an equal count includes these logs.
     """
     world = opened(exists="{r1: 2}", options="replicationTopicCreation: before, topicConsistencyCheck: false")
     world.run(SECOND)

@@ -1,5 +1,7 @@
-"""Schemas of topics: who may register, what is refused (PIP-433), and how a refused one stops a partition
-(GeoPersistentReplicator, ReplicatorStatsImpl).
+"""Tests of schemas of topics.
+
+Who may register, what is refused (PIP-433), and how a refused one stops a partition (GeoPersistentReplicator,
+ReplicatorStatsImpl).
 """
 
 import pytest

@@ -1,4 +1,6 @@
-"""namespace.set-clusters: every outcome (`NamespacesBase`, PIP-433), with code and both sides' values, under the three rules.
+"""Tests of namespace.set-clusters.
+
+Every outcome (`NamespacesBase`, PIP-433), with code and both sides' values, under the three rules.
 
 The cases of Pulsar's SetReplicationClustersValidationTest come first, method by method.
 """

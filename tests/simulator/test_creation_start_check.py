@@ -1,5 +1,6 @@
-"""The replicator's start check, row by row, before PIP-433 and since (#24652); waiting replicators and
-retries.
+"""The replicator's start check, row by row, before PIP-433 and since (#24652).
+
+Waiting replicators and retries.
 """
 
 import pytest

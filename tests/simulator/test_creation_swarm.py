@@ -1,4 +1,6 @@
-"""A swarm of small random runs of topic creation: no claim breaks, refusals have a code and a reason, one digest however the run is cut.
+"""A swarm of small random runs of topic creation.
+
+No claim breaks, refusals have a code and a reason, one digest however the run is cut.
 
 A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
 that many new ones.

@@ -1,5 +1,6 @@
-"""Creating, growing and deleting topics in one cluster: what clients may do, what is copied (PIP-370,
-#25312), what is refused (PersistentTopic).
+"""Creating, growing and deleting topics in one cluster.
+
+What clients may do, what is copied (PIP-370, #25312), what is refused (PersistentTopic).
 """
 
 import pytest
@@ -265,8 +266,9 @@ def test_other_refusals_of_set_replication_clusters(given, code):
 
 
 def test_refusals_of_a_global_list():
-    """PersistentTopicsBase.internalSetReplicationClusters: only a namespace's replication copies global
-    policies.
+    """PersistentTopicsBase.internalSetReplicationClusters.
+
+    Only a namespace's replication copies global policies.
     """
     alone = opened(replicated=False)
     code, words = refused(alone, "topic.set-replication-clusters", **LIST, **{"global": True})

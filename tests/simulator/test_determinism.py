@@ -1,4 +1,6 @@
-"""The same inputs give the same bytes: in other processes, however the run is cut, watched, sought in or forked.
+"""The same inputs give the same bytes.
+
+In other processes, however the run is cut, watched, sought in or forked.
 
 Design, "The spine": "same digest in another process, under another PYTHONHASHSEED … after a seek"; "Looking
 never changes a run"; property: "in one go, cut at random instants, stepped row by row, watched at 20

@@ -1,5 +1,6 @@
-"""Every duration of scenarios and commands has one bound: beyond it is a problem with its place, at it the
-run continues.
+"""Every duration of scenarios and commands has one bound.
+
+Beyond it is a problem with its place, at it the run continues.
 """
 
 from __future__ import annotations

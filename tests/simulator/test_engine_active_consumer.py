@@ -1,4 +1,6 @@
-"""Failover subscriptions: which consumer is active, when it begins to read, and what the previous one does.
+"""Tests of failover subscriptions.
+
+Which consumer is active, when it begins to read, and what the previous one does.
 
 Figures follow from Pulsar's AbstractDispatcherSingleActiveConsumer and
 PersistentDispatcherSingleActiveConsumer.

@@ -1,4 +1,7 @@
-"""Every command: accepted with the effect that it promises, and refused with a code, what is wrong and what would be right, nothing changed.
+"""Tests of every command.
+
+Accepted with the effect that it promises, and refused with a code, what is wrong and what would be right,
+nothing changed.
 
 One scenario serves all: topic t in a and b, topic parts (two partitions) in both, topics alone and mine in a
 only, mine of the tenant acme.

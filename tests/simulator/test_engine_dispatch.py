@@ -1,4 +1,6 @@
-"""How brokers dispatch messages to consumers, and what happens to acks: types, permits, turns, redelivery, grouping, limits, delay, batches.
+"""How brokers dispatch messages to consumers, and what happens to acks.
+
+Types, permits, turns, redelivery, grouping, limits, delay, batches.
 
 Figures follow from the rules named at each test; sources are the dispatchers, `ManagedCursorImpl` and the
 Java client.

@@ -1,4 +1,6 @@
-"""Failovers in four modes: which clients die, which finish, when the consumers are back, and the duplicates.
+"""Tests of failovers in four modes.
+
+Which clients die, which finish, when the consumers are back, and the duplicates.
 
 The common run: messages at 50, 150, 250 … ms in a, acknowledged at once; snapshots each second. The one of
 5.0 s covers messages 0-49 (those that b held when it answered at 5.04 s) and moves b's cursor at 5.12 s. So a

@@ -1,5 +1,7 @@
-"""Markers between clusters: which cluster receives which marker, time to live, drops and delays by an
-operator (`Markers`, `GeoPersistentReplicator`).
+"""Tests of markers between clusters.
+
+Which cluster receives which marker, time to live, drops and delays by an operator (`Markers`,
+`GeoPersistentReplicator`).
 """
 
 from tests.simulator.engine_runs import MS, at_ms, do, open_world, rows

@@ -1,4 +1,6 @@
-"""Producers: retry and send timeout while no broker is available, deduplication of resent messages, partitions, growth.
+"""Tests of producers.
+
+Retry and send timeout while no broker is available, deduplication of resent messages, partitions, growth.
 
 Rules: "producer send timeout and retry … deduplication off by default, on by option … topics (partitioned
 ones too)".

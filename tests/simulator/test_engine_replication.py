@@ -1,4 +1,6 @@
-"""Replicators: cursors per remote, skipped messages, rewinds, backoff, the producer queue, faults of links and clusters.
+"""Tests of replicators.
+
+Cursors per remote, skipped messages, rewinds, backoff, the producer queue, faults of links and clusters.
 
 Sources: `AbstractReplicator`, `PersistentReplicator`, `GeoPersistentReplicator`, `ManagedCursorImpl`. Links
 take 40 ms each way unless stated otherwise, so a receipt is back 80 ms after its message left.

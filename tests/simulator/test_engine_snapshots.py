@@ -1,4 +1,7 @@
-"""Snapshots: when a tick requests one, which topics have a controller, when a snapshot completes and which positions it has.
+"""Tests of snapshots.
+
+When a tick requests one, which topics have a controller, when a snapshot completes and which positions it
+has.
 
 Sources: `ReplicatedSubscriptionsController` and `ReplicatedSubscriptionsSnapshotBuilder`. Unless stated
 otherwise: clusters a and b, 40 ms each way, a consumer in a that acknowledges at once, a tick each second

@@ -1,4 +1,7 @@
-"""Snapshots in use: the cache, the lookup after an ack, the Update at the remote, markers as entries, and the unsafe partial snapshot.
+"""Tests of snapshots in use.
+
+The cache, the lookup after an ack, the Update at the remote, markers as entries, and the unsafe partial
+snapshot.
 
 The scenarios are those of `test_engine_snapshots`; sources are `ReplicatedSubscriptionSnapshotCache`,
 `PersistentSubscription` and `ReplicatedSubscriptionsController`.

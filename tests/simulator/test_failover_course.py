@@ -1,5 +1,6 @@
-"""A failover's phases and AutoClusterFailover's probing as state machines: every move in their tables, and
-their invariants.
+"""A failover's phases and AutoClusterFailover's probing as state machines.
+
+Every move in their tables, and their invariants.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The forecast equals the actual figures: note it at a random instant, crash a, move to b in mode crash, continue, compare.
+"""The forecast equals the actual figures.
+
+Note it at a random instant, crash a, move to b in mode crash, continue, compare.
 
 Design, "Before anyone fails over": "the forecast for each remote B is a pure function of the present state:
 duplicates and losses as counted if A crashed at this instant, nothing more left A, and S moved to B at once".
@@ -17,8 +19,9 @@ END_MS = 14_000
 
 @st.composite
 def scenarios(draw):
-    """Three regions with producers in each, a subscription of any type in a; traffic until 5 s; some
-    faults before.
+    """Three regions with producers in each, a subscription of any type in a.
+
+    Traffic until 5 s; some faults before.
     """
     type_ = draw(st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]))
     several = type_ != "Exclusive"

@@ -1,5 +1,6 @@
-"""One instant may hold any amount of work: it is cut into slices, finished or undone, and none of that is
-visible in the rows.
+"""One instant may hold any amount of work.
+
+It is cut into slices, finished or undone, and none of that is visible in the rows.
 """
 
 from __future__ import annotations

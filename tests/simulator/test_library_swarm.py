@@ -1,4 +1,6 @@
-"""A swarm over every built-in scenario: random commands beside its own break no claim that the scenario itself keeps, and replay to the same bytes.
+"""A swarm over every built-in scenario.
+
+Random commands beside its own break no claim that the scenario itself keeps, and replay to the same bytes.
 
 A few runs of each scenario, the same ones each time, are part of every test run; `SWARM_EXAMPLES=200 pytest
 -m swarm` runs that many of each, beginning with number `SWARM_FROM`. A failing run prints its scenario and
@@ -42,8 +44,9 @@ def schedule(name, number):
 
 
 def perturbed(name, end_us, commands):
-    """The scenario with live commands; a command that does not apply at its time is refused, which is
-    allowed.
+    """The scenario with live commands.
+
+    A command that does not apply at its time is refused, which is allowed.
     """
     world = World.open(name)
     for at_us, command in commands:

@@ -1,5 +1,6 @@
-"""A million entries, every other one acknowledged: at most 256 KiB a cursor, prints correctly, checkpoints
-share it.
+"""A million entries, every other one acknowledged.
+
+At most 256 KiB a cursor, prints correctly, checkpoints share it.
 """
 
 import pickle

@@ -1,5 +1,6 @@
-"""Cursors against a naive model made of a set, under any sequence of operations; captures and pickles do
-not change afterwards.
+"""Cursors against a naive model made of a set, under any sequence of operations.
+
+Captures and pickles do not change afterwards.
 """
 
 import pickle

@@ -1,4 +1,6 @@
-"""Tenants' migrations: the LookupService and its clients, the five steps, failures and retries, rolling back, blue-green.
+"""Tests of tenants' migrations.
+
+The LookupService and its clients, the five steps, failures and retries, rolling back, blue-green.
 
 Sources: the migration article (figures 11 and 12) and PIP-188. The scenario of most tests is the built-in one
 without faults; its numbers are derived beside its `expect`.

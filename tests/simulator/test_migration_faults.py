@@ -1,5 +1,6 @@
-"""Faults in the middle of a migration of three partitions: the migration ends, forward or back, nothing is
-lost, no claim breaks.
+"""Faults in the middle of a migration of three partitions.
+
+The migration ends, forward or back, nothing is lost, no claim breaks.
 """
 
 from __future__ import annotations

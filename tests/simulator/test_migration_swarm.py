@@ -1,4 +1,7 @@
-"""Migrations in a swarm of small random runs: any commands and faults at any instant, then everything healed and every migration that can still end brought to its end.
+"""Migrations in a swarm of small random runs.
+
+Any commands and faults at any instant, then everything healed and every migration that can still end brought
+to its end.
 
 No claim breaks, nothing is lost, and a run does not depend on how it was cut. A few runs, the same ones each
 time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws that many new ones.
@@ -32,8 +35,9 @@ def milliseconds(value):
 
 @st.composite
 def scenarios(draw):
-    """Two tenants in blue, one of which moves; clients that look up and one that does not; commands and
-    faults until 6 s.
+    """Two tenants in blue, one of which moves.
+
+    Clients that look up and one that does not; commands and faults until 6 s.
     """
     type_ = draw(st.sampled_from(["Exclusive", "Failover", "Shared", "Key_Shared"]))
     several, partitions = type_ != "Exclusive", draw(st.sampled_from([0, 0, 2]))

@@ -1,5 +1,6 @@
-"""What the page shows of a tenant's migration: which clients find no broker, and which acks the target has
-received.
+"""What the page shows of a tenant's migration.
+
+Which clients find no broker, and which acks the target has received.
 """
 
 from __future__ import annotations

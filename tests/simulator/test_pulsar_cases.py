@@ -1,4 +1,6 @@
-"""Cases from Pulsar's code, tests and bug reports as short scenarios; the expected summary was derived by hand from the broker's code.
+"""Cases from Pulsar's code, tests and bug reports as short scenarios.
+
+The expected summary was derived by hand from the broker's code.
 
 `pulsar_cases/*.yaml` hold them, with the derivation as `why` where it is not plain. A case gives only its
 differences from the default: clusters a and b 10 ms apart, topic t, one message of producer p in a at 500 ms,

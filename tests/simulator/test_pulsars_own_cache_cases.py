@@ -57,8 +57,9 @@ def test_pruning_of_older_releases_drops_the_first():
 
 
 def test_pruning_step_by_step():
-    """testSnapshotCachePruningScenarios: which one is removed with each new snapshot; one before the tail
-    leaves only itself.
+    """testSnapshotCachePruningScenarios.
+
+    Which one is removed with each new snapshot; one before the tail leaves only itself.
     """
     cache = cache_of(5, [1, 2, 10, 15, 25])
     for added, gone in ((100, 2), (110, 10), (112, 110), (113, 112), (200, 15)):

@@ -1,4 +1,6 @@
-"""Pulsar's own tests of replicated subscriptions, case by case, as runs of the lab: each must end as Pulsar asserts it.
+"""Pulsar's own tests of replicated subscriptions, case by case, as runs of the lab.
+
+Each must end as Pulsar asserts it.
 
 Read in the newest versions available (mid-2026): ReplicatorSubscriptionTest,
 ReplicatedSubscriptionConfigTest, ReplicatedSubscriptionsSnapshotBuilderTest,
@@ -26,8 +28,9 @@ def regions(
     type_="Exclusive",
     options="{}",
 ):
-    """Two regions 10 ms apart; `producers`: the milliseconds of each cluster's messages (six in r1);
-    consumers as (name, more).
+    """Two regions 10 ms apart.
+
+    `producers`: the milliseconds of each cluster's messages (six in r1); consumers as (name, more).
     """
     made = "".join(
         (
@@ -89,8 +92,9 @@ def flagged(world, cluster, topic_name="t"):
 
 
 def test_across_two_regions_no_message_is_missed():
-    """testReplicatedSubscriptionAcrossTwoRegions: six sent, three read in r1, the rest in r2: all
-    received, in order of first receipt.
+    """testReplicatedSubscriptionAcrossTwoRegions.
+
+    Six sent, three read in r1, the rest in r2: all received, in order of first receipt.
     """
     world = open_world(
         regions(
@@ -109,8 +113,9 @@ def test_across_two_regions_no_message_is_missed():
 
 
 def test_trailing_markers_are_not_delivered_as_messages():
-    """testReplicatedSubscriptionAcrossTwoRegionsGetLastMessage: a reader of r2 from the beginning finds
-    six messages, with or without markers.
+    """testReplicatedSubscriptionAcrossTwoRegionsGetLastMessage.
+
+    A reader of r2 from the beginning finds six messages, with or without markers.
     """
     two = regions(consumers=[("c1", "cluster: r1, start: 100ms, processing: 100ms, stop: 350ms")])
     two = two.replace(
@@ -129,9 +134,10 @@ def test_trailing_markers_are_not_delivered_as_messages():
 
 
 def test_switch_to_the_standby_cluster():
-    """testReplicatedSubscribeAndSwitchToStandbyCluster: created in r1 only, at Earliest; ten of twenty
-    read there; the Update makes it in r2; all twenty are read in the end, and r2's controller was made by
-    markers alone.
+    """testReplicatedSubscribeAndSwitchToStandbyCluster: created in r1 only, at Earliest.
+
+    Ten of twenty read there; the Update makes it in r2; all twenty are read in the end, and r2's controller
+    was made by markers alone.
     """
     instants = [*range(100, 110), *range(1500, 1510)]
     text = regions(
@@ -162,8 +168,9 @@ def test_switch_to_the_standby_cluster():
 
 
 def test_snapshots_stop_without_traffic_and_resume_with_it():
-    """testReplicationSnapshotStopWhenNoTraffic: none before the first message; after the last of ten, one
-    more and then none; messages published in r2 make them resume, in both regions.
+    """testReplicationSnapshotStopWhenNoTraffic: none before the first message.
+
+    After the last of ten, one more and then none; messages published in r2 make them resume, in both regions.
     """
     world = open_world(regions(producers={"r1": range(3100, 3110), "r2": range(9100, 9110)}), until="14s")
     do(
@@ -191,9 +198,10 @@ def test_snapshots_stop_without_traffic_and_resume_with_it():
 
 @pytest.mark.parametrize("partitions", [0, 2])
 def test_the_replicated_flag_is_set_in_each_cluster_separately(partitions):
-    """testReplicatedSubscriptionRestApi1 and 2: off in r1 does not change r2; off stays off over an
-    unload; twenty messages are then read completely in both; on in both, and r2 gets fewer than all
-    twenty of the next.
+    """testReplicatedSubscriptionRestApi1 and 2: off in r1 does not change r2.
+
+    Off stays off over an unload; twenty messages are then read completely in both; on in both, and r2 gets
+    fewer than all twenty of the next.
     """
     names = [f"t-partition-{number}" for number in range(partitions)] or ["t"]
     instants = [*range(1000, 1020), *range(4000, 4010), *range(9000, 9010)]
@@ -265,8 +273,9 @@ def test_the_replicated_flag_of_one_partition():
 
 
 def test_switching_replication_on_where_the_feature_is_off_is_refused():
-    """testReplicatedSubscriptionRestApi3: set-replicated-subscription-status throws in a cluster whose
-    brokers have the feature off.
+    """testReplicatedSubscriptionRestApi3.
+
+    set-replicated-subscription-status throws in a cluster whose brokers have the feature off.
     """
     world = open_world(
         regions(
@@ -287,9 +296,10 @@ def test_switching_replication_on_where_the_feature_is_off_is_refused():
 
 
 def test_a_deleted_subscription_is_created_again_once_the_reverse_replicator_is_connected():
-    """testReplicatedSubscriptionWhenReplicatorProducerIsClosed: deleted in r2 while the replicator r2 ->
-    r1 is not connected; after more messages are read in r1 it is connected, and the subscription exists
-    again.
+    """testReplicatedSubscriptionWhenReplicatorProducerIsClosed.
+
+    Deleted in r2 while the replicator r2 -> r1 is not connected; after more messages are read in r1 it is
+    connected, and the subscription exists again.
     """
     text = regions(producers={"r1": [100, *range(4000, 4006)]}, consumers=[("c1", "cluster: r1")])
     world = open_world(text, until="12s")
@@ -312,9 +322,10 @@ def test_a_deleted_subscription_is_created_again_once_the_reverse_replicator_is_
 
 
 def test_markers_are_written_only_while_there_is_a_remote_cluster():
-    """testWriteMarkerTaskOfReplicateSubscriptions: without a remote no marker, neither by time nor by
-    acks; with one, snapshots raise the backlog, and acks of five of the six messages, beyond the first
-    snapshot, write an Update; without one again, none.
+    """testWriteMarkerTaskOfReplicateSubscriptions.
+
+    Without a remote no marker, neither by time nor by acks; with one, snapshots raise the backlog, and acks
+    of five of the six messages, beyond the first snapshot, write an Update; without one again, none.
     """
     instants = [*range(500, 503), *range(6000, 6003), *range(9000, 9003), *range(20_000, 20_003)]
     world = open_world(
@@ -365,8 +376,9 @@ def test_markers_are_written_only_while_there_is_a_remote_cluster():
 
 
 def test_a_remote_with_the_feature_off_is_asked_once_per_timeout():
-    """testReplicatedSubscriptionOneWay: timer of 100 ms, timeout of 2 s: one pending and one request after
-    300 ms, two requests 2 s later.
+    """testReplicatedSubscriptionOneWay.
+
+    Timer of 100 ms, timeout of 2 s: one pending and one request after 300 ms, two requests 2 s later.
     """
     fast = (
         "{replicatedSubscriptionsSnapshotFrequencyMillis: 100, "
@@ -434,8 +446,9 @@ def test_with_the_feature_off_the_flag_is_ignored_and_the_consumer_connects():
 
 
 def test_a_controller_starts_with_a_snapshot_of_existing_data():
-    """testSnapshotCanStartBeforeControllerConstructorReturns: data from before, then a replicated
-    subscription: one pending at the first tick.
+    """testSnapshotCanStartBeforeControllerConstructorReturns.
+
+    Data from before, then a replicated subscription: one pending at the first tick.
     """
     world = open_world(regions(consumers=[("c1", "cluster: r1, start: 1500ms")]), until="3s")
     world.run(1500 * MS)
@@ -461,8 +474,9 @@ def test_a_snapshot_of_two_clusters():
 
 
 def test_a_snapshot_of_three_clusters():
-    """testBuildSnapshotWith3Clusters: two rounds; positions of the first, local position of the last
-    answer of the second.
+    """testBuildSnapshotWith3Clusters: two rounds.
+
+    Positions of the first, local position of the last answer of the second.
     """
     building = building_of("b", "c")
     assert [

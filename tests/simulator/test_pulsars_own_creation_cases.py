@@ -1,4 +1,6 @@
-"""Pulsar's own tests of replication and topic creation, case by case, as runs of the lab: each must end as Pulsar asserts it.
+"""Pulsar's own tests of replication and topic creation, case by case, as runs of the lab.
+
+Each must end as Pulsar asserts it.
 
 Read in the newest versions available (mid-2026): OneWayReplicatorTest,
 DisabledCreateTopicToRemoteClusterForReplicationTest, OneWayReplicatorSchemaValidationEnforcedTest;
@@ -31,8 +33,9 @@ def test_delete_topic_when_replicating(partitions):
 
 
 def test_delete_remote_topic_by_global_policy():
-    """testDeleteRemoteTopicByGlobalPolicy: a global list of [r1] reaches r2, which deletes the topic; when
-    the list is removed, the topic exists again.
+    """testDeleteRemoteTopicByGlobalPolicy: a global list of [r1] reaches r2, which deletes the topic.
+
+    When the list is removed, the topic exists again.
     """
     world = opened(exists="{r1: 1}", overrides="", clients=ON_COMMAND)
     world.run(SECOND)
@@ -47,8 +50,9 @@ def test_delete_remote_topic_by_global_policy():
 
 
 def test_policies_overwrite():
-    """testPoliciesOverWrite: local before global before namespace; r2's local list keeps its topic from
-    being deleted.
+    """testPoliciesOverWrite: local before global before namespace.
+
+    r2's local list keeps its topic from being deleted.
     """
     world = opened(exists="{r1: 1}", clients=ON_COMMAND)
     world.run(SECOND)
@@ -67,8 +71,9 @@ def test_policies_overwrite():
 
 
 def test_create_remote_consumer_first():
-    """testCreateRemoteConsumerFirst: the replicator's producer has no schema; a consumer with one
-    subscribes nevertheless.
+    """testCreateRemoteConsumerFirst: the replicator's producer has no schema.
+
+    A consumer with one subscribes nevertheless.
     """
     clients = ON_COMMAND + (
         "\nsubscriptions: {s1: {topic: t}}\nconsumers: {c: {subscription: s1, cluster: r2, start: 1s, "
@@ -94,8 +99,9 @@ def test_delete_topics_after_replication_is_disabled(partitions):
 
 
 def test_no_expand_topic_partitions_when_disable_topic_level_replication():
-    """testNoExpandTopicPartitionsWhenDisableTopicLevelReplication: 3 here, 2 there, also after three
-    seconds.
+    """testNoExpandTopicPartitionsWhenDisableTopicLevelReplication.
+
+    3 here, 2 there, also after three seconds.
     """
     world = opened(exists="{r1: 2}")
     world.run(SECOND)
@@ -117,8 +123,9 @@ def test_expand_topic_partitions_on_namespace_level_replication():
 
 @pytest.mark.parametrize("level", ["topic", "namespace"])
 def test_reload_with_topic_level_geo_replication(level):
-    """testReloadWithTopicLevelGeoReplication: messages published while nothing was replicated are sent
-    after an unload (#22890).
+    """testReloadWithTopicLevelGeoReplication.
+
+    Messages published while nothing was replicated are sent after an unload (#22890).
     """
     world = opened(clients=ON_COMMAND, replicated=level == "namespace")
     if level == "topic":
@@ -151,8 +158,9 @@ def test_config_replication_start_at(start_at, arrives):
 
 @pytest.mark.parametrize("both_ways", [False, True])
 def test_different_topic_creation_rule(both_ways):
-    """testDifferentTopicCreationRule: r2 lets clients create 2 partitions; the replicator creates a plain
-    topic, as in r1.
+    """testDifferentTopicCreationRule: r2 lets clients create 2 partitions.
+
+    The replicator creates a plain topic, as in r1.
     """
     world = opened(
         exists="{r1: 0}",
@@ -198,8 +206,9 @@ def test_replication_count_metrics():
 
 
 def test_close_topic_after_start_replication_failed():
-    """testCloseTopicAfterStartReplicationFailed: a closed topic's retry does nothing; only the new load's
-    own replicator requests the start check.
+    """testCloseTopicAfterStartReplicationFailed: a closed topic's retry does nothing.
+
+    Only the new load's own replicator requests the start check.
     """
     world = opened(exists="{r1: 0, r2: 2}")
     world.run(3 * SECOND)
@@ -215,8 +224,9 @@ def test_close_topic_after_start_replication_failed():
 
 @pytest.mark.parametrize("deduplication", ["false", "true"])
 def test_incompatible_multi_version_schema(deduplication):
-    """testIncompatibleMultiVersionSchema: STRING, BOOLEAN, STRING; stuck in order through three unloads,
-    freed by policy and unloads.
+    """testIncompatibleMultiVersionSchema: STRING, BOOLEAN, STRING.
+
+    Stuck in order through three unloads, freed by policy and unloads.
     """
     clients = (
         "producers: {p: {topic: t, cluster: r1}}\nsubscriptions: {s1: {topic: t, initialPosition: "
@@ -345,8 +355,9 @@ def test_replication_with_avro_schema_with_schema_validation_enforced():
 
 
 def test_replication_reconnect_with_schema_validation_enforced():
-    """testReplicationReconnectWithSchemaValidationEnforced (#25437): a schema uploaded at the remote, then
-    a reconnection.
+    """testReplicationReconnectWithSchemaValidationEnforced (#25437).
+
+    A schema uploaded at the remote, then a reconnection.
     """
     world = opened(settings=ENFORCED, schemas=SCHEMAS)
     world.run(SECOND)

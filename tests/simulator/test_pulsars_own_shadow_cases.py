@@ -1,4 +1,6 @@
-"""Pulsar's own tests of shadow topics, case by case, as runs of the lab: each must end as Pulsar asserts it.
+"""Pulsar's own tests of shadow topics, case by case, as runs of the lab.
+
+Each must end as Pulsar asserts it.
 
 Read in the newest versions available (mid-2026): ShadowManagedLedgerImplTest, ShadowReplicatorTest,
 ShadowTopicTest, ShadowTopicRealBkTest, TopicPoliciesTest, and issue #18731. Names of their methods are in
@@ -245,8 +247,9 @@ def test_consuming_continues_with_later_messages():
 
 
 def test_consuming_without_replicator_after_the_source_was_unloaded():
-    """testConsumeShadowMessageWithoutCache: nothing feeds the shadow; the unload closes the ledger, and
-    the list of ledgers shows its entries.
+    """testConsumeShadowMessageWithoutCache: nothing feeds the shadow.
+
+    The unload closes the ledger, and the list of ledgers shows its entries.
     """
     world = shadowed(shadow=", shadowReplication: false")
     publish(world, 11)

@@ -1,5 +1,6 @@
-"""Invariants of the loader and the commands: any input loads or is refused with a reason; a loaded
-scenario loads again unchanged.
+"""Invariants of the loader and the commands.
+
+Any input loads or is refused with a reason; a loaded scenario loads again unchanged.
 """
 
 from __future__ import annotations

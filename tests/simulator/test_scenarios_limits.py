@@ -1,5 +1,6 @@
-"""A scenario's text that is too large, too deep or wrong throughout: few problems, few bytes, refused
-before it is read completely.
+"""A scenario's text that is too large, too deep or wrong throughout.
+
+Few problems, few bytes, refused before it is read completely.
 """
 
 from __future__ import annotations

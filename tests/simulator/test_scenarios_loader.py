@@ -1,5 +1,6 @@
-"""The loader: what loads, what is reported for every mistake, and that the canonical text is the whole
-scenario.
+"""Tests of the loader.
+
+What loads, what is reported for every mistake, and that the canonical text is the whole scenario.
 """
 
 from __future__ import annotations

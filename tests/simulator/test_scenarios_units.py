@@ -1,5 +1,6 @@
-"""Units: values are parsed and formatted exactly, in both directions; everything else is refused with a
-reason.
+"""Tests of units.
+
+Values are parsed and formatted exactly, in both directions; everything else is refused with a reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Pulsar's compatibility strategies over Avro's rules: which schema may follow which, and which readers
-can read what.
+"""Pulsar's compatibility strategies over Avro's rules.
+
+Which schema may follow which, and which readers can read what.
 """
 
 import json

@@ -1,5 +1,6 @@
-"""Rules of shadow topics over time: crashes and unloads, what is fed and what is not, retention, where
-reads are served.
+"""Rules of shadow topics over time.
+
+Crashes and unloads, what is fed and what is not, retention, where reads are served.
 """
 
 import pytest

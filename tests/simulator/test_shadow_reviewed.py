@@ -1,4 +1,7 @@
-"""Shadow topics: errors found by reading Pulsar's own code and tests, about cursors over loads, crashes and resets; reading; retention.
+"""Tests of shadow topics.
+
+Errors found by reading Pulsar's own code and tests, about cursors over loads, crashes and resets; reading;
+retention.
 
 Each expectation was written down before the run, from the source in its comment.
 """

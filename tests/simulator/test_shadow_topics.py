@@ -1,5 +1,6 @@
-"""Rules of shadow topics beyond Pulsar's own tests: creating and deleting, the list and its codes, roles,
-schemas, what a scenario may contain.
+"""Rules of shadow topics beyond Pulsar's own tests.
+
+Creating and deleting, the list and its codes, roles, schemas, what a scenario may contain.
 """
 
 import json

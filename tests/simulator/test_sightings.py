@@ -1,5 +1,6 @@
-"""The helper of checks that finds the first row of each message: it agrees with plain sets of rows,
-however dense the ids are and however often they occur.
+"""The helper of checks that finds the first row of each message.
+
+It agrees with plain sets of rows, however dense the ids are and however often they occur.
 """
 
 import numpy as np

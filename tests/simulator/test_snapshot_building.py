@@ -1,4 +1,7 @@
-"""The pending snapshots of a controller as a state machine: every move in its table, and its invariants."""
+"""The pending snapshots of a controller as a state machine.
+
+Every move in its table, and its invariants.
+"""
 
 from __future__ import annotations
 

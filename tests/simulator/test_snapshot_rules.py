@@ -1,5 +1,6 @@
-"""Why no snapshot is requested now, and how far a remote lags: against the controller's own rules and a
-plain search in the rows.
+"""Why no snapshot is requested now, and how far a remote lags.
+
+Against the controller's own rules and a plain search in the rows.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The story of a message: for every cause by name, consistent with its rows, and for every message of
-every scenario.
+"""The story of a message.
+
+For every cause by name, consistent with its rows, and for every message of every scenario.
 """
 
 from __future__ import annotations

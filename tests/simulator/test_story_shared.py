@@ -1,5 +1,6 @@
-"""Stories of duplicates in a shared group: every duplicate has one, from its publish to its second
-delivery, with the reason at the decision.
+"""Stories of duplicates in a shared group.
+
+Every duplicate has one, from its publish to its second delivery, with the reason at the decision.
 """
 
 from __future__ import annotations

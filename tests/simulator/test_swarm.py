@@ -1,4 +1,6 @@
-"""A swarm of small random runs: no claim breaks, nothing is lost, and one digest however the run is cut.
+"""A swarm of small random runs.
+
+No claim breaks, nothing is lost, and one digest however the run is cut.
 
 A few runs, the same ones each time, are part of every test run; `SWARM_EXAMPLES=2000 pytest -m swarm` draws
 that many new ones. A failing example is printed as a scenario file.

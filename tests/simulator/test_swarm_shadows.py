@@ -1,4 +1,6 @@
-"""A swarm of small random runs of shadow topics: random faults and operator commands, then everything healed and one more message.
+"""A swarm of small random runs of shadow topics.
+
+Random faults and operator commands, then everything healed and one more message.
 
 No claim breaks; nothing is stored for a shadow; in the end it has the entries of its source; with everything
 retained its readers get every message; the digest does not depend on how the run was cut.
@@ -129,8 +131,9 @@ def scenarios(draw, retained=None):
 
 @st.composite
 def faults(draw, shadows, consumers, partitions):
-    """Commands at random instants; a command that does not apply at its time is refused by the run, which
-    is allowed.
+    """Commands at random instants.
+
+    A command that does not apply at its time is refused by the run, which is allowed.
     """
     topic, consumer = st.sampled_from(["orders", *shadows]), st.sampled_from(consumers)
     one = lambda do, **more: st.fixed_dictionaries({"do": st.just(do), **more})  # noqa: E731
@@ -163,8 +166,9 @@ def faults(draw, shadows, consumers, partitions):
 
 
 def healing(shadows, consumers, partitions):
-    """Every broker up, every shadow created and fed, every consumer running; then one message for each
-    partition.
+    """Every broker up, every shadow created and fed, every consumer running.
+
+    Then one message for each partition.
     """
     commands = [
         {"do": "cluster.restart", "cluster": "eu"},

@@ -1,4 +1,7 @@
-"""History: seek, step, step back, fork and branch are exact; a command in the past begins a branch; the row bound; replay.
+"""Tests of history.
+
+Seek, step, step back, fork and branch are exact; a command in the past begins a branch; the row bound;
+replay.
 
 Issue, Engine 6: "seek, step, step back, fork, all exact; a command given at a past instant starts a new
 branch, the old one stays … A lab holds at most 5,000,000 rows (a named bound): it then pauses and says so."

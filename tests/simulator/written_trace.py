@@ -118,8 +118,9 @@ class WrittenTrace:
         )
 
     def update(self, cluster, peer, entry, snapshot=1):
-        """The cluster writes an Update of `billing` with 1:entry for peer; returns the seq of its position
-        row.
+        """The cluster writes an Update of `billing` with 1:entry for peer.
+
+        Returns the seq of its position row.
         """
         self.write(
             "update.written",

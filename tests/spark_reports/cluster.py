@@ -1,5 +1,6 @@
-"""Spark daemons of the tests: a single daemon, and a standalone master with its worker; started from the
-pip package and ended by id.
+"""Spark daemons of the tests.
+
+A single daemon, and a standalone master with its worker; started from the pip package and ended by id.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Runs of durable shared subscriptions that no built-in scenario covers: random faults of code and
-network, and groups of every shape beside private subscriptions.
+"""Runs of durable shared subscriptions that no built-in scenario covers.
+
+Random faults of code and network, and groups of every shape beside private subscriptions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""One report over runs of every system that has a part of its own in it: tenants' migrations, topic creation, shadow topics, declared brokers, groups.
+"""One report over runs of every system that has a part of its own in it.
+
+Tenants' migrations, topic creation, shadow topics, declared brokers, groups.
 
 Rules: the job runs once for all files that test its parts, since Spark costs by the job and not by the run.
 `page` renders the runs that one file tests, so that what it counts there does not depend on the others.

@@ -1,5 +1,6 @@
-"""The report's comparison of strategies: counted by Spark from its own traces, equal to the simulator's,
-separate from the run's own figures.
+"""The report's comparison of strategies.
+
+Counted by Spark from its own traces, equal to the simulator's, separate from the run's own figures.
 """
 
 from __future__ import annotations

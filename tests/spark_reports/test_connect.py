@@ -1,5 +1,6 @@
-"""A report through Spark Connect: a server started from the pip package, its client without any JVM,
-progress and cancelling.
+"""A report through Spark Connect.
+
+A server started from the pip package, its client without any JVM, progress and cancelling.
 """
 
 from __future__ import annotations

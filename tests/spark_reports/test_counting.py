@@ -1,5 +1,6 @@
-"""Three counts agree: Spark's, the engine's, and the plain recount of `tests/oracle`, over every built-in
-scenario in one Spark job.
+"""Three counts agree.
+
+Spark's, the engine's, and the plain recount of `tests/oracle`, over every built-in scenario in one Spark job.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The report's part about durable shared subscriptions: its values against the rows and the simulator's
-summary, its texts and charts, its downloads.
+"""The report's part about durable shared subscriptions.
+
+Its values against the rows and the simulator's summary, its texts and charts, its downloads.
 """
 
 from __future__ import annotations

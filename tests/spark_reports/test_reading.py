@@ -1,5 +1,6 @@
-"""Finding traces, the session's rules, what would have helped, the archive: everything that needs no Spark
-session.
+"""Finding traces, the session's rules, what would have helped, the archive.
+
+Everything that needs no Spark session.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A whole report, made as the site makes it: progress on its row, the files, and that the page is
-self-contained; and cancelling.
+"""A whole report, made as the site makes it.
+
+Progress on its row, the files, and that the page is self-contained; and cancelling.
 """
 
 from __future__ import annotations

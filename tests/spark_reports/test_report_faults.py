@@ -1,5 +1,6 @@
-"""Reports while the database is away or the disk is full: the work continues, its end is written, nothing
-internal is shown.
+"""Reports while the database is away or the disk is full.
+
+The work continues, its end is written, nothing internal is shown.
 """
 
 from __future__ import annotations

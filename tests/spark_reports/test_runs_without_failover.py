@@ -1,4 +1,7 @@
-"""The report's texts on runs without a failover: alone, several, many, and beside runs that failed over."""
+"""The report's texts on runs without a failover.
+
+Alone, several, many, and beside runs that failed over.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Reports on the site without Spark: who may request them, what the page shows, how a report ends when its
-worker does.
+"""Reports on the site without Spark.
+
+Who may request them, what the page shows, how a report ends when its worker does.
 """
 
 from __future__ import annotations

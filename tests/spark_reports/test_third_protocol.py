@@ -1,5 +1,6 @@
-"""The protocol that exists only in the tests gets a report: counted by Spark, on the page, in the
-downloads.
+"""The protocol that exists only in the tests gets a report.
+
+Counted by Spark, on the page, in the downloads.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The engine: a server stores messages, delivers them to its reader, and recovers its persisted position
-after a crash.
+"""The engine.
+
+A server stores messages, delivers them to its reader, and recovers its persisted position after a crash.
 """
 
 from __future__ import annotations

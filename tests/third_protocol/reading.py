@@ -1,5 +1,6 @@
-"""Readings of a run: its count, its check, its section of the summary, its view, and what would have
-helped.
+"""Readings of a run.
+
+Its count, its check, its section of the summary, its view, and what would have helped.
 """
 
 from __future__ import annotations

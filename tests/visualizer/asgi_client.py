@@ -1,5 +1,6 @@
-"""Requests to the site's ASGI application as a server passes them on: raw paths, headers, and bodies in
-pieces.
+"""Requests to the site's ASGI application as a server passes them on.
+
+Raw paths, headers, and bodies in pieces.
 """
 
 from __future__ import annotations

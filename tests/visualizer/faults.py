@@ -1,4 +1,6 @@
-"""Faults of the database for tests: exceptions of drivers, at statements or at the commit, and real locks, limits and kills.
+"""Faults of the database for tests.
+
+Exceptions of drivers, at statements or at the commit, and real locks, limits and kills.
 
 Rules: an injected fault is an error of the driver, mapped by Django as a real one is; nothing here depends on
 how the site handles it.

@@ -1,5 +1,6 @@
-"""Reads frames as `docs/websocket.md` describes, independently of the page's code and the server's: tests
-compare both with it.
+"""Reads frames as `docs/websocket.md` describes, independently of the page's code and the server's.
+
+Tests compare both with it.
 """
 
 from __future__ import annotations

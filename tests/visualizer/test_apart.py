@@ -1,5 +1,6 @@
-"""A command given with `apart` begins a branch at the front of the run too: the branch before is the run
-without it.
+"""A command given with `apart` begins a branch at the front of the run too.
+
+The branch before is the run without it.
 """
 
 from __future__ import annotations

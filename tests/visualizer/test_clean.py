@@ -28,8 +28,9 @@ def output_of_clean(*arguments: str) -> str:
 
 @pytest.fixture
 def labs(settings: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> list[Lab]:
-    """Five unused for 100 days, two for 10; the first of each kind has a report with a file; and one
-    orphaned folder.
+    """Five unused for 100 days, two for 10.
+
+    The first of each kind has a report with a file; and one orphaned folder.
     """
     monkeypatch.setattr(cleaning, "LABS_AT_ONCE", 2)
     settings.DATA_DIR = tmp_path

@@ -1,5 +1,6 @@
-"""Questions of the page's space-time diagram: the causal cone of a row, message or marker, and the rows of
-a time window.
+"""Questions of the page's space-time diagram.
+
+The causal cone of a row, message or marker, and the rows of a time window.
 """
 
 from __future__ import annotations

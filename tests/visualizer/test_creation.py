@@ -1,5 +1,6 @@
-"""“Topics and policies” as the page requests it: the same as the engine's view, and refusals with a
-reason.
+"""“Topics and policies” as the page requests it.
+
+The same as the engine's view, and refusals with a reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The database cannot be reached or written: labs continue, every page gets a notice, nothing acknowledged
-is lost, nothing internal is shown.
+"""The database cannot be reached or written.
+
+Labs continue, every page gets a notice, nothing acknowledged is lost, nothing internal is shown.
 """
 
 from __future__ import annotations

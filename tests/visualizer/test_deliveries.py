@@ -1,5 +1,6 @@
-"""How texts reach sockets: one turn for many pages, no task for a send that completes immediately, order
-kept, and the end of a socket.
+"""How texts reach sockets.
+
+One turn for many pages, no task for a send that completes immediately, order kept, and the end of a socket.
 """
 
 from __future__ import annotations

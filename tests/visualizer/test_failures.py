@@ -1,5 +1,6 @@
-"""Internal errors: one in the run stops that lab, visibly, and nothing else; one in an answer fails that
-question only.
+"""Tests of internal errors.
+
+One in the run stops that lab, visibly, and nothing else; one in an answer fails that question only.
 """
 
 from __future__ import annotations

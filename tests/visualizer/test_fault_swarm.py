@@ -1,4 +1,6 @@
-"""Randomly drawn faults of database, disk and Redis while a lab is used: acknowledged commands are kept, and the run is the same.
+"""Randomly drawn faults of database, disk and Redis while a lab is used.
+
+Acknowledged commands are kept, and the run is the same.
 
 Rules: a schedule is drawn from its seed alone; two run with every suite, more with `FAULT_SEEDS=200`.
 Whatever a schedule did, at its end all faults are over. Then every acknowledged command is stored and no

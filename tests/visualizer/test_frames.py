@@ -1,5 +1,6 @@
-"""Frames: they fit, they add up to the engine's view, and the page's own code reads them as this file
-does.
+"""Tests of frames.
+
+They fit, they add up to the engine's view, and the page's own code reads them as this file does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Questions of the diagram of messages between nodes: the rows of a window, the state before it, repeated
-messages, counts of a crowded window.
+"""Questions of the diagram of messages between nodes.
+
+The rows of a window, the state before it, repeated messages, counts of a crowded window.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""No message of a page stops its lab or its socket: generated from the registry of message types and the
-table of commands.
+"""No message of a page stops its lab or its socket.
+
+Generated from the registry of message types and the table of commands.
 """
 
 from __future__ import annotations

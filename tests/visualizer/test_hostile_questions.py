@@ -1,5 +1,6 @@
-"""No argument of any question stops a lab, fails internally, or gets an unbounded answer: generated from
-the registry of questions.
+"""No argument of any question stops a lab, fails internally, or gets an unbounded answer.
+
+Generated from the registry of questions.
 """
 
 from __future__ import annotations

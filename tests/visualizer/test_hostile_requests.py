@@ -1,5 +1,6 @@
-"""No request makes the site fail: every route, every method, hostile values in path, query and body;
-generated from the routes.
+"""No request makes the site fail.
+
+Every route, every method, hostile values in path, query and body; generated from the routes.
 """
 
 from __future__ import annotations

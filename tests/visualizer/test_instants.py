@@ -19,8 +19,9 @@ from visualizer.live.wire import Refused
 from visualizer.questions.queries import ANSWERS
 
 ROWS_OF_A_TURN = 8_000
-"""A slice of 1,000 queue events, as `took` sets below, writes fewer rows; the whole instant writes 40
-times as many.
+"""A slice of 1,000 queue events, as `took` sets below, writes fewer rows.
+
+The whole instant writes 40 times as many.
 """
 
 BODY = """{{format: 1, name: x, title: x, family: replicated-subscriptions, about: x, until: 20s, clusters: {{a: {{}}}}, topics: {{t: {{clusters: [a]}}}},

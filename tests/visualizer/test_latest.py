@@ -1,5 +1,7 @@
-"""Questions of the panel “Layers”: the latest transitions of the machines of one client and one stream,
-messages between its layers, and only new rows.
+"""Questions of the panel “Layers”.
+
+The latest transitions of the machines of one client and one stream, messages between its layers, and only new
+rows.
 """
 
 from __future__ import annotations

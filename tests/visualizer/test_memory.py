@@ -1,5 +1,6 @@
-"""The memory that the labs of a process may use: a lab closed for lack of memory resumes unchanged, and
-what does not fit is refused with a reason.
+"""The memory that the labs of a process may use.
+
+A lab closed for lack of memory resumes unchanged, and what does not fit is refused with a reason.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A user's labs: listed for holders of their tokens, renamed, copied at an instant, deleted while others
-view them.
+"""Tests of a user's labs.
+
+Listed for holders of their tokens, renamed, copied at an instant, deleted while others view them.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A page's modules, bundled into one script, behave like the modules: every export of each, and no form is
-guessed.
+"""A page's modules, bundled into one script, behave like the modules.
+
+Every export of each, and no form is guessed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Playback against a numeric clock: the instant shown, delays, an engine that is too slow, the speed
-reached.
+"""Playback against a numeric clock.
+
+The instant shown, delays, an engine that is too slow, the speed reached.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ FAR_US = 100_000_000_000
 def played(
     speed: float, frames: int, late_s: float = 0.0, engine: float = float("inf")
 ) -> tuple[Playback, list[int]]:
-    """The instants of frames at their interval; the engine does at most `engine` simulated seconds per
-    second.
+    """The instants of frames at their interval.
+
+    The engine does at most `engine` simulated seconds per second.
     """
     playback, world_us, instants = Playback(), 0, []
     playback.play(speed)

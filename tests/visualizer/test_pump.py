@@ -1,5 +1,6 @@
-"""The pump: turns in order, half of the time for sockets that need it, one lab's internal error stops that
-lab only.
+"""Tests of the pump.
+
+Turns in order, half of the time for sockets that need it, one lab's internal error stops that lab only.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Quotas on what is stored for one address: labs created and kept, reports; and the order in which reports
-are made.
+"""Quotas on what is stored for one address.
+
+Labs created and kept, reports; and the order in which reports are made.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Redis dies during playback and restarts empty: labs continue where they run, every page gets a notice,
-nothing is lost.
+"""Redis dies during playback and restarts empty.
+
+Labs continue where they run, every page gets a notice, nothing is lost.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Texts of scenarios are read one at a time, off the event loop; the report on a text with many errors is
-short.
+"""Texts of scenarios are read one at a time, off the event loop.
+
+The report on a text with many errors is short.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The site behind its real server: limits of requests and messages, closes after internal errors, and
-other labs continuing.
+"""The site behind its real server.
+
+Limits of requests and messages, closes after internal errors, and other labs continuing.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""A user's own set-up: form to text, problems at their fields, twenty runs equal to those of the command
-line.
+"""Tests of a user's own set-up.
+
+Form to text, problems at their fields, twenty runs equal to those of the command line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""No request of a page delays the other labs: on a large lab every job and question handles few rows in one turn.
+"""No request of a page delays the other labs.
+
+On a large lab every job and question handles few rows in one turn.
 
 What is measured is work, not time: rows searched or read on the event loop's thread, and queue events, by
 turn. What cannot be cut must happen in a thread, during which the lab pauses and the loop does not.

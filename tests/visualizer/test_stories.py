@@ -1,5 +1,6 @@
-"""Questions of a page after a failover: its messages by cause, a story, what would have helped; the same
-as the engine and the report have.
+"""Questions of a page after a failover.
+
+Its messages by cause, a story, what would have helped; the same as the engine and the report have.
 """
 
 from __future__ import annotations

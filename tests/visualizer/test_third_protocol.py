@@ -1,5 +1,6 @@
-"""A lab of the protocol that exists only in the tests opens over the socket: welcome, frames, commands,
-seeking; and the page's modules show it.
+"""A lab of the protocol that exists only in the tests opens over the socket.
+
+Welcome, frames, commands, seeking; and the page's modules show it.
 """
 
 from __future__ import annotations

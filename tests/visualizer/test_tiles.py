@@ -13,8 +13,9 @@ LENGTH = 3000
 
 
 class Log:
-    """A world with one log of messages of kind 0, trimmed below `kept`; answers `cells` as the engine
-    does.
+    """A world with one log of messages of kind 0, trimmed below `kept`.
+
+    Answers `cells` as the engine does.
     """
 
     def __init__(self, kept: int) -> None:

@@ -1,5 +1,6 @@
-"""A slow page: which frames it gets and misses, which notices it gets; and an older page, which answers
-each frame.
+"""Tests of a slow page.
+
+Which frames it gets and misses, which notices it gets; and an older page, which answers each frame.
 """
 
 from __future__ import annotations

@@ -72,8 +72,9 @@ def test_the_threads_of_a_picture_agree_with_the_snapshots(client):
 
 
 def test_the_picture_of_a_group_shows_its_failure(client):
-    """groups-two-readers: ada and ben both read two of the four streams; the leader has only ada in its
-    table, and ben's lease outlives his last message.
+    """groups-two-readers: ada and ben both read two of the four streams.
+
+    The leader has only ada in its table, and ben's lease outlives his last message.
     """
     shown = {
         name: one["group"]

@@ -1,5 +1,6 @@
-"""Trace files: what is written is read back to the byte, from both formats, and a changed file is
-detected.
+"""Tests of trace files.
+
+What is written is read back to the byte, from both formats, and a changed file is detected.
 """
 
 import json

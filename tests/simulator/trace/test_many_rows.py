@@ -1,5 +1,6 @@
-"""Whole batches of rows in one call: the same trace, byte for byte, as row by row, wherever batches,
-blocks and replays meet.
+"""Whole batches of rows in one call.
+
+The same trace, byte for byte, as row by row, wherever batches, blocks and replays meet.
 """
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""A vocabulary is checked when it is created: codes and names once each, known columns, codes of one byte."""
+"""A vocabulary is checked when it is created.
+
+Codes and names once each, known columns, codes of one byte.
+"""
 
 from __future__ import annotations
 
