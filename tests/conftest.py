@@ -67,7 +67,7 @@ def _rank(item: pytest.Item) -> int:
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """A file as on a site:
+    """A file as on a site.
 
     SQLite's shared memory has other locks, and labs are saved from a separate thread.
     """

@@ -1,6 +1,6 @@
-"""The colours of `tokens.css`, computed as WCAG does: text at least 4.5 :
+"""The contrast of the colours of `tokens.css`, computed as WCAG does.
 
-1, marks at least 3 : 1, in every theme and mode.
+Text has at least 4.5 : 1, marks at least 3 : 1, in every theme and mode.
 """
 
 from __future__ import annotations

@@ -574,9 +574,9 @@ def page_modules() -> list[Path]:
 
 
 def test_browser_tests_wait_for_conditions_and_never_for_a_length_of_time():
-    """On a busy machine any length of time is too short, and an element that was counted may have changed when it is read;
+    """On a busy machine any length of time is too short.
 
-    `tests/browser/conftest.py` describes what to do instead.
+    An element that was counted may have changed when it is read. `tests/browser/conftest.py` describes what to do instead.
     """
     waits = re.compile(
         r"wait_for_timeout\(|\.new_context\(|browser\.new_page\(|assert .*\.count\(\)|assert "

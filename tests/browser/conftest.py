@@ -86,7 +86,7 @@ def browser(pytestconfig: pytest.Config) -> Browser:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """The browser ends with this folder's last test:
+    """The browser ends with this folder's last test.
 
     Playwright holds an event loop, which no other test could share.
     """

@@ -26,7 +26,7 @@ from tests.browser.test_access import THEMES, findings
 
 pytestmark = pytest.mark.slow
 MADE_WITHIN_MS = 1_200_000
-"""A minute on an idle machine, which may become ten on a busy one:
+"""A minute on an idle machine, which may become ten on a busy one.
 
 Java starts, and the first report compiles its queries.
 """

@@ -1,7 +1,8 @@
-"""User reports about EMQX's shared and persistent sessions, and its own suites of sessions, topics and the queues' API, as scenarios:
+"""User reports about EMQX's shared and persistent sessions as scenarios: YAML in, summary out.
 
-YAML in, summary out. Each case names its source: an issue of emqx/emqx, or a test of the release line
-5.9/5.10. Durable shared subscriptions promise what the brokers of those issues could not do.
+EMQX's own suites of sessions, topics and the queues' API are here too. Each case names its source: an issue
+of emqx/emqx, or a test of the release line 5.9/5.10. Durable shared subscriptions promise what the brokers of
+those issues could not do.
 """
 
 import io
@@ -167,9 +168,9 @@ sessions:
 
 @pytest.mark.parametrize("start, first, twice", [("0s", 0, 150), ("8s", 70, 80), (None, 190, 0)])
 def test_a_group_declared_again_starts_at_its_start_time(start, first, twice):
-    """The queues' API:
+    """The queues' API: POST with a start_time.
 
-    POST with a start_time. Its first leader does not read it before its next commit; a subscription of its
+    Its first leader does not read it before its next commit; a subscription of its
     own keeps all messages.
     """
     told = "" if start is None else f", startTime: {start}"

@@ -171,9 +171,9 @@ def count_messages(rows: list[Row], stored: list[Row], lives: list[list[int]], s
 
 
 def position_at_end(rows: list[Row]) -> int:
-    """The position up to which the latest leader recorded the stream as read;
+    """The position up to which the latest leader recorded the stream as read.
 
-    0 when the group never had a leader.
+    It is 0 when the group never had a leader.
     """
     told = [row for row in rows if row["type"] in ("stream.found", "progress.loaded", "progress.saved")]
     return position_in(told[-1]) if any(row["type"] == "stream.found" for row in told) else 0

@@ -13,7 +13,7 @@ Position = tuple[int, int]
 
 
 class PlainSubscription:
-    """A subscription in one cluster's topic, as its rows describe it;
+    """A subscription in one cluster's topic, as its rows describe it.
 
     `kept` is what a crash would recover.
     """

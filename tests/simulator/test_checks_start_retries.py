@@ -151,7 +151,7 @@ def test_violations_do_not_depend_on_how_the_trace_is_cut(monkeypatch):
 
 
 def refusals(*counted, between=()):
-    """Violations of these refusals (count, wait in ms), each long after the one before;
+    """Violations of these refusals (count, wait in ms), each long after the one before.
 
     `between` is written before the last.
     """

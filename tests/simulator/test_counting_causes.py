@@ -25,7 +25,7 @@ def acknowledged_at_a(
     settings: dict | None = None,
     replicated: bool = True,
 ) -> TraceBuilder:
-    """Both clusters hold 0..count-1, A acknowledged them all and its mark-delete passed them;
+    """Both clusters hold 0..count-1, A acknowledged them all and its mark-delete passed them.
 
     B received nothing about it.
     """

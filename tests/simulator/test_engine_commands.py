@@ -527,9 +527,9 @@ CASES = {
 
 
 def admin_status(name):
-    """Status of an accepted command that uses the REST interface:
+    """Status of an accepted command that uses the REST interface.
 
-    200 with an answer, 204 without; None for all others.
+    It is 200 with an answer, 204 without; None for all others.
     """
     if name in ("shadow.list", "shadow.source", "schema.list", "schema.upload", "schema.delete"):
         return "200"

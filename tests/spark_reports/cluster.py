@@ -24,9 +24,9 @@ START_LIMIT_S = 240
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """For a daemon or a driver:
+    """The environment of a daemon or a driver.
 
-    Spark of the pip package, files in the folder, and every Java in it, executors too, as quick to start as a
+    It has Spark of the pip package, files in the folder, and every Java in it, executors too, as quick to start as a
     short report's driver.
     """
     return {

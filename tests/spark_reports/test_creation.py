@@ -1,4 +1,4 @@
-"""The report's part about topic creation:
+"""The report's part about topic creation.
 
 Spark's figures against a plain recount and the engine's own, and the texts of the page.
 """

@@ -1,4 +1,4 @@
-"""The report's part about declared brokers:
+"""The report's part about declared brokers.
 
 Spark's figures against the engine's own, and audiences excluded from what counts by subscription.
 """

@@ -1,4 +1,4 @@
-"""The report's part about tenants' migrations:
+"""The report's part about tenants' migrations.
 
 Spark's figures against the engine's own summary and a plain recount, and the texts of the page.
 """

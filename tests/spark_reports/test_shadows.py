@@ -1,4 +1,4 @@
-"""The report's part about shadow topics:
+"""The report's part about shadow topics.
 
 Spark's figures against the engine's own and a plain recount, and the texts of the page.
 """

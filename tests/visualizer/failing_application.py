@@ -1,4 +1,4 @@
-"""The site with two planted internal errors, for a server process:
+"""The site with two planted internal errors, for a server process.
 
 `pause` breaks a handler, `step` breaks sending.
 """

@@ -184,7 +184,7 @@ def database_file() -> str:
 
 @contextmanager
 def full_disk(pid: int) -> Iterator[None]:
-    """A process that cannot write a byte to any file, as on a full disk:
+    """A process that cannot write a byte to any file, as on a full disk.
 
     Linux refuses it, and SQLite gets the refusal.
     """
