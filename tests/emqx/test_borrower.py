@@ -226,7 +226,7 @@ def test_disconnect_of_the_session_ends_the_borrower():
         )
 
 
-def test_states_of_a_borrower_or_lease_are_never_entered_twice():
+def test_the_start_state_of_a_borrower_or_lease_is_never_entered_again():
     for moves, start in ((BORROWER_MOVES, CONNECTING), (LEASE_MOVES, GRANTED)):
         seen, todo = set(), list(moves[start])
         while todo:

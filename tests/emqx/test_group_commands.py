@@ -265,7 +265,7 @@ def test_canonical_text_is_the_same_scenario():
         ("$share/g/t/#", False),
     ],
 )
-def test_a_queue_name_that_matches_no_topic_causes_a_remark(text, remarked):
+def test_a_queue_name_with_a_group_that_matches_no_topic_causes_a_remark(text, remarked):
     """The proposal writes $queue/GROUP/FILTER; the broker reads it as the filter GROUP/FILTER."""
     body = BODY.replace('["$share/g/t/#", own/x]', f'["{text}"]')
     said = remarks(open_world(body).scenario)

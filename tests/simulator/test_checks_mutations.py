@@ -379,7 +379,7 @@ def test_a_broker_that_serves_two_dispatches_at_once_is_detected(monkeypatch):
     assert broken_claims(HEAD + BROKERS) == {BROKER_LIMITS}
 
 
-def test_a_broker_that_adds_its_limits_up_is_detected(monkeypatch):
+def test_a_broker_that_ignores_one_of_its_limits_is_detected(monkeypatch):
     for wrong in (
         lambda self, size_bytes: self.spec.dispatch_us,
         lambda self, size_bytes: size_bytes * 10 // 4,

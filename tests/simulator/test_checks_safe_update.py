@@ -108,7 +108,7 @@ def test_an_update_past_a_message_that_never_reached_the_writer_is_a_violation()
     assert "which holds web/1" in broken.reason
 
 
-def test_an_applied_update_covers_its_messages(written):
+def test_an_applied_update_counts_as_acks_of_what_it_covers(written):
     written.created("b", 1, -1)
     written.about("message.acknowledged", "a", 0, 0, reason="individual")
     written.update("a", "b", 0)

@@ -135,7 +135,7 @@ def trimmed(world):
     return [row["ledger"] for row in rows(world, "ledger.trimmed")]
 
 
-def test_trimming_when_the_mark_delete_crosses_a_ledger():
+def test_a_closed_ledger_is_trimmed_when_the_mark_delete_has_crossed_it():
     # Everything is acknowledged at once, so each closed ledger is deleted when its last entry is
     # acknowledged; never the current one.
     world = run(body(LEDGERS_OF_TEN), until="3s")
@@ -144,7 +144,7 @@ def test_trimming_when_the_mark_delete_crosses_a_ledger():
     assert len(rows(world, "message.removed")) == 100
 
 
-def test_slowest_durable_cursor_holds_the_ledgers():
+def test_the_slowest_durable_cursor_retains_the_ledgers():
     # p/25 is held: ledgers before its own (entries 20-29) may be deleted.
     world = run(
         body(LEDGERS_OF_TEN, consumer="{acknowledgmentGroupTime: 0s, hold: {messages: [p/25]}}"), until="3s"
@@ -189,7 +189,7 @@ def test_acknowledged_ledgers_are_deleted_after_the_retention_time(policy, at_11
     assert seen == [at_119_s, at_4_min, at_7_min]
 
 
-def test_retention_by_size():
+def test_acknowledged_ledgers_are_deleted_beyond_the_retention_size():
     # 30 ledgers of ten entries of 100 KB are 30 MB. A ledger is deleted when the remaining ones still fill
     # the quota of 10 MB (10,485,760): without 190-199 there would be 10 MB, which does not, so 11 MB stay.
     policy = "defaultRetentionTimeInMinutes: -1, defaultRetentionSizeInMB: 10"

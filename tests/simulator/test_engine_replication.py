@@ -436,7 +436,7 @@ def test_a_lost_cluster_cannot_be_restarted():
 @pytest.mark.parametrize(
     "start_at, expected", [("latest", [0, 1, 4, 5]), ("earliest", [0, 1, 0, 1, 2, 3, 4, 5])]
 )
-def test_remove_and_add_a_cluster(start_at, expected):
+def test_adding_a_removed_cluster_starts_a_new_replication_cursor(start_at, expected):
     # PIP-356: removing deletes the cursor; the new one begins at replicationStartAt: latest skips the
     # messages stored in between, earliest sends everything retained again.
     world = open_world(

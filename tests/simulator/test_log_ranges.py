@@ -157,7 +157,7 @@ def test_over_the_limit_the_first_runs_are_kept(spans, count):
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=10), st.sets(st.integers(0, 80)), st.integers(0, 12))
-def test_ledgers_are_kept_until_those_before_hold_more_than_the_limit(sizes, wanted, limit):
+def test_ledgers_are_kept_until_those_before_exceed_the_limit(sizes, wanted, limit):
     log = log_of(*((3 * place, entries) for place, entries in enumerate(sizes)))
     present = BitMap([index for index in wanted if index < log.length])
     expected, included = [], 0

@@ -201,7 +201,7 @@ def test_brackets_in_prose_do_not_count_as_nesting():
 
 
 @pytest.mark.parametrize("name", scenario_names())
-def test_canonical_text_at_the_limits_can_be_read_again(name):
+def test_canonical_text_of_every_scenario_can_be_read_again(name):
     scenario = load_scenario(name)
     assert load_scenario_text(scenario.canonical_text).canonical_text == scenario.canonical_text
 

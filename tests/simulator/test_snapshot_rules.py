@@ -62,7 +62,7 @@ def test_the_pending_snapshot_that_blocks_is_named_with_its_end():
     )
 
 
-def test_no_new_data_has_its_start_instant():
+def test_no_new_data_names_the_request_instant_of_the_newest_completed_snapshot():
     found = rules_of(at("two-regions", 12_000_000), "orders", "us-west")
     assert (
         found["stopped_by"] == "no-new-data"
