@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from simulator import World
 from simulator.protocols.emqx.commands.declared import LIVE_SETTINGS
 from simulator.protocols.emqx.protocol import MESSAGES
+from simulator.scenarios.settings import SETTINGS
+from simulator.scenarios.units import format_duration
 from tests.emqx.group_runs import SECOND, open_world
 from tests.examples import examples
 
@@ -175,6 +177,10 @@ def test_a_group_recovers_within_45_s_after_the_last_fault(schedule, seed, batch
             world.apply({"do": "node.restart", "node": name})
     world.apply({"do": "link.heal", "link": "n1 <-> n2"})
     world.runtime.network.orders.clear()
+    for name in LIVE_SETTINGS:  # with a timeout below the interval of pings borrowers are dropped permanently
+        world.apply(
+            {"do": "config.update", "setting": name, "value": format_duration(SETTINGS[name].default)}
+        )
     world.apply({"do": "group.declare", "group": "g"})  # where it was destroyed
     for name in SESSIONS:
         if view["sessions"][name]["acks_paused"]:

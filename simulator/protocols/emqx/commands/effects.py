@@ -264,7 +264,7 @@ def update_config(system: Emqx, arguments: dict, begin: Begin) -> None:
     name, value_us = arguments["setting"], arguments["value_us"]
     if system.setting(name) == value_us:
         raise CommandError(
-            "no-change", f"{name} is {format_duration(value_us)} as it is", "give another value"
+            "no-change", f"{name} is already {format_duration(value_us)}", "give another value"
         )
     seq = begin()
     system.update_setting(name, value_us)
