@@ -99,7 +99,7 @@ class Borrowed:
 
     __slots__ = ("state", "position", "finished", "epoch")
 
-    def __init__(self, position: int, epoch: int = 0) -> None:
+    def __init__(self, position: int, epoch: int) -> None:
         self.state, self.position, self.finished, self.epoch = ABSENT, position, False, epoch
         self.become(GRANTED)
 
@@ -166,7 +166,7 @@ class Borrower:
         return [self._arm(PING, now + self.spans.session_ping_leader_interval)]
 
     def _granted(self, now: int, message: Message) -> list[Effect]:
-        given = message.progress[0]
+        (given,) = message.progress
         effects = self._connect(now, message.leader) if self.state == CONNECTING else []
         held = self.streams.get(given.stream)
         if (
@@ -197,13 +197,13 @@ class Borrower:
         return [Release(stream), self._send_progress(stream, held)]
 
     def _revoked(self, stream: str) -> list[Effect]:
+        finished = Send(protocol.REVOKE_FINISHED, stream)
         held = self.streams.pop(stream, None)
-        effects: list[Effect] = [Forget(stream)] if held is not None else []
-        if held is not None:
-            if held.state == GRANTED:
-                effects.insert(0, Release(stream))
-            held.become(ABSENT)
-        return [*effects, Send(protocol.REVOKE_FINISHED, stream)]
+        if held is None:
+            return [finished]
+        releases = [Release(stream)] if held.state == GRANTED else []
+        held.become(ABSENT)
+        return [*releases, Forget(stream), finished]
 
     # --- timers
 
