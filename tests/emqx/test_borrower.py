@@ -36,7 +36,7 @@ WHO = ("s", 0, 0)
 NOW = 50_000_000
 
 
-def say(kind, stream=None, position=None, leader=1, epoch=0):
+def message_of(kind, stream=None, position=None, leader=1, epoch=0):
     progress = () if position is None else (Progress(stream, position, False),)
     return Message(kind, "g", WHO, leader, stream, progress, epoch)
 
@@ -240,8 +240,8 @@ def test_the_start_state_of_a_borrower_or_lease_is_never_entered_again():
 def test_it_receives_messages_of_its_own_leader_only():
     for leader in range(998, 1003):
         one = made(CONNECTING)
-        one.receive(NOW, say("grant", "s", 5, leader=1000))
-        found = one.receive(NOW, say("revoke", "s", leader=leader))
+        one.receive(NOW, message_of("grant", "s", 5, leader=1000))
+        found = one.receive(NOW, message_of("revoke", "s", leader=leader))
         assert found == ([Release("s"), progress("s", 5)] if leader == 1000 else [])
 
 
@@ -251,7 +251,7 @@ def test_a_borrower_that_is_gone_handles_nothing():
         one.timers["ping"] = NOW
         end(one, NOW)
         assert one.state == GONE
-        assert one.receive(NOW, say("ping-response")) == [] and one.expire(NOW, "ping", NOW) == []
+        assert one.receive(NOW, message_of("ping-response")) == [] and one.expire(NOW, "ping", NOW) == []
         assert one.unsubscribe(NOW) == one.disconnect([]) == one.report([]) == []
 
 
@@ -267,7 +267,7 @@ def test_a_connection_ends_the_search_for_a_leader_and_a_ping_response_the_wait_
     assert "find-leader" not in one.timers
     one.expire(one.timers["ping"], "ping", one.timers["ping"])
     assert list(one.timers) == ["ping-timeout"]
-    one.receive(NOW, say("ping-response"))
+    one.receive(NOW, message_of("ping-response"))
     assert one.timers == {"ping": NOW + 4000 * MS}
     assert one.expire(NOW + 4000 * MS, "ping", NOW + 4000 * MS)[0] == Send("ping")
 
@@ -285,9 +285,9 @@ def test_a_borrower_and_a_lease_make_no_move_that_their_tables_do_not_have():
 def held_under(epoch, revoked, taken):
     """A borrower with stream s granted at 5 under an epoch, and maybe revoked; `taken`: as shipped."""
     one = made(CONNECTED, stale_revoke_taken=taken)
-    one.receive(NOW, say("grant", "s", 5, epoch=epoch))
+    one.receive(NOW, message_of("grant", "s", 5, epoch=epoch))
     if revoked:
-        one.receive(NOW, say("revoke", "s", epoch=epoch))
+        one.receive(NOW, message_of("revoke", "s", epoch=epoch))
     return one
 
 
@@ -296,7 +296,7 @@ def held_under(epoch, revoked, taken):
 def test_a_revoke_of_another_grant_is_ignored_only_with_an_epoch(epoch, taken):
     one = held_under(1000, False, taken)
     obeyed = taken or epoch == 1000
-    assert one.receive(NOW, say("revoke", "s", epoch=epoch)) == (
+    assert one.receive(NOW, message_of("revoke", "s", epoch=epoch)) == (
         [Release("s"), progress("s", 5)] if obeyed else []
     )
     assert one.streams["s"].state == (REVOKING if obeyed else GRANTED)
@@ -304,31 +304,31 @@ def test_a_revoke_of_another_grant_is_ignored_only_with_an_epoch(epoch, taken):
 
 @pytest.mark.parametrize("taken", [True, False])
 @pytest.mark.parametrize("epoch", range(998, 1003))
-def test_a_grant_of_what_is_being_given_back_is_a_new_lease_only_with_an_epoch(epoch, taken):
+def test_a_grant_of_a_stream_being_released_is_a_new_lease_only_with_an_epoch(epoch, taken):
     """Its leader dropped the borrower and knows it again by a late leader-wanted; by the code the grant
     leaves the stream unread.
     """
     one = held_under(1000, True, taken)
     repeated = taken or epoch == 1000
-    assert one.receive(NOW, say("grant", "s", 6, epoch=epoch)) == (
+    assert one.receive(NOW, message_of("grant", "s", 6, epoch=epoch)) == (
         [progress("s", 5)] if repeated else [Forget("s"), Lease("s", 6), progress("s", 6)]
     )
     assert one.streams["s"].state == (REVOKING if repeated else GRANTED)
 
 
-def test_as_shipped_a_revoke_is_obeyed_whichever_grant_it_was_about():
+def test_as_shipped_a_revoke_of_any_grant_is_obeyed():
     one = Borrower(WHO, "g", SPANS)
-    one.receive(NOW, say("grant", "s", 5, epoch=2))
-    assert one.receive(NOW, say("revoke", "s", epoch=1)) == [Release("s"), progress("s", 5)]
+    one.receive(NOW, message_of("grant", "s", 5, epoch=2))
+    assert one.receive(NOW, message_of("revoke", "s", epoch=1)) == [Release("s"), progress("s", 5)]
 
 
-def test_a_grant_of_what_is_granted_keeps_the_lease_under_the_new_epoch():
+def test_a_repeated_grant_keeps_the_lease_under_the_new_epoch():
     one = held_under(1, False, False)
-    assert one.receive(NOW, say("grant", "s", 6, epoch=2)) == [progress("s", 5)]
-    assert one.receive(NOW, say("revoke", "s", epoch=1)) == []
-    assert one.receive(NOW, say("revoke", "s", epoch=2)) == [Release("s"), progress("s", 5)]
+    assert one.receive(NOW, message_of("grant", "s", 6, epoch=2)) == [progress("s", 5)]
+    assert one.receive(NOW, message_of("revoke", "s", epoch=1)) == []
+    assert one.receive(NOW, message_of("revoke", "s", epoch=2)) == [Release("s"), progress("s", 5)]
 
 
-def test_a_revoke_of_what_it_does_not_hold_resets_it_with_an_epoch_too():
-    found = held_under(1, False, False).receive(NOW, say("revoke", "z", epoch=1))
+def test_a_revoke_of_a_stream_it_does_not_hold_resets_the_borrower_with_an_epoch_too():
+    found = held_under(1, False, False).receive(NOW, message_of("revoke", "z", epoch=1))
     assert found[0] == Release("s") and found[-1].again
