@@ -23,7 +23,8 @@ from simulator.protocols.emqx.verdicts.group_history import (
     StreamHistory,
 )
 
-NOWHERE = -1
+BEGINNING = 0
+"""The position in a stream of which nothing is known to be read."""
 
 
 class Known:
@@ -38,9 +39,9 @@ class Known:
             before(stream.saved),
             before(stream.persisted),
         )
-        self.persisted = max((step.position for step in persisted), default=NOWHERE)
+        self.persisted = max((step.position for step in persisted), default=BEGINNING)
         self.saved_elsewhere = max(
-            (step.position for step in self._saved if step.who != lease.leader), default=NOWHERE
+            (step.position for step in self._saved if step.who != lease.leader), default=BEGINNING
         )
         self._rewinds = _rewinds(self._saved, persisted)
         self._furthest: dict[int | None, tuple[list[int], list[int]]] = {None: _furthest_after(self._saved)}
@@ -65,23 +66,21 @@ def _seq(step: Step) -> int:
 
 
 def _furthest_after(steps: list[Step]) -> tuple[list[int], list[int]]:
-    """Rows, and the furthest position recorded in each or after it."""
-    return [step.seq for step in steps], list(accumulate((step.position for step in reversed(steps)), max))[
-        ::-1
-    ]
+    """Rows, and the furthest position recorded in each or after it; the last one is after all rows."""
+    latest_first = accumulate((step.position for step in reversed(steps)), max, initial=BEGINNING)
+    return [step.seq for step in steps], list(latest_first)[::-1]
 
 
 def _at(furthest: tuple[list[int], list[int]], seq: int) -> int:
     seqs, positions = furthest
-    place = bisect_right(seqs, seq)
-    return positions[place] if place < len(seqs) else NOWHERE
+    return positions[bisect_right(seqs, seq)]
 
 
 def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
     """(low, high): messages from low to high (excluded) were passed by a position, and not by a later one
     that a leader took.
     """
-    taken, high = {step.seq for step in saved}, NOWHERE
+    taken, high = {step.seq for step in saved}, BEGINNING
     found: dict[int, int] = {}
     for step in sorted([*saved, *persisted]):
         if step.seq in taken and step.position < high:
