@@ -202,7 +202,7 @@ def test_stranded_are_messages_acknowledged_to_their_producer_in_the_source_and_
     assert (told.stranded, told.stranded_unprocessed) == (2, 1)
 
 
-def test_messages_in_flight_from_other_clusters_are_forecast_as_delivered():
+def test_messages_on_their_way_from_other_clusters_still_come():
     known = flags(receipted=BitMap([7, 8]), acknowledged=BitMap([7]), delivered=BitMap([7, 8]))
     told = forecast(
         np.array([], dtype=np.int64),
@@ -220,7 +220,7 @@ def test_forecasts_of_partitions_add_up():
 
 @examples(80)
 @given(histories())
-def test_forecast_equals_the_counted_figures(history):
+def test_forecast_is_what_counting_finds(history):
     world = before(history)
     told, log = forecast_of(history)
     world.wait().crash("a")
