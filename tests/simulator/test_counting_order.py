@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,18 +56,19 @@ def test_other_producers_have_their_own_order():
     assert world.failover().reordered == 0
 
 
-def test_each_key_of_each_producer_has_its_own_order():
+@pytest.mark.parametrize(("producers", "keys"), [(12, 4), (4, 64)])
+def test_each_key_of_each_producer_has_its_own_order(producers, keys):
     world = moved(0)
-    producers, keys = [f"p{number}" for number in range(12)], 3
-    for producer in producers:
-        world.publish(range(2 * keys), "a", to=["b"], producer=producer, keys=keys)
+    names = [f"p{number}" for number in range(producers)]
+    for name in names:
+        world.publish(range(2 * keys), "a", to=["b"], producer=name, keys=keys)
     world.fail_over("a", "b", "planned")
     # Two groups taken for one would be out of order: the second of each comes before the first of the next.
-    for producer in producers:
+    for name in names:
         for key in range(keys):
-            world.deliver([key, key + keys], "b", producer=producer)
+            world.deliver([key, key + keys], "b", producer=name)
     assert world.failover().reordered == 0
-    world.deliver([0], "b", producer="p11")
+    world.deliver([0], "b", producer=names[-1])
     assert world.failover().reordered == 1
 
 
