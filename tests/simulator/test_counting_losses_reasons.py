@@ -90,6 +90,16 @@ def test_an_update_of_a_cluster_that_never_stored_the_message():
     ]
 
 
+def test_an_update_of_one_cluster_may_pass_what_another_never_stored():
+    world = subscribed("a", "b", "c")
+    world.publish([0], "a", to=["b"])
+    world.publish([1], "c", to=["b"])
+    by_a = world.apply("b", "a", world.update("a", 1, 0, {"b": 0}), 0) - 1
+    by_c = world.apply("b", "c", world.update("c", 2, 1, {"b": 1}), 1) - 1
+    world.fail_over("a", "b", "planned")
+    assert reasons(world) == [(0, "mark-delete-passed-it", by_a), (1, "mark-delete-passed-it", by_c)]
+
+
 # --- never stored in the target
 
 
@@ -147,6 +157,16 @@ def test_a_copy_that_came_from_another_cluster_is_never_sent_on():
     assert reasons(world) == [(0, "passed-over", passed)]
 
 
+def test_a_message_published_in_a_third_cluster_that_passed_it_over():
+    world = subscribed("a", "b", "c")
+    world.publish([0], "c")
+    passed = world.here(
+        "message.not-replicated", "c", peer="b", producer="web", sequence_id=0, reason="replicate_to"
+    )
+    world.fail_over("a", "b", "planned")
+    assert reasons(world) == [(0, "passed-over", passed)]
+
+
 # --- the end of the window
 
 
@@ -192,6 +212,16 @@ def test_a_copy_stored_after_the_window_saves_nothing_in_it():
     back_and_forth(world)
     world.store([0], "a")
     assert reasons(world, 0) == [(0, "replication-began-after", began)]
+
+
+def test_a_copy_that_the_target_stored_after_the_window_saves_nothing_in_it():
+    world = subscribed()
+    world.publish([0], "a", to=["b"])
+    moved = world.move("b", 0, "update")
+    world.fail_over("a", "b", "planned")
+    back_and_forth(world)
+    world.store([0], "b", "a")
+    assert reasons(world, 0) == [(0, "mark-delete-passed-it", moved)]
 
 
 def test_a_cursor_opened_after_the_window_promises_nothing_in_it():

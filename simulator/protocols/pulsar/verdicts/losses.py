@@ -73,12 +73,11 @@ def stranded(
     for topic in topics:
         source, target = facts.log(window.source, topic), facts.log(window.target, topic)
         here = (source.seq <= opened_seq) & (source.gone_seq >= facts.end_of(window.source, opened_seq).seq)
-        there, later = target.seq <= opened_seq, target.seq > opened_seq
-        left = np.setdiff1d(source.message[here], target.message[there])
+        left = np.setdiff1d(source.message[here], target.message[target.seq <= opened_seq])
         first = first_seq(source.message, source.seq, count)
         stored[left] = first[left]
-        back = first_seq(target.message[later], target.seq[later], count)
-        returned[left] = np.where(back[left] == NEVER, NULL, back[left])
+        back = first_seq(target.message, target.seq, count)[left]
+        returned[left] = np.where(back == NEVER, NULL, back)
     message = np.flatnonzero((stored != NEVER) & (known.receipted <= opened_seq))
     unprocessed = known.acknowledged[message] > opened_seq
     numbers = {
