@@ -58,6 +58,10 @@ def test_the_end_of_a_run_of_any_length_is_found_from_every_place_in_it(length):
         assert run_end(entries, first) == 3 + length - 1
 
 
+def test_the_end_of_a_long_run_is_found_without_walking_through_it():
+    assert run_end(BitMap(range(2_000_000_000)), 0) == 1_999_999_999
+
+
 def test_the_first_runs_are_found_in_order():
     entries = BitMap([0, 1, 2, 4, 7, 8])
     assert runs(entries) == [(0, 2), (4, 4), (7, 8)]
@@ -124,6 +128,9 @@ def test_a_ledger_is_dropped_when_those_kept_before_it_hold_more_than_the_limit(
         left = entries.copy()
         drop_ledgers_over(left, log, limit)
         assert list(left) == kept
+    left = BitMap([0, 4])
+    drop_ledgers_over(left, log, 0)
+    assert list(left) == [0]
 
 
 # --- against plain recounts
