@@ -13,7 +13,15 @@ import numpy as np
 from pyroaring import BitMap
 
 from simulator.log.ledgers import TopicLog
-from simulator.log.ranges import count_runs, drop_ledgers_over, drop_runs_after, ranges_text, run_end, runs
+from simulator.log.ranges import (
+    count_runs,
+    drop_ledgers_over,
+    drop_runs_after,
+    ranges_text,
+    run_end,
+    runs,
+    runs_in,
+)
 
 MAX_BATCH_INDEXES_TO_PERSIST = 200_000
 """Entries whose single-message acks survive a close or crash (`managedLedgerMaxBatchDeletedIndexToPersist`
@@ -106,10 +114,7 @@ class Cursor:
             for index in indices.tolist():
                 self.acknowledge(index)
             return
-        firsts = [0, *((indices[1:] != indices[:-1] + 1).nonzero()[0] + 1).tolist()]
-        for first, last in zip(
-            indices[firsts].tolist(), indices[[*(first - 1 for first in firsts[1:]), -1]].tolist()
-        ):
+        for first, last in runs_in(indices):
             if first == last:
                 self.acknowledge(first)
             else:
@@ -181,24 +186,24 @@ class Cursor:
 
     def _absorb_after(self, index: int) -> None:
         """Moves mark_delete to `index` and over what adjoins it; drops from the bitmap what is passed."""
-        deleted = self._deleted
-        if index > self.mark_delete + 1:
-            self._deleted_count -= deleted.range_cardinality(self.mark_delete + 1, index + 1)
+        deleted, first = self._deleted, self.mark_delete + 1
+        if index > first:
+            self._deleted_count -= deleted.range_cardinality(first, index + 1)
             self._ranges_total = -1
         end = index
         if index + 1 in deleted:
             end = run_end(deleted, index + 1)
             self._deleted_count -= end - index
             self._ranges_total = -1
-        if end > self.mark_delete + 1:
-            deleted.remove_range(self.mark_delete + 1, end + 1)
+        if end > first:
+            deleted.remove_range(first, end + 1)
         self.mark_delete = end
 
     def _forget_batches(self, index: int, passed: int) -> None:
         """Drops bit sets up to `index`, by the shorter way: the entries passed, or the bit sets held."""
         batches = self._batches
         if passed < len(batches):
-            for entry in range(index - passed + 1, index + 1):
+            for entry in range(index, index - passed, -1):
                 batches.pop(entry, None)
         else:
             self._batches = {entry: remaining for entry, remaining in batches.items() if entry > index}

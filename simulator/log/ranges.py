@@ -65,8 +65,14 @@ def _each_run(entries: BitMap) -> Iterator[tuple[int, int]]:
 def _all_runs(entries: BitMap) -> list[tuple[int, int]]:
     if not entries:
         return []
-    indices = np.frombuffer(entries.to_array(), dtype=np.uint32).astype(np.int64)
-    breaks = np.flatnonzero(np.diff(indices) != 1)
+    return runs_in(np.frombuffer(entries.to_array(), dtype=np.uint32).astype(np.int64))
+
+
+def runs_in(indices: np.ndarray) -> list[tuple[int, int]]:
+    """The runs of successive indices in an array that increases and is not empty."""
+    breaks = (indices[1:] - indices[:-1] != 1).nonzero()[0]
+    if not len(breaks):  # by far the most frequent among acks
+        return [(int(indices[0]), int(indices[-1]))]
     firsts = indices[np.concatenate(([0], breaks + 1))]
     lasts = indices[np.concatenate((breaks, [len(indices) - 1]))]
     return list(zip(firsts.tolist(), lasts.tolist()))

@@ -166,6 +166,13 @@ def test_the_log_may_begin_at_the_mark_delete():
         )
 
 
+def test_a_subscription_that_b_does_not_have_is_opened_behind_the_last_entry_by_default():
+    known = flags(acknowledged=BitMap([0, 1]))
+    places = Places(BitMap(), BitMap([0, 1]), BitMap())
+    assert forecast(np.arange(2), None, known, places).duplicates == 0
+    assert forecast(np.arange(2), None, known, places, earliest=True).duplicates == 2
+
+
 def test_batches_have_several_messages_in_an_entry():
     log, entry = np.array([0, 1, 2, -1, 3, 4]), np.array([0, 0, 0, 1, 2, 2])
     cursor = RemoteCursor(-1, BitMap([0]), deleted_messages=BitMap([3]))

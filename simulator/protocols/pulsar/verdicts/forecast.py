@@ -14,9 +14,6 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from pyroaring import BitMap
 
-MARKER = -1
-"""In a log's column of messages: the entry is a marker. Any negative number is read so."""
-
 
 @dataclass(frozen=True, slots=True)
 class RemoteCursor:
