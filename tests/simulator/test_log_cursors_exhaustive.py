@@ -111,11 +111,55 @@ def test_entries_that_are_acknowledged_forget_which_of_their_messages_were():
             assert state(cursor) == expected(set(range(index + 1)))
 
 
-def test_many_entries_are_acknowledged_at_once_above_a_batch_that_is_partly_acknowledged():
+def test_many_entries_are_acknowledged_at_once_where_a_batch_is_partly_acknowledged():
     for indices in SUBSETS[1:]:
-        cursor = persisted(set(), [0])
+        cursor = persisted(set(), [3])
         cursor.acknowledge_many(np.array(sorted(indices)))
         assert state(cursor) == expected(indices)
+        assert cursor.partly_acknowledged() == ({} if 3 in indices else {3: 0b01})
+
+
+@pytest.mark.parametrize("size", [2, 3, 8])
+def test_a_cumulative_ack_leaves_the_later_messages_of_its_batch(size):
+    for before in range(size):
+        for batch_index in range(size):
+            cursor = persisted({0})
+            cursor.acknowledge_batch(3, before, size)
+            done = set(range(batch_index + 1)) | {before}
+            assert cursor.acknowledge_batch_to(3, batch_index, size) == (len(done) == size)
+            assert cursor.batch_remaining(3, size) == sum(1 << one for one in range(size) if one not in done)
+            assert cursor.mark_delete == (3 if len(done) == size else 2)
+
+
+@pytest.mark.parametrize("size", [2, 64])
+def test_a_repeated_ack_of_a_message_of_a_batch_leaves_nothing_to_persist(size):
+    cursor = Cursor()
+    cursor.acknowledge_batch(2, 1, size)
+    assert cursor.dirty
+    cursor.persist(1)
+    assert not cursor.acknowledge_batch(2, 1, size)
+    assert not cursor.dirty
+
+
+def test_a_pickled_cursor_recovers_what_it_had_persisted():
+    for acknowledged in SUBSETS:
+        for index in range(-1, ENTRIES):
+            cursor = persisted(acknowledged)
+            cursor.mark_delete_to(index)
+            cursor = pickle.loads(pickle.dumps(cursor))
+            assert state(cursor) == expected(acknowledged | set(range(index + 1)))
+            cursor.recover()
+            assert state(cursor) == expected(acknowledged)
+
+
+def test_a_cursor_is_pickled_again_after_a_reset():
+    cursor = pickle.loads(pickle.dumps(persisted({1, 3})))
+    cursor.reset(0)
+    cursor.acknowledge(2)
+    cursor = pickle.loads(pickle.dumps(cursor))
+    assert state(cursor) == expected({0, 2})
+    cursor.recover()
+    assert state(cursor) == expected({1, 3})
 
 
 def test_copies_and_captures_are_equal_and_do_not_change_with_their_cursor():
@@ -134,6 +178,47 @@ def test_copies_and_captures_are_equal_and_do_not_change_with_their_cursor():
             other.recover()
             assert state(other) == expected(acknowledged)
             assert other.partly_acknowledged() == dict.fromkeys(partly, 0b01)
+
+
+def test_a_new_cursor_recovers_to_where_it_was_created():
+    for index in range(-1, ENTRIES - 1):
+        cursor = Cursor(index, 5)
+        assert (cursor.dirty, cursor.last_persist_us) == (False, 5)
+        assert state(cursor) == expected(set(range(index + 1)))
+        cursor.acknowledge(ENTRIES - 1)
+        cursor.recover()
+        assert state(cursor) == expected(set(range(index + 1)))
+
+
+def test_a_cursor_is_created_before_the_first_entry_at_0_us_unless_told_otherwise():
+    assert (Cursor().mark_delete, Cursor().last_persist_us) == (-1, 0)
+
+
+def test_as_many_partly_acknowledged_entries_are_persisted_as_the_brokers_default():
+    cursor = Cursor()
+    for index in range(200_001):
+        cursor.acknowledge_batch(index, 0, 2)
+    cursor.persist(1)
+    assert len(cursor.partly_acknowledged()) == 200_001
+    cursor.recover()
+    assert list(cursor.partly_acknowledged()) == list(range(200_000))
+
+
+def test_a_cumulative_ack_in_an_acknowledged_entry_changes_nothing():
+    cursor = persisted({0, 1, 4})
+    assert not cursor.acknowledge_batch_to(1, 0, 2)
+    assert not cursor.acknowledge_batch_to(4, 1, 2)
+    assert state(cursor) == expected({0, 1, 4})
+    assert not cursor.dirty
+
+
+def test_a_reset_forgets_every_single_ack():
+    for acknowledged in SUBSETS:
+        for index in range(-1, ENTRIES):
+            cursor = persisted(acknowledged, [ENTRIES - 1] if ENTRIES - 1 not in acknowledged else [])
+            cursor.reset(index)
+            assert state(cursor) == expected(set(range(index + 1)))
+            assert cursor.dirty and not cursor.partly_acknowledged()
 
 
 # --- what else is asked
