@@ -108,5 +108,5 @@ def test_formatted_decimals_parse_to_the_same_value(millionths):
 
 def test_a_rate_is_formatted_only_when_it_is_exact():
     assert units.format_rate(10_000) == "100/s"
-    with pytest.raises(ValueError, match="no whole number"):
+    with pytest.raises(ValueError, match="not a whole number"):
         units.format_rate(333_333)
