@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simulator.protocols.emqx.events import BY_NAME
+from simulator.protocols.emqx.protocol import END
 from simulator.trace.registry import NULL
 from simulator.trace.trace import BLOCK_ROWS, Trace
-
-END = 1 << 40
 
 
 class Row(NamedTuple):

@@ -153,22 +153,22 @@ def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: lis
         if before.client != after.client:
             counted.handovers += 1
             gaps.append(max(0, after.at_us - (before.end_us if before.end_us is not None else after.at_us)))
+    # a lease that begins when the stream has ended lasts no time, or less than none
     spans = [
         (lease.at_us, min(done_us, done_us if lease.end_us is None else lease.end_us), lease.client)
         for lease in stream.leases
-        if lease.at_us < done_us
     ]
     covered_us = _covered_us([(first, last) for first, last, _client in spans])
     counted.unowned_us += max(0, done_us - stream.found_us - covered_us)
     overlaps = [
-        both for place, one in enumerate(spans) for both in _overlaps(one, islice(spans, place + 1, None))
+        both for place, one in enumerate(spans) for both in _overlaps(one, islice(spans, place, None))
     ]
     counted.two_readers += len(overlaps)
     counted.two_readers_us += _covered_us(overlaps)
 
 
 def _overlaps(one: tuple[int, int, int], later: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """When others read beside one: `later` began no earlier than it, in order."""
+    """When others read beside one. `later`: itself, then what began no earlier, in order."""
     for since, until, client in takewhile(lambda other: other[0] < one[1], later):
         if client != one[2] and since < until:
             yield since, min(one[1], until)
@@ -176,7 +176,7 @@ def _overlaps(one: tuple[int, int, int], later: Iterable[tuple[int, int, int]]) 
 
 def _covered_us(spans: list[tuple[int, int]]) -> int:
     """How long at least one of the spans lasts."""
-    covered, reached = 0, -1
+    covered = reached = 0
     for first, last in sorted(spans):
         covered += max(0, last - max(first, reached))
         reached = max(reached, last)
@@ -188,7 +188,7 @@ def percentiles(values: list[int]) -> dict[str, int | None]:
     ordered = sorted(values)
 
     def at(percent: int) -> int | None:
-        return ordered[max(0, -(-percent * len(ordered) // 100) - 1)] if ordered else None
+        return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
 
     return {"p50": at(50), "p95": at(95), "max": at(100)}
 
@@ -207,8 +207,9 @@ def _reordered(histories: Histories, group: GroupHistory) -> int:
     found = 0
     for _seq, producer, sequence_id, number in deliveries:
         order = (producer, histories.clients[producer, sequence_id], histories.stored[number].topic)
-        found += sequence_id < newest.get(order, -1)
-        newest[order] = max(sequence_id, newest.get(order, -1))
+        reached = newest.get(order, sequence_id)
+        found += sequence_id < reached
+        newest[order] = max(sequence_id, reached)
     return found
 
 
