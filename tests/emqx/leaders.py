@@ -40,4 +40,8 @@ def state_of(one):
 
 def invalidated(effects):
     """Whether F is dropped and notified."""
-    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Send(F, "invalidate")
+    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Tell(F, "invalidate")
+
+
+def listed(count, generation=1):
+    return [(f"s{number}", Rank(number, generation)) for number in range(count)]

@@ -1,4 +1,4 @@
-"""Every cell of the leader's table (`emqx_ds_shared_sub_leader`)."""
+"""Every cell of the leader's table (`emqx_ds_shared_sub_leader`), and its ranks."""
 
 import pytest
 
@@ -24,35 +24,7 @@ from simulator.protocols.emqx.protocol import (
     Progress,
 )
 from simulator.protocols.emqx.ranks import Rank, RankProgress
-
-F, OTHER = ("f", 0, 0), ("o", 0, 0)
-NOW, TIMEOUT = 10_000_000, 5_000_000
-OWNED = (GRANTING, LEADER_GRANTED, LEADER_REVOKING, REVOKED_STATE)
-
-
-def leader(state=FREE, owner=None, position=5, faults=LeaderFaults()):
-    """A leader with borrowers F and OTHER, and stream s in a state."""
-    one = Leader(1, "g", {"s": (Rank(0, 1), position)}, RankProgress(), TIMEOUT, lambda count: 0, faults)
-    for who in (F, OTHER):
-        one.borrowers[who], one.owned[who] = NOW + TIMEOUT, {}
-    if owner is not None:
-        one.streams["s"].owner, one.streams["s"].state = owner, state
-        one.owned[owner]["s"] = None
-    return one
-
-
-def received(kind, position=None, finished=False, who=F):
-    progress = () if position is None else (Progress("s", position, finished),)
-    return Message(kind, "g", who, 0, "s", progress)
-
-
-def state_of(one):
-    assignment = one.streams.get("s")
-    return None if assignment is None else (assignment.state, assignment.owner, assignment.position)
-
-
-def invalidated(effects):
-    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Send(F, "invalidate")
+from tests.emqx.leaders import NOW, OTHER, OWNED, TIMEOUT, F, invalidated, leader, listed, state_of, told
 
 
 @pytest.mark.parametrize(
@@ -247,51 +219,8 @@ def test_a_borrower_that_does_not_ping_is_dropped():
     ]
 
 
-# --- rounds
-
-
-def listed(count, generation=1):
-    return [(f"s{number}", Rank(number, generation)) for number in range(count)]
-
-
-def settled(streams, borrowers):
-    """A leader whose first borrower has all streams, granted; the others have just joined."""
-    one = Leader(1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0)
-    one.round(listed(streams), lambda name: 0)
-    for number in range(borrowers):
-        who = (f"b{number}", 0, 0)
-        one.receive(NOW, Message("leader-wanted", "g", who))
-        for name in one.owned[who]:
-            one.streams[name].state = LEADER_GRANTED
-    return one
-
-
-@pytest.mark.parametrize(
-    "streams, borrowers, targets",
-    [(7, 3, [3, 2, 2]), (6, 3, [2, 2, 2]), (2, 5, [1, 1, 0, 0, 0]), (0, 2, [0, 0])],
-)
-def test_targets_differ_by_one_at_most_and_the_remainder_goes_to_the_lowest(streams, borrowers, targets):
-    assert list(settled(streams, borrowers).targets().values()) == targets
-
-
-def test_a_round_revokes_surplus_streams_and_skips_unstable_borrowers():
-    one = settled(7, 3)
-    effects = one.round(listed(7), lambda name: 0)
-    assert sorted(effect.kind for effect in effects if isinstance(effect, Send)) == ["revoke"] * 4, (
-        "nothing is free yet"
-    )
-    assert one.round(listed(7), lambda name: 0) == [], "b0 is not stable, and nothing is free"
-    for name in [name for name, stream in one.streams.items() if stream.state == LEADER_REVOKING]:
-        one.receive(NOW, Message("update-progress", "g", ("b0", 0, 0), 0, name, (Progress(name, 4, True),)))
-        one.receive(NOW, Message("revoke-finished", "g", ("b0", 0, 0), 0, name))
-    grants = [effect for effect in one.round(listed(7), lambda name: 0) if isinstance(effect, Send)]
-    assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {
-        effect.progress[0].position for effect in grants
-    } == {4}
-
-
 def test_rounds_after_a_disconnect_multiply_only_as_shipped():
-    for shipped, asked in ((False, [RoundRequested(False)]), (True, [RoundRequested(True)] * 2)):
+    for shipped, asked in ((False, [RoundAsked(False)]), (True, [RoundAsked(True)] * 2)):
         one = Leader(
             1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped)
         )
@@ -300,19 +229,13 @@ def test_rounds_after_a_disconnect_multiply_only_as_shipped():
         effects = one.receive(
             NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True)))
         )
-        assert [effect for effect in effects if isinstance(effect, RoundRequested)] == asked
-
-
-def test_a_stream_no_longer_listed_by_storage_is_taken_back_without_a_revoke():
-    one = settled(2, 1)
-    effects = one.round(listed(1), lambda name: 0)
-    assert Send(("b0", 0, 0), "revoked", "s1") in effects and one.streams["s1"].state == REVOKED_STATE
+        assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
 
 
 # --- ranks
 
 
-def test_a_generation_is_passed_when_all_of_it_is_read_except_the_last_known_one():
+def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known():
     ranks = RankProgress()
     first, second = [("a", Rank(0, 1)), ("b", Rank(0, 1))], [("c", Rank(0, 2))]
     assert ranks.unread(first) == ["a", "b"]
@@ -325,11 +248,11 @@ def test_a_generation_is_passed_when_all_of_it_is_read_except_the_last_known_one
     )
 
 
-def test_later_generations_are_not_delayed():
+def test_later_generations_are_not_held_back():
     assert RankProgress().unread([("a", Rank(0, 1)), ("c", Rank(0, 2))]) == ["a", "c"]
 
 
-def test_as_shipped_the_last_generation_is_dropped_once_it_is_read():
+def test_as_shipped_the_last_generation_is_forgotten_once_it_is_read():
     ranks = RankProgress(forgets=True)
     ranks.unread([("a", Rank(0, 1))])
     ranks.set_replayed("a", Rank(0, 1))

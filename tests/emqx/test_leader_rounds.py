@@ -1,8 +1,8 @@
-"""The leader's reassignment rounds, and its record of what is read to its end."""
+"""The leader's reassignment rounds: which streams are revoked, granted, found and removed."""
 
 import pytest
 
-from simulator.protocols.emqx.leader import Assigned, Dropped, Leader, LeaderFaults, RoundRequested, Send
+from simulator.protocols.emqx.leader import Assigned, Dropped, Leader, Tell
 from simulator.protocols.emqx.protocol import (
     END,
     FREE,
@@ -13,12 +13,8 @@ from simulator.protocols.emqx.protocol import (
     Message,
     Progress,
 )
-from simulator.protocols.emqx.ranks import Rank, RankProgress
-from tests.emqx.leaders import NOW, OTHER, TIMEOUT, F
-
-
-def listed(count, generation=1):
-    return [(f"s{number}", Rank(number, generation)) for number in range(count)]
+from simulator.protocols.emqx.ranks import RankProgress
+from tests.emqx.leaders import NOW, OTHER, TIMEOUT, F, listed
 
 
 def settled(streams, borrowers):
@@ -93,19 +89,6 @@ def test_a_round_revokes_what_is_too_much_and_skips_who_is_not_stable():
     assert [effect.borrower[0] for effect in grants] == ["b1", "b1", "b2", "b2"] and {
         effect.progress[0].position for effect in grants
     } == {4}
-
-
-def test_rounds_after_a_disconnect_multiply_only_as_shipped():
-    for shipped, asked in ((False, [RoundRequested(False)]), (True, [RoundRequested(True)] * 2)):
-        one = Leader(
-            1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped)
-        )
-        one.round(listed(2), lambda name: 0)
-        one.receive(NOW, Message("leader-wanted", "g", F))
-        effects = one.receive(
-            NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True)))
-        )
-        assert [effect for effect in effects if isinstance(effect, RoundRequested)] == asked
 
 
 def test_a_stream_that_storage_does_not_list_any_more_is_taken_back_without_asking():
@@ -206,30 +189,3 @@ def test_an_assignment_makes_no_move_that_its_table_does_not_have():
     one.streams["s0"].state = REVOKED_STATE
     with pytest.raises(AssertionError, match="s0: no move from revoked to granted"):
         one._move("s0", LEADER_GRANTED)
-
-
-# --- ranks
-
-
-def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known():
-    ranks = RankProgress()
-    first, second = [("a", Rank(0, 1)), ("b", Rank(0, 1))], [("c", Rank(0, 2))]
-    assert ranks.unread(first) == ["a", "b"]
-    ranks.set_replayed("a", Rank(0, 1))
-    ranks.set_replayed("b", Rank(0, 1))
-    assert ranks.passed == {0: 0} and ranks.unread(first) == []
-    assert ranks.unread(first + second) == ["c"] and ranks.passed == {0: 1}
-    assert ranks.unread([("late", Rank(0, 1)), *second]) == ["c"], (
-        "a stream that appears in a passed generation is never read"
-    )
-
-
-def test_later_generations_are_not_held_back():
-    assert RankProgress().unread([("a", Rank(0, 1)), ("c", Rank(0, 2))]) == ["a", "c"]
-
-
-def test_as_shipped_the_last_generation_is_forgotten_once_it_is_read():
-    ranks = RankProgress(forgets=True)
-    ranks.unread([("a", Rank(0, 1))])
-    ranks.set_replayed("a", Rank(0, 1))
-    assert ranks.unread([("a", Rank(0, 1))]) == ["a"]
