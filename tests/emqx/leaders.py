@@ -28,7 +28,7 @@ def leader(state=FREE, owner=None, position=5, faults=LeaderFaults()):
     return one
 
 
-def told(kind, position=None, finished=False, who=F):
+def received(kind, position=None, finished=False, who=F):
     progress = () if position is None else (Progress("s", position, finished),)
     return Message(kind, "g", who, 0, "s", progress)
 
@@ -40,7 +40,7 @@ def state_of(one):
 
 def invalidated(effects):
     """Whether F is dropped and notified."""
-    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Tell(F, "invalidate")
+    return any(isinstance(effect, Dropped) for effect in effects) and effects[-1] == Send(F, "invalidate")
 
 
 def listed(count, generation=1):

@@ -293,7 +293,7 @@ def held_under(epoch, revoked, taken):
 
 @pytest.mark.parametrize("taken", [True, False])
 @pytest.mark.parametrize("epoch", range(998, 1003))
-def test_a_revoke_of_an_earlier_grant_is_ignored_only_with_an_epoch(epoch, taken):
+def test_a_revoke_of_another_grant_is_ignored_only_with_an_epoch(epoch, taken):
     one = held_under(1000, False, taken)
     obeyed = taken or epoch == 1000
     assert one.receive(NOW, message_of("revoke", "s", epoch=epoch)) == (

@@ -24,7 +24,7 @@ from simulator.protocols.emqx.protocol import (
     Progress,
 )
 from simulator.protocols.emqx.ranks import Rank, RankProgress
-from tests.emqx.leaders import NOW, OTHER, OWNED, TIMEOUT, F, invalidated, leader, listed, state_of, told
+from tests.emqx.leaders import NOW, OTHER, OWNED, TIMEOUT, F, invalidated, leader, listed, received, state_of
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_borrower_that_does_not_ping_is_dropped():
 
 
 def test_rounds_after_a_disconnect_multiply_only_as_shipped():
-    for shipped, asked in ((False, [RoundAsked(False)]), (True, [RoundAsked(True)] * 2)):
+    for shipped, asked in ((False, [RoundRequested(False)]), (True, [RoundRequested(True)] * 2)):
         one = Leader(
             1, "g", {}, RankProgress(), TIMEOUT, lambda count: 0, LeaderFaults(rounds_multiply=shipped)
         )
@@ -229,13 +229,13 @@ def test_rounds_after_a_disconnect_multiply_only_as_shipped():
         effects = one.receive(
             NOW, Message("disconnect", "g", F, 0, None, (Progress("s0", 0, True), Progress("s1", 0, True)))
         )
-        assert [effect for effect in effects if isinstance(effect, RoundAsked)] == asked
+        assert [effect for effect in effects if isinstance(effect, RoundRequested)] == asked
 
 
 # --- ranks
 
 
-def test_a_generation_is_passed_when_all_of_it_is_read_but_never_the_last_known():
+def test_a_generation_is_passed_when_all_of_it_is_read_except_the_last_known_one():
     ranks = RankProgress()
     first, second = [("a", Rank(0, 1)), ("b", Rank(0, 1))], [("c", Rank(0, 2))]
     assert ranks.unread(first) == ["a", "b"]
@@ -252,7 +252,7 @@ def test_later_generations_are_not_held_back():
     assert RankProgress().unread([("a", Rank(0, 1)), ("c", Rank(0, 2))]) == ["a", "c"]
 
 
-def test_as_shipped_the_last_generation_is_forgotten_once_it_is_read():
+def test_as_shipped_the_last_generation_is_dropped_once_it_is_read():
     ranks = RankProgress(forgets=True)
     ranks.unread([("a", Rank(0, 1))])
     ranks.set_replayed("a", Rank(0, 1))

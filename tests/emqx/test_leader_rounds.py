@@ -2,7 +2,7 @@
 
 import pytest
 
-from simulator.protocols.emqx.leader import Assigned, Dropped, Leader, Tell
+from simulator.protocols.emqx.leader import Assigned, Dropped, Leader, Send
 from simulator.protocols.emqx.protocol import (
     END,
     FREE,
