@@ -1,9 +1,9 @@
-"""A subscription's cursor on one log: its acks, those that survive a crash, and Pulsar's print of them.
+"""A subscription's cursor on one log: its acks, its persisted acks, and both as Pulsar prints them.
 
-Rules: everything counts in log indices. `mark_delete` is the last index up to which all is acknowledged, -1
-for none; entries acknowledged above it are a compressed bitmap, never a list of ranges, so that an ack costs
-the same with a million holes as with none. Bitmaps are copied on write, container by container: a checkpoint
-shares what does not change. The persisted side is what a recovery after a crash finds; a clean close persists
+Rules: all places are log indices. `mark_delete` is the last index up to which all is acknowledged, -1 for
+none. Entries acknowledged above it are a compressed bitmap, never a list of ranges, so that an ack costs the
+same with a million holes as with none. Bitmaps are copied on write, container by container: a checkpoint
+shares what does not change. A recovery after a crash restores the persisted side. A clean close persists
 first.
 """
 
@@ -24,8 +24,9 @@ from simulator.log.ranges import (
 )
 
 MAX_BATCH_INDEXES_TO_PERSIST = 200_000
-"""Entries whose single-message acks survive a close or crash (`managedLedgerMaxBatchDeletedIndexToPersist`
-in broker.conf).
+"""Entries whose single-message acks survive a close or crash.
+
+The setting is `managedLedgerMaxBatchDeletedIndexToPersist` in broker.conf.
 """
 
 _NO_ENTRIES = BitMap(copy_on_write=True)
@@ -37,8 +38,8 @@ def _copy(entries: BitMap) -> BitMap:
 
 
 def _copied_on_write(entries: BitMap) -> BitMap:
-    # Bytes do not carry that a bitmap is copied on write, and the library mixes the two kinds in no
-    # operation.
+    # Serialised bytes do not keep that a bitmap is copied on write, and pyroaring has no operation on a
+    # bitmap that is and one that is not.
     return BitMap(entries.to_array(), copy_on_write=True, optimize=False)
 
 
@@ -71,7 +72,7 @@ class Cursor:
     # --- acknowledging
 
     def acknowledge(self, index: int) -> bool:
-        """Acknowledges one entry; False when it already was."""
+        """Acknowledges one entry; False when it was acknowledged already."""
         mark_delete = self.mark_delete
         if index == mark_delete + 1:
             if not self._deleted_count or index + 1 not in self._deleted:
@@ -95,8 +96,9 @@ class Cursor:
         return True
 
     def acknowledge_range(self, first: int, last: int) -> None:
-        """Acknowledges entries `first` to `last`, all above what is read: in one step, however many they
-        are.
+        """Acknowledges entries `first` to `last` in one step, however many they are.
+
+        Where the range does not adjoin the mark-delete, no entry of it may be acknowledged in part.
         """
         if first <= self.mark_delete + 1:
             self.mark_delete_to(last)
@@ -131,8 +133,9 @@ class Cursor:
         return index in self._deleted
 
     def mark_delete_to(self, index: int) -> bool:
-        """Acknowledges everything up to `index`; False, and nothing changed, when the cursor is there or
-        beyond.
+        """Acknowledges everything up to `index`.
+
+        Returns False, and changes nothing, when the mark-delete is there or beyond.
         """
         passed = index - self.mark_delete
         if passed <= 0:
@@ -147,8 +150,9 @@ class Cursor:
         return True
 
     def acknowledge_batch(self, index: int, batch_index: int, size: int) -> bool:
-        """Acknowledges one message of an entry that holds `size`; True when with it the whole entry became
-        acknowledged.
+        """Acknowledges one message of an entry that holds `size` messages.
+
+        Returns True when with it the whole entry became acknowledged.
         """
         return self._keep_remaining(index, ~(1 << batch_index), size)
 
@@ -176,7 +180,7 @@ class Cursor:
         return False
 
     def reset(self, index: int) -> None:
-        """Puts the cursor on `index`, back or forth, and forgets every single acknowledgement."""
+        """Moves the mark-delete to `index`, back or forth, and clears all individual acks."""
         self.mark_delete = index
         self._deleted = _copy(_NO_ENTRIES)
         self._deleted_count = 0
@@ -185,7 +189,10 @@ class Cursor:
         self.dirty = True
 
     def _absorb_after(self, index: int) -> None:
-        """Moves mark_delete to `index` and over what adjoins it; drops from the bitmap what is passed."""
+        """Moves mark_delete to `index` and over the run that adjoins it.
+
+        Entries that it passes are removed from the bitmap.
+        """
         deleted, first = self._deleted, self.mark_delete + 1
         if index > first:
             self._deleted_count -= deleted.range_cardinality(first, index + 1)
@@ -200,7 +207,10 @@ class Cursor:
         self.mark_delete = end
 
     def _forget_batches(self, index: int, passed: int) -> None:
-        """Drops bit sets up to `index`, by the shorter way: the entries passed, or the bit sets held."""
+        """Drops bit sets up to `index`.
+
+        It walks the entries passed or the bit sets held, whichever are fewer.
+        """
         batches = self._batches
         if passed < len(batches):
             for entry in range(index, index - passed, -1):
@@ -208,7 +218,7 @@ class Cursor:
         else:
             self._batches = {entry: remaining for entry, remaining in batches.items() if entry > index}
 
-    # --- asking
+    # --- queries
 
     def is_acknowledged(self, index: int) -> bool:
         """Whether the whole entry is acknowledged."""
@@ -221,8 +231,9 @@ class Cursor:
         return self._batches.get(index, (1 << size) - 1)
 
     def partly_acknowledged(self) -> dict[int, int]:
-        """Entries of which some messages are acknowledged: index -> bit set of the batch indexes that
-        remain.
+        """Entries of which some messages are acknowledged.
+
+        Returns index -> bit set of the batch indexes that are not.
         """
         return dict(self._batches)
 
@@ -250,8 +261,8 @@ class Cursor:
 
     def acknowledged(self) -> BitMap:
         """The individually acknowledged indices above mark_delete: an ordinary bitmap of the caller's own."""
-        # By way of bytes (12 us for a million holes): one that is copied on write refuses to meet ordinary
-        # ones.
+        # By way of bytes (12 us for a million holes): pyroaring rejects operations on a bitmap that is copied
+        # on write and an ordinary one.
         return BitMap.deserialize(self._deleted.serialize())
 
     @property
@@ -275,8 +286,8 @@ class Cursor:
         """Persists the present state, within limits; returns the number of acks that it leaves out.
 
         `max_ranges` is `managedLedgerMaxUnackedRangesToPersist`. Given the log, the limit works as Pulsar's
-        bitmaps do (the default): ledger by ledger, one is left out when those included before it already hold
-        more acknowledged entries than the limit. Without, it is the number of ranges kept.
+        bitmaps do (the default), ledger by ledger: one is left out when those included before it already hold
+        more acknowledged entries than the limit. Without the log, it is the number of ranges kept.
         """
         kept, count = _copy(self._deleted), self._deleted_count
         if max_ranges is not None and count > max_ranges:
@@ -294,7 +305,7 @@ class Cursor:
         return self._deleted_count - count
 
     def recover(self) -> None:
-        """Goes back to the persisted side: what a broker finds after a crash."""
+        """Restores the persisted side, as a broker does after a crash."""
         self.mark_delete, kept, self._deleted_count, batches = self._persisted
         self._deleted = _copy(kept)
         self._batches = dict(batches)
@@ -302,7 +313,7 @@ class Cursor:
         self.dirty = False
 
     def set_back(self, index: int) -> None:
-        """Puts a mark-delete that is ahead of `index` there; what is individually acknowledged stays."""
+        """Moves a mark-delete that is above `index` back to it; individual acks stay."""
         self.mark_delete = min(self.mark_delete, index)
 
     @property
@@ -313,7 +324,7 @@ class Cursor:
     # --- checkpoints
 
     def capture(self) -> tuple:
-        """The whole state as plain data that nothing changes any more; bitmaps are shared until written."""
+        """The whole state as data that later acks do not change; bitmaps are shared until written."""
         batches = dict(self._batches) if self._batches else None
         return (
             self.mark_delete,
@@ -326,7 +337,7 @@ class Cursor:
         )
 
     def restore(self, captured: tuple) -> None:
-        """Goes back to a captured state."""
+        """Restores a captured state."""
         (
             self.mark_delete,
             deleted,
@@ -341,8 +352,8 @@ class Cursor:
         self._ranges_total = -1
 
     def __getstate__(self) -> tuple:
-        # The persisted bitmap goes as its difference from the present one: what changed since the last flush,
-        # not 128 KiB again.
+        # The persisted bitmap is pickled as its difference from the present one: what changed since the last
+        # flush, not another 128 KiB.
         *present, (mark_delete, kept, count, batches), dirty, last_persist_us = self.capture()
         return *present, (mark_delete, self._deleted ^ kept, count, batches), dirty, last_persist_us
 

@@ -34,7 +34,7 @@ def run_end(entries: BitMap, first: int) -> int:
 
 
 def run_starts(entries: BitMap) -> BitMap:
-    """The first index of every run: it is in, and the one before it is not."""
+    """The first index of every run."""
     return entries - entries.shift(1)
 
 
@@ -54,7 +54,7 @@ def runs(entries: BitMap, limit: int | None = None) -> list[tuple[int, int]]:
 
 
 def _each_run(entries: BitMap) -> Iterator[tuple[int, int]]:
-    """The runs in order, each found when it is asked for."""
+    """The runs in order, each found on demand."""
     first = next_in(entries, 0)
     while first is not None:
         last = run_end(entries, first)
@@ -79,7 +79,10 @@ def runs_in(indices: np.ndarray) -> list[tuple[int, int]]:
 
 
 def split_at_ledgers(found: Iterable[tuple[int, int]], log: TopicLog) -> Iterator[tuple[int, int, int]]:
-    """(ledger, first entry, last entry) of the runs, which are in order, split at ledger borders."""
+    """Splits runs, which are in order, at ledger borders.
+
+    Yields (ledger, first entry, last entry).
+    """
     start = end = ledger_id = 0  # no ledger yet: every index is past its end
     for first, last in found:
         while first <= last:
@@ -108,7 +111,7 @@ def ranges_text(entries: BitMap, log: TopicLog, limit_chars: int | None = None) 
 
 
 def _cut(parts: list[str], limit_chars: int) -> str:
-    """The first of the parts as far as they and the sign of the cut fit."""
+    """As many of the first parts as fit, with the mark of the cut."""
     while parts:
         text = f"[{','.join(parts)}{CUT}"
         if len(text) <= limit_chars:
@@ -125,9 +128,7 @@ def drop_runs_after(entries: BitMap, count: int) -> None:
 
 
 def drop_ledgers_over(entries: BitMap, log: TopicLog, max_entries: int) -> None:
-    """Drops each ledger's indices when the ledgers kept before it already hold more than `max_entries` of
-    them.
-    """
+    """Drops all indices of a ledger when those kept before it hold more than `max_entries`."""
     kept = 0
     first = next_in(entries, 0)
     while first is not None:
