@@ -1,6 +1,6 @@
-"""The product's promise: duplicates, losses and their causes, counted from the trace.
+"""Duplicates, losses and their causes, counted from the trace.
 
-`docs/counting.md` defines every word.
+`docs/counting.md` defines every term.
 """
 
 from simulator.counting.results import (

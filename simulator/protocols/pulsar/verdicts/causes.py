@@ -1,4 +1,4 @@
-"""Why a message was duplicated: ordered tables of causes by mechanism, and the judging of duplicates."""
+"""Why a message was duplicated: ordered tables of causes, and their application to duplicates."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Batch:
     """Duplicates of one window in one topic partition whose latest acknowledgement was in the cluster X.
 
     `position` and `copy` are the delivered entry's at the target B, `acknowledged_position` is the
-    acknowledged entry's at X, `end` is min(failover, crash of X), or, where clients follow a map, the unload
-    that sent them off.
+    acknowledged entry's at X. `end` is min(failover, crash of X). Where clients follow the LookupService's
+    map, it is the unload that disconnected them.
     """
 
     facts: Facts
@@ -77,8 +77,10 @@ class Batch:
 
 @dataclass(slots=True)
 class Verdict:
-    """Which of a batch a cause explains: `why` is a word for each or one for all, `evidence` role -> seq
-    (NULL: none) likewise.
+    """The duplicates of a batch that one cause explains.
+
+    `holds` is a mask of the batch. `why` is a word for each duplicate or one for all. `evidence` is
+    role -> seq (NULL: none), for each or one for all.
     """
 
     holds: np.ndarray
@@ -88,7 +90,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One line of a table: its name in `by_cause`, and the judgement."""
+    """One line of a table: its name in `by_cause`, and the function that judges a batch."""
 
     name: str
     judge: Callable[[Batch], Verdict]
@@ -117,7 +119,10 @@ def causes_of(family: str) -> tuple[Cause, ...]:
 
 
 def explain(facts: Facts, window: Window, judged: Judged) -> tuple[dict[str, int], LazyList]:
-    """Judge every duplicate of a window: numbers by cause, all causes present, and the list."""
+    """Find the cause of every duplicate of a window.
+
+    Returns the number of duplicates by cause, with every cause of the table, and the list of duplicates.
+    """
     causes = causes_of(facts.scenario.family)
     total = len(judged.duplicates)
     cause_of = np.empty(total, dtype=np.int64)  # every duplicate gets one, or the count stops
@@ -160,7 +165,10 @@ def _judge_batch(
     why: np.ndarray,
     evidence: dict[str, np.ndarray],
 ) -> None:
-    """Apply the table to what is unexplained, and write verdicts at `rows` of the window's columns."""
+    """Apply the causes in order, each to the duplicates that none before it explains.
+
+    The verdicts are written at `rows` of the window's columns.
+    """
     for number, cause in enumerate(causes):
         if not len(rows):
             return

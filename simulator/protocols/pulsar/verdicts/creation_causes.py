@@ -1,6 +1,4 @@
-"""The ordered causes of the family topic-creation: a duplicate has the same reasons there as with
-replicated subscriptions.
-"""
+"""The ordered causes of the family topic-creation: those of replicated subscriptions."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ def _why_back(batch: Batch, seq: int) -> str:
 def ack_not_registered(batch: Batch) -> Verdict:
     """4. The acknowledgement had not reached X's broker at X's end.
 
-    It had when X's cursor took it by then, still held an earlier one of the same entry, or covered the entry
-    anyway.
+    It had reached it if X's cursor had registered it by then, still held an earlier ack of the same entry,
+    or, where X is not B, had its mark-delete at or past the entry.
     """
     cursor, end = batch.cursor_of_x, batch.end
     copy = batch.log_of_x.copy_of(batch.message, batch.acknowledged_position)
@@ -123,9 +123,9 @@ def not_in_target_yet(batch: Batch) -> Verdict:
 
 
 def ack_hole(batch: Batch) -> Verdict:
-    """6.
+    """6. X's mark-delete had not passed the acknowledged entry at X's end.
 
-    X's mark-delete had not passed the acknowledged entry at X's end: only mark-deletes are replicated.
+    Only mark-deletes are replicated.
     """
     cursor, end = batch.cursor_of_x, batch.end
     holds = cursor.mark_at(end.seq) < batch.acknowledged_position

@@ -58,8 +58,8 @@ class Cursor:
         values = np.concatenate([value for _, value in parts])
         order = np.argsort(seqs)
         self.step_seq, self.step_mark = seqs[order], values[order]
-        # An Update never moves a mark-delete back, and one that meets individual acks is followed by its
-        # cursor.moved row.
+        # An Update never moves a mark-delete back. If individual acks adjoin its position, a cursor.moved row
+        # follows.
         for place in np.flatnonzero(np.isin(self.step_seq, rows["update.applied"].seq)):
             if place:
                 self.step_mark[place] = max(self.step_mark[place], self.step_mark[place - 1])
@@ -192,8 +192,9 @@ class Cursor:
     def went_back(
         self, copy: np.ndarray, position: np.ndarray, seq: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """For each copy the row that uncovered it last before `seq` (NULL: never), and the row by which it
-        had been covered.
+        """The row that last uncovered each copy by `seq`, and the row that had covered it.
+
+        Both are NULL for a copy that was never uncovered.
         """
         uncovered = np.full(len(copy), NULL, dtype=np.int64)
         covered = np.full(len(copy), NULL, dtype=np.int64)
@@ -233,8 +234,9 @@ class Cursor:
         )
 
     def passed_between(self, position: np.ndarray, start: int, end: int) -> np.ndarray:
-        """The first row after `start` and before `end` with which the mark-delete reached each position,
-        where it never goes back between; NEVER for none.
+        """The first row after `start` and before `end` with which the mark-delete reached each position.
+
+        NEVER for none. The mark-delete must not go back between the two.
         """
         first, last = (
             np.searchsorted(self.step_seq, start, side="right"),
@@ -244,7 +246,8 @@ class Cursor:
         return seqs[np.searchsorted(self.step_mark[first:last], position, side="left")]
 
     def registered_between(self, copy: np.ndarray, start: int, end: int) -> np.ndarray:
-        """The first row after `start` and before `end` with which each copy was acknowledged individually;
+        """The first row after `start` and before `end` that acknowledged each copy individually.
+
         NEVER for none.
         """
         between = (self._registered_seq > start) & (self._registered_seq < end)

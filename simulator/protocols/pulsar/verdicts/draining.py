@@ -15,12 +15,14 @@ from simulator.protocols.pulsar.verdicts.logs import Log
 from simulator.protocols.pulsar.verdicts.windows import Window
 
 Interval = tuple[int, int]
-"""Rows (first, end) between which everything is covered; `end` no longer is."""
+"""Rows (first, end): everything is covered from `first` on until before `end`."""
 
 
 def drained_us(facts: Facts, window: Window, topics: list[int]) -> int | None:
-    """The first instant of the window at which every copy held at the failover is covered by the target's
-    cursor, in every topic.
+    """The first instant of the window at which the backlog of the failover is drained.
+
+    At that instant the target's cursor covers, in every topic, each copy that was in the log at the
+    failover. None when that does not happen in the window.
     """
     together: list[Interval] = [(window.opened_seq, window.closed_seq)]
     for topic in topics:
@@ -48,7 +50,7 @@ def _covered_intervals(log: Log, cursor: Cursor, window: Window) -> list[Interva
             break
         if (latest := int(since.max(initial=start))) < end:
             found.append((latest, end))
-        copies = copies[gone >= end]  # what was covered when it was removed stays so
+        copies = copies[gone >= end]  # a copy that was covered when it was removed counts as covered
     return found
 
 
@@ -60,8 +62,9 @@ def _stretches(cursor: Cursor, window: Window) -> list[Interval]:
 
 
 def _covered_since(log: Log, cursor: Cursor, copies: np.ndarray, start: int, end: int) -> np.ndarray:
-    """The row since which the cursor covers each copy within the stretch; NEVER when it does not before
-    `end`.
+    """The row since which the cursor covers each copy, from `start` on.
+
+    NEVER when it does not before `end`.
     """
     position = log.position[copies]
     since = np.minimum(

@@ -19,7 +19,7 @@ from simulator.protocols.pulsar.verdicts.read import History, Table
 
 FEATURE = "enableReplicatedSubscriptions"
 BY_MAP = ("migration", "roll-back")
-"""Modes of a failover in which clients go by the LookupService's map."""
+"""Modes of a failover in which clients follow the LookupService's map."""
 _PARTITION = "-partition-"
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Facts:
 
     @cached_property
     def clusters(self) -> list[int]:
-        """Clusters in sorted order of their names, those that rows mention."""
+        """The clusters that rows mention, in order of names."""
         numbers = [self.history.number(name) for name in sorted(self.scenario.clusters)]
         return [number for number in numbers if number >= 0]
 
@@ -70,8 +70,9 @@ class Facts:
         return [topic for topic in sorted({*stored, *created}) if self.base_of(topic) in bases]
 
     def subscriptions(self) -> list[int]:
-        """Every subscription that rows mention, by name: those of the scenario and those that a command
-        made.
+        """Every subscription that rows mention, in order of names.
+
+        These are the subscriptions of the scenario and those that a command created.
         """
         rows = [
             self.history.table(event).subscription for event in ("subscription.created", "message.delivered")
@@ -149,8 +150,9 @@ class Facts:
         )
 
     def was_down(self, cluster: int, first_us: int, last_us: int) -> int | None:
-        """The crash row because of which the cluster was down at some instant of the span; None when it
-        was up throughout.
+        """The crash row because of which the cluster was down at some instant of the span.
+
+        None when it was up throughout.
         """
         crash: int | None = None
         rows = [
@@ -178,8 +180,9 @@ class Facts:
         return link is not None and link.bandwidth_bytes_per_s is not None
 
     def replication_list(self, cluster: int, topic: int, seq: int) -> list[int]:
-        """The clusters of the topic's replication list as `cluster` saw it at `seq`, itself included,
-        sorted by name.
+        """The clusters of the topic's replication list as `cluster` had it at `seq`, in order of names.
+
+        The cluster itself is included.
         """
         listed = {self.history.number(name) for name in self.scenario.topics[self.base_of(topic)].clusters}
         for row in self._replicator_rows(cluster, topic):
@@ -198,8 +201,9 @@ class Facts:
     def replicator_at(
         self, source: int, target: int, topic: int, seq: int
     ) -> tuple[bool, dict[str, int] | None]:
-        """Whether a replication cursor source -> target existed at `seq`, and the row that made or removed
-        it.
+        """Whether a replication cursor source -> target existed at `seq`, and the row that shows it.
+
+        The row created or removed the cursor; None when there is no such row.
         """
         rows = [
             row for row in self._replicator_rows(source, topic) if row["peer"] == target and row["seq"] <= seq
@@ -207,8 +211,9 @@ class Facts:
         return (bool(rows[-1]["created"]), rows[-1]) if rows else (False, None)
 
     def feature_off(self, cluster: int, seq: int) -> int | None:
-        """The row since which replicated subscriptions were off in the cluster (0, the start of the run,
-        when by configuration); None when on.
+        """The row since which replicated subscriptions were off in the cluster; None when they were on.
+
+        Row 0, the start of the run, when the configuration switches them off.
         """
         spec = self.scenario.clusters[self.name(cluster)]
         row = None if {**self.scenario.settings, **spec.settings}.get(FEATURE, True) else 0
@@ -221,7 +226,7 @@ class Facts:
         return row
 
     def flag(self, subscription: int, cluster: int, topic: int, seq: int) -> tuple[bool, int | None]:
-        """Whether the subscription was replicated in the cluster, and the row that made it so or not."""
+        """Whether the subscription was replicated in the cluster, and the row that decided it."""
         where = {"cluster": cluster, "topic": topic, "subscription": subscription}
         rows: list[tuple[int, bool]] = []
         for event in ("subscription.created", "subscription.replication-switched", "subscription.deleted"):

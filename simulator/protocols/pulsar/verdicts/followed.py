@@ -1,8 +1,8 @@
 """Every message of a failover, followed from publish to its result at the target, for the drawing.
 
 Rules: judgements are the counting's own (`windows.judge`, `causes.explain`, `losses.lost`). Instants are
-those of the rows that made something so. "Known" is when the target's broker first had it from elsewhere that
-a message is acknowledged: its cursor covered the entry, or a peer had reported it.
+those of the rows that record a change. "Known" is when the target's broker first had the acknowledgement of
+a message: its cursor covered the entry, or it applied a peer's request that reported it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Followed:
 
     Instants are µs, -1 for never.
 
-    `delivery` is what the first delivery at the target in the window was (first, redelivered, duplicate; ""
-    without one), `cause` why it was the second. `origin` is the cluster that stored it first, `at_source`
-    whether the source ever held it.
+    `delivery` is what the first delivery at the target in the window was: first, redelivered or duplicate,
+    "" without one. `cause` is the cause of a duplicate. `origin` is the cluster that stored the message
+    first. `at_source_us` and `at_target_us` are when the source and the target stored it.
     """
 
     producer: list[str]
@@ -59,7 +59,7 @@ def follow(facts: Facts, window: Window, most: int) -> Followed | None:
     order = np.argsort(stored.seq[first], kind="stable")
     messages, first = messages[order], first[order]
     count = history.message_count
-    place = np.empty(count, dtype=np.int64)  # read for these messages alone
+    place = np.empty(count, dtype=np.int64)  # filled for these messages only
     place[messages] = np.arange(len(messages))
     judged = judge(facts, window)
     _, duplicates = explain(facts, window, judged)
@@ -114,7 +114,7 @@ def _instants(facts: Facts, seqs: np.ndarray) -> list[int]:
 
 
 def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
-    """By message the seq at which the target first knew that it is acknowledged."""
+    """By message the seq at which the target's broker first had its acknowledgement."""
     known = np.full(facts.history.message_count, NEVER, dtype=np.int64)
     for topic in topics:
         log = facts.log(window.target, topic)
@@ -129,7 +129,7 @@ def _known(facts: Facts, window: Window, topics: list[int]) -> np.ndarray:
 
 
 def _hear(facts: Facts, window: Window, topic: int, peer: int, known: np.ndarray) -> None:
-    """Acknowledgements in the peer's requests, from the instants at which they were applied."""
+    """Lower `known` to the rows with which the target applied the peer's requests."""
     where = {"topic": topic, "subscription": window.subscription}
     applied = facts.history.table("acknowledgements.applied", cluster=window.target, peer=peer, **where)
     if not len(applied):

@@ -2,8 +2,8 @@
 
 Rules: a pure function of the present state, for one topic partition (sums for partitioned topics). It counts
 what `count_run` would count if A crashed now, nothing more left A (what is on the wire is lost), and the
-subscription moved to B at once. Cost: the entries above B's mark-delete, and set operations on bitmaps; never
-the length of the log.
+subscription moved to B at once. The cost depends on the entries above B's mark-delete and on set operations
+on bitmaps, never on the length of the log.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RemoteCursor:
 class Flags:
     """Message numbers, as bitmaps.
 
-    `settled`: expired or skipped, and whatever the subscription was never owed.
+    `settled`: expired, skipped, or never owed to the subscription.
     """
 
     receipted: BitMap
@@ -42,10 +42,12 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Message numbers, as bitmaps: in A's log now; ever appended to B's; never to come to B because its
-    origin's replication cursor to B passed it over or is gone; on the way, or still to be sent, from
-    clusters other than A; and of those in B's log the ones whose copy a broken connection of another
-    cluster sends, or will send, again.
+    """Message numbers, as bitmaps, by where their copies are.
+
+    `in_source`: in A's log now. `in_target`: ever appended to B's log. `passed_over`: will not be replicated
+    to B, because its origin's replication cursor to B passed it over or is gone. `coming`: on the way from
+    clusters other than A, or still to be sent by them. `again`: in B's log, and another cluster sends it, or
+    will send it, again after a broken connection.
     """
 
     in_source: BitMap
@@ -57,7 +59,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What would be counted."""
+    """The counts that a failover would have."""
 
     duplicates: int
     redeliveries: int
@@ -131,6 +133,6 @@ def _deliverable(
             np.array((cursor.deleted & BitMap(range(first, last + 1))).to_array(), dtype=np.int64) - first
         ] = True
         keep &= ~(deleted if entry is None else deleted[entry[start:] - first])
-    # an array is taken whole, numpy's one by one
+    # BitMap reads an `array` as a whole, a numpy array number by number
     messages = BitMap(array("I", window[keep].astype(np.uint32).tobytes()))
     return messages - cursor.deleted_messages if cursor is not None else messages

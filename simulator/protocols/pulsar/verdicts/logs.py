@@ -16,8 +16,10 @@ _MESSAGE_BITS = 28
 
 
 class Log:
-    """Copies of one topic partition in one cluster: `message`, `position`, `seq`, `at_us`, `native`
-    (published here), `gone_seq`.
+    """Copies of one topic partition in one cluster, a column for each property.
+
+    The columns are `message`, `position`, `seq`, `at_us`, `native` (published in this cluster) and
+    `gone_seq`.
     """
 
     def __init__(self, history: History, cluster: int, topic: int) -> None:
@@ -48,8 +50,9 @@ class Log:
         return np.where(found, self._copy_order[places], -1)
 
     def copies(self, message: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """All copies of the messages: (which of the given messages, copy), in the order of positions for
-        each.
+        """All copies of the messages, those of one message in the order of positions.
+
+        Returns two columns: the place in `message`, and the copy.
         """
         start = np.searchsorted(self.messages_ordered, message, side="left")
         counts = np.searchsorted(self.messages_ordered, message, side="right") - start

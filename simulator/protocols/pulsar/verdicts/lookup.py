@@ -1,5 +1,4 @@
-"""Vectorised questions about rows: the latest row of a message before an instant, the first of each, how
-many lie between.
+"""Vectorised look-ups in rows: the latest before an instant, the first of each, numbers of rows.
 
 Rules: arrays in, arrays out, -1 for "none". Messages are below 2^28, seqs below 2^34.
 """
@@ -15,7 +14,10 @@ _SEQ_BITS = 34
 
 
 class LatestBefore:
-    """Rows of things (messages, copies) by (thing, seq): which is the latest of a thing before an instant."""
+    """An index of rows by (thing, seq), to find the latest row of a thing before an instant.
+
+    A thing is a message or a copy.
+    """
 
     def __init__(self, thing: np.ndarray, seq: np.ndarray) -> None:
         self.order = np.lexsort((seq, thing))
@@ -57,8 +59,9 @@ def first_reaching(values: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def within_groups_before(group: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """For each row the highest `value` (0 or more) of the earlier rows of its group; -1 when it is the
-    first.
+    """For each row the highest `value` of the earlier rows of its group; -1 for the first row.
+
+    Values are 0 or more.
     """
     if not len(group):
         return np.empty(0, dtype=np.int64)

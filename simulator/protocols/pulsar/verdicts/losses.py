@@ -1,10 +1,10 @@
 """Stranded, lost, expired and skipped messages of a failover, and when the target had caught up.
 
-Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. Owed to a
-subscription is what was not yet below the place where a consumer or an operator opened its cursor, in some
-cluster. An Update that opens a cursor owes no messages. Of the copies in the target the one removed last
-decides the cause of a loss. The row that closes a window is the next failover's: it stores and removes
-nothing, so it does not matter whether a comparison includes it.
+Rules: stranded (not replicated) is judged at the failover, lost at the end of the window. A subscription is
+owed the messages above the position at which a consumer or an operator opened its cursor, in some cluster. An
+Update that opens a cursor owes no messages. Of the copies in the target the one removed last decides the
+cause of a loss. The row that closes a window is the next failover's: it stores and removes nothing, so it
+does not matter whether a comparison includes it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ _BEGAN_AFTER, _MOVED_PAST, _NEVER_REPLICATED, _REMOVED = range(len(LOST_CAUSES))
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """By message number, for one subscription: the seq of the first row of each kind, anywhere (NEVER:
-    none).
+    """By message number the seq of the first row of each kind, for one subscription, in any cluster.
+
+    NEVER for none. `last_delivered` is the seq of the last delivery, -1 for none.
     """
 
     receipted: np.ndarray
@@ -53,8 +54,9 @@ def message_facts(facts: Facts, subscription: int) -> MessageFacts:
 
 @dataclass(frozen=True, slots=True)
 class Going:
-    """When each message of a topic could no longer be delivered at the target (NEVER: it can), why, and by
-    which rows.
+    """When and why each message of a topic could no longer be delivered at the target.
+
+    `seq` is the row since which it could not (NEVER: it can), `stored` the row that stored its copy.
     """
 
     message: np.ndarray
@@ -67,7 +69,10 @@ class Going:
 def stranded(
     facts: Facts, window: Window, topics: list[int], known: MessageFacts
 ) -> tuple[dict[str, Any], LazyList]:
-    """Receipted, in the source's log, not yet in the target's, at the failover: numbers and the list."""
+    """Numbers and list of the messages that were not replicated at the failover.
+
+    They were acknowledged to the producer and in the source's log, but not in the target's.
+    """
     opened_seq, count = window.opened_seq, facts.history.message_count
     stored, returned = np.full(count, NEVER, dtype=np.int64), np.full(count, NULL, dtype=np.int64)
     for topic in topics:
@@ -96,7 +101,10 @@ def stranded(
 
 
 def going(facts: Facts, window: Window, topic: int) -> Going:
-    """By message that was in the target's log before the window closed: when its last copy went."""
+    """When the last copy of each message became undeliverable at the target.
+
+    The messages are those that the target stored before the window closed.
+    """
     log, closed = facts.log(window.target, topic), window.closed_seq
     cursor = facts.cursor(window.subscription, window.target, topic)
     rows = np.flatnonzero(log.seq < closed)
@@ -121,8 +129,9 @@ def going(facts: Facts, window: Window, topic: int) -> Going:
 def _not_replicated_from_update(
     facts: Facts, window: Window, topic: int, message: np.ndarray, gone: np.ndarray
 ) -> np.ndarray:
-    """Mask of messages that an Update passed whose writer had never stored them: it names a position, not
-    messages.
+    """Mask of messages that an Update passed although its writer had not stored them.
+
+    An Update contains a position, not messages.
     """
     applied = facts.history.table(
         "update.applied", subscription=window.subscription, cluster=window.target, topic=topic
@@ -172,7 +181,7 @@ def absent(facts: Facts, window: Window, topic: int, message: np.ndarray) -> Goi
         which, copies = which[native], copies[native]
         if not len(copies):
             continue
-        # Copies come by position: the last assignment leaves the newest copy, the one that is sent last.
+        # Copies are in the order of positions: the last assignment is the newest copy, which is sent last.
         passed, word = _passed_over(facts, window, topic, cluster, message[which], copies)
         seq[which], why[which], stored[which] = passed, word, log.seq[copies]
     return Going(message, seq, np.full(len(message), _NEVER_REPLICATED), why, stored)
@@ -181,8 +190,9 @@ def absent(facts: Facts, window: Window, topic: int, message: np.ndarray) -> Goi
 def _passed_over(
     facts: Facts, window: Window, topic: int, origin: int, message: np.ndarray, copies: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For copies in their origin: since which row its replication cursor to the target will not send them,
-    and why.
+    """Since which row the origin's replication cursor to the target will not send its copies, and why.
+
+    NEVER and "" for a copy that it will send.
     """
     history, log, closed = facts.history, facts.log(origin, topic), window.closed_seq
     seq, why = np.full(len(copies), NEVER, dtype=np.int64), np.full(len(copies), "", dtype=object)
@@ -279,8 +289,10 @@ def _summed(
 
 
 def caught_up_us(facts: Facts, window: Window, topics: list[int], known: MessageFacts) -> int | None:
-    """When every message that the target's log held at the failover was acknowledged, expired, skipped or
-    past delivery.
+    """When every message in the target's log at the failover needed no delivery any more.
+
+    Each was acknowledged, expired or skipped, or could not be delivered any more. None when that did not
+    happen in the window.
     """
     latest = window.opened_seq
     for topic in topics:

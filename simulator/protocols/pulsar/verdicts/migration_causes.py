@@ -1,9 +1,9 @@
-"""The ordered causes of tenant migration: one table for its three strategies (none, snapshots,
-acknowledgement-state sync).
+"""The ordered causes of tenant migration, in one table for its three strategies.
 
-Rules: a subscription that synchronises its acknowledgements is explained by lines 0 to 5 and the two of sync;
-every other one as in replicated subscriptions. `not_replicated` and what follows from snapshots is no cause
-for one that synchronises.
+The strategies are none, snapshots and acknowledgement-state sync.
+Rules: a subscription that synchronises its acknowledgements has lines 0 to 5, except `not_replicated`, and
+the two causes of sync. The causes about mark-deletes and snapshots (6 to 10) do not apply to it. Every other
+subscription has the causes of replicated subscriptions.
 """
 
 from __future__ import annotations

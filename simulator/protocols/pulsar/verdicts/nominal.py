@@ -26,10 +26,9 @@ class _Attempt:
 
 
 def snapshot_incomplete(batch: Batch) -> Verdict:
-    """9.
+    """9. An attempt of X would have covered p if it had completed in its nominal time.
 
-    An attempt of X that would have covered p with a local position at or below X's mark-delete in its nominal
-    time.
+    Its nominal time was over by X's end, and its local position at or below X's mark-delete.
     """
     if batch.x == batch.window.target:
         return nothing(batch)
@@ -79,8 +78,9 @@ def _attempts(batch: Batch) -> tuple[list[_Attempt], int]:
 
 
 def _why(batch: Batch, attempt: _Attempt, nominal_us: int) -> str:
-    """What kept an attempt from its nominal time; the first that applies: one-way, cluster-down, link,
-    timeout, backlog.
+    """Why an attempt did not complete in its nominal time.
+
+    The first that applies of one-way, cluster-down, link, timeout and backlog.
     """
     facts, history, end = batch.facts, batch.facts.history, batch.end
     blocking = _blocking(batch, attempt)
@@ -121,8 +121,9 @@ def _blocking(batch: Batch, attempt: _Attempt) -> _Attempt | None:
 
 
 def _finished_us(batch: Batch, snapshot: int, nominal_end_us: int) -> int:
-    """When the snapshot completed or was swept; for one that did neither X's end, for a refused tick its
-    nominal end.
+    """When the snapshot completed or timed out.
+
+    For a snapshot that did neither it is X's end. For a refused tick it is the tick's nominal end.
     """
     if not snapshot:
         return nominal_end_us
@@ -136,8 +137,9 @@ def _finished_us(batch: Batch, snapshot: int, nominal_end_us: int) -> int:
 
 
 def _link_failed(batch: Batch, pair: tuple[int, int], snapshot: int, first_us: int, last_us: int) -> bool:
-    """Whether the link was cut or slowed in the span, or a marker of the snapshot was late, delayed,
-    dropped or lost on it.
+    """Whether the link was cut or slowed in the span, or disturbed a marker of the snapshot.
+
+    A disturbed marker was late, delayed, dropped or lost on the link.
     """
     facts, history, (source, target) = batch.facts, batch.facts.history, pair
     if _disturbed(batch, pair, first_us, last_us):
@@ -151,7 +153,7 @@ def _link_failed(batch: Batch, pair: tuple[int, int], snapshot: int, first_us: i
     ):
         return True
     if facts.bandwidth_limited(source, target):
-        return False  # what is late there queued behind other entries
+        return False  # a late marker there was queued behind other entries
     sent = {
         row["marker"]: row["at_us"]
         for row in history.table("marker.sent", cluster=source, peer=target, **where).dicts()

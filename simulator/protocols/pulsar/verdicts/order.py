@@ -1,9 +1,8 @@
-"""Deliveries out of order in a window, and how much an idempotent consumer must remember to let no
-duplicate through.
+"""Deliveries out of order in a window, and how many ids a consumer must remember to deduplicate.
 
-Rules: order is the producer's own, within one key, or within the producer when its messages have none; only
+Rules: order is the producer's own, within one key, or within the producer when its messages have none. Only
 the window's deliveries at the target are compared with each other. The consumer of the dedup window remembers
-an id when it acknowledges it (again makes it recent again), wherever it runs.
+an id whenever it acknowledges it, in any cluster. A repeated acknowledgement makes the id recent again.
 """
 
 from __future__ import annotations
@@ -41,8 +40,9 @@ def reordered(facts: Facts, judged: Judged, keys: np.ndarray) -> int:
 
 
 def dedup_window(judged: Judged) -> tuple[int, int]:
-    """The least number of most recent ids, and span of time, that hold the last acknowledgement of every
-    duplicate.
+    """The fewest recent ids, and the shortest time, that a consumer must remember.
+
+    Both are just enough to contain the last acknowledgement of every duplicate. 0 and 0 without duplicates.
     """
     if not len(judged.duplicates):
         return 0, 0

@@ -1,9 +1,9 @@
 """Typed views of the trace for counting: one table per event type, read in one pass.
 
-Rules: nothing is decided here. A position is packed as `ledger << 32 | (entry + 1)`, so positions of one log
-compare as integers and entry -1 is the place before the first; a message is a dense number made from
-(producer, sequence id). Rows of a table are in the order of `seq`. "Before an instant" always means before a
-row, never before a microsecond.
+Rules: this module only reads, it judges nothing. A position is packed as `ledger << 32 | (entry + 1)`, so
+positions of one log compare as integers and entry -1 is the place before the first. A message is a dense
+number made from (producer, sequence id). Rows of a table are in the order of `seq`. "Before an instant"
+always means before a row, never before a microsecond.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class History:
         return self._trace.row(seq)
 
     def table(self, event: str, **equal: int) -> Table:
-        """The rows of a type whose columns have these values; kept, so asking again is free."""
+        """The rows of a type whose columns have these values; the result is cached."""
         if not equal:
             return self._tables[event]
         key = (event, *sorted(equal.items()))

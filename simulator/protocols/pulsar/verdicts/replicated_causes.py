@@ -1,4 +1,4 @@
-"""The ordered causes of replicated subscriptions: the table that design and documentation number 0 to 10."""
+"""The ordered causes of replicated subscriptions, numbered 0 to 10 in `docs/counting.md`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Causes 7, 8 and 10 of replicated subscriptions: what X's Updates and snapshots could have covered at B.
+"""Causes 7, 8 and 10 of replicated subscriptions: Updates and snapshots of X that could cover p.
 
-Rules: only Updates and completed snapshots by X's end count. Of several that cover p the first (the least
-that reaches p) is the evidence.
+Rules: only Updates and completed snapshots by X's end count. Of several that cover p at B, the first that
+reaches p is the evidence.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _covered_by_updates(
 ) -> Verdict:
     """Verdict for p's that one of the `update.position` rows covers.
 
-    `place_of` is where a marker was, by which row.
+    `place_of` returns where a marker was, and the row that shows it.
     """
     chosen = first_reaching(named.to_position, batch.position)
     if not (chosen >= 0).any():
@@ -98,7 +98,7 @@ def _either(first: Verdict, second: Verdict, use_second: np.ndarray) -> Verdict:
 
 
 def _whereabouts(batch: Batch, marker: int) -> tuple[str, int]:
-    """Where an Update was at the failover's begin, and the row that shows it (NULL: no row yet)."""
+    """Where an Update was when the failover began, and the row that shows it (NULL: no row yet)."""
     history, target, opened_seq = batch.facts.history, batch.window.target, batch.window.opened_seq
 
     def last(event: str, cluster: int, peer: int) -> int | None:
@@ -129,9 +129,7 @@ def _whereabouts(batch: Batch, marker: int) -> tuple[str, int]:
 
 
 def _connected_seq(batch: Batch) -> np.ndarray:
-    """For each duplicate the row with which the client that got it had last connected; NULL when the trace
-    has none.
-    """
+    """The row with which the client of each duplicate had last connected; NULL for none."""
     where = {"cluster": batch.window.target, "topic": batch.topic, "subscription": batch.window.subscription}
     connected = batch.facts.history.table("consumer.connected", **where)
     seqs = np.full(len(batch), NULL, dtype=np.int64)
@@ -145,15 +143,17 @@ def _connected_seq(batch: Batch) -> np.ndarray:
 
 
 def _covered_at_delivery(batch: Batch) -> np.ndarray:
-    """Mask: B's cursor covered p at delivery, so p must have been in the client's receiver queue before it
-    was covered.
+    """Mask: B's cursor covered p at delivery.
+
+    Then p must have been in the client's receiver queue before it was covered.
     """
     return batch.cursor.covers(batch.copy, batch.position, batch.delivered_seq)
 
 
 def _impossible(batch: Batch) -> np.ndarray:
-    """Mask: B's cursor covered p already when the client connected, and still at delivery: it must not
-    have been delivered.
+    """Mask: B's cursor covered p both when the client connected and at delivery.
+
+    Such a p must not have been delivered.
     """
     connected = _connected_seq(batch)
     return (
@@ -167,8 +167,10 @@ def _impossible(batch: Batch) -> np.ndarray:
 
 
 def _usable_snapshots(batch: Batch) -> tuple[list[dict[str, int]], Table]:
-    """Completed snapshots of X with a local position at or below its mark-delete, by local position, and
-    B's positions in them.
+    """Completed snapshots of X that its mark-delete has reached, and B's positions in them.
+
+    A snapshot's local position is at or below X's mark-delete at X's end. They are in the order of local
+    positions.
     """
     completed = _of_x(batch, "snapshot.completed")
     mark = int(batch.cursor_of_x.mark_at(batch.end.seq))
@@ -215,7 +217,7 @@ def _covered_by_snapshots(
 
 
 def snapshot_evicted(batch: Batch) -> Verdict:
-    """8. A usable snapshot of X covers p; the cache rule had thrown it away."""
+    """8. A usable snapshot of X covers p, but the cache rule had evicted it."""
     rows, positions = _usable_snapshots(batch)
     left = _left_cache(batch)
     wanted = [
@@ -234,7 +236,7 @@ _UNUSED_WORDS = {
 
 
 def snapshot_unused(batch: Batch) -> Verdict:
-    """8. A usable snapshot of X covers p; it was lost, not yet read, or nothing looked it up."""
+    """8. A usable snapshot of X covers p, but it was lost, not yet read, or no ack used it."""
     rows, positions = _usable_snapshots(batch)
     left = _left_cache(batch)
     cached = {
@@ -258,10 +260,9 @@ def snapshot_unused(batch: Batch) -> Verdict:
 
 
 def after_newest_snapshot(batch: Batch) -> Verdict:
-    """10.
+    """10. No earlier cause holds: the cost of the snapshot period.
 
-    Otherwise: the price of the period. It cannot hold when B's cursor covered p from before the consumer came
-    until delivery.
+    It cannot hold when B's cursor covered p both when the consumer connected and at delivery.
     """
     used = _of_x(batch, "snapshot.used", subscription=batch.window.subscription).seq
     completed = _of_x(batch, "snapshot.completed").seq

@@ -1,7 +1,7 @@
 """Rows of each subscription in each cluster: delivered, acknowledged, repeated, expired, skipped.
 
 Rules: `delivered`, `acknowledged`, `expired` and `skipped` are numbers of rows. A repeat is a delivery of a
-message that this cluster had delivered before; it counts here only outside the windows that move the
+message that this cluster had delivered before. It counts here only outside the windows that move the
 subscription to this cluster.
 """
 

@@ -1,9 +1,9 @@
 """Causes of duplicates under acknowledgement-state sync: what X's requests to B contained, and when.
 
-Rules: they hold only for synced subscriptions, and then explain everything that lines 0 to 5 leave. A request
-carries the whole state of X's cursor, so it contains whatever that covered when it was sent. That state holds
-until an operator resets X's cursor, or deletes it, and X has sent that. Docs: docs/counting.md, lines 6 and
-7.
+Rules: they hold only for synced subscriptions, and then explain every duplicate that lines 0 to 5 do not. A
+request contains the whole state of X's cursor, so it contains whatever the cursor covered when it was sent.
+That state holds until an operator resets or deletes X's cursor and X has sent a request afterwards.
+Docs: docs/counting.md, lines 5a and 5b.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from simulator.trace.registry import NULL
 
 
 def synchronises(batch: Batch) -> bool:
-    """Whether the scenario gives the subscription acknowledgement-state sync, or a migration of its tenant
-    does.
+    """Whether the subscription synchronises its acknowledgements.
+
+    The scenario or a migration of its tenant makes it use acknowledgement-state sync.
     """
     spec = batch.facts.scenario.subscriptions.get(batch.facts.name(batch.window.subscription))
     return (spec is not None and spec.acknowledgement_sync != "none") or batch.facts.migrates_with_sync(
@@ -53,7 +54,7 @@ def _requests_of(batch: Batch, sent: np.ndarray) -> np.ndarray:
 
 
 def sync_in_flight(batch: Batch) -> Verdict:
-    """A request with it was sent at X by its end, but lost or not applied at B before the dispatch."""
+    """X sent a request with the ack by its end, but it was lost or not applied before the dispatch."""
     if not synchronises(batch) or not len(sent := _sent(batch)):
         return nothing(batch)
     cursor = batch.cursor_of_x
@@ -76,8 +77,9 @@ def sync_in_flight(batch: Batch) -> Verdict:
 
 
 def _fates(batch: Batch, sent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What became of each request by the failover: a word, and the row that shows it (NULL: still on its
-    way).
+    """What had happened to each request by the failover: a word, and the row that shows it.
+
+    The row is NULL for a request without an end in the trace.
     """
     history, opened_seq = batch.facts.history, batch.window.opened_seq
     words = np.full(len(sent), "on-the-wire", dtype=object)
@@ -98,7 +100,7 @@ def _fates(batch: Batch, sent: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def after_last_sync(batch: Batch) -> Verdict:
-    """Otherwise: X's broker took the ack after its last request, or had lost it before it sent one."""
+    """Otherwise: X's broker registered the ack after its last request, or lost it before it sent one."""
     if not synchronises(batch):
         return nothing(batch)
     sent = _sent(batch)

@@ -1,10 +1,9 @@
 """The windows of failovers, and which deliveries in them are duplicates or redeliveries.
 
 Rules: a window opens with `failover.started` and closes with the next one of the same subscription, or where
-counting stops; only deliveries at the target between the two rows belong to it. Each message is judged once,
-at its first
-delivery there: acknowledged before, anywhere, is a duplicate; only delivered before, anywhere, is a
-redelivery.
+counting stops. Only deliveries at the target between the two rows belong to it. Each message is judged once,
+at its first delivery there. It is a duplicate if the message was acknowledged before, in any cluster. It is a
+redelivery if the message was only delivered before, in any cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +20,10 @@ from simulator.protocols.pulsar.verdicts.read import Table
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One failover: names as numbers; `closed_seq` is the first row that no longer belongs to it."""
+    """One failover, with names as numbers.
+
+    `closed_seq` is the first row that no longer belongs to it.
+    """
 
     subscription: int
     source: int
@@ -34,7 +36,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The deliveries of one window: all of them, the first of each message, and what those are.
+    """The deliveries of one window: all, the first of each message, duplicates and redeliveries.
 
     `latest_ack` is the row of `acknowledged` that came last before each duplicate, `delivered_before` the seq
     of the delivery that came last before each redelivery.
