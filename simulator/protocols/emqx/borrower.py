@@ -29,11 +29,11 @@ from simulator.protocols.emqx.protocol import (
 )
 
 FIND, PING, PING_TIMEOUT, UNSUBSCRIBE = "find-leader", "ping", "ping-timeout", "unsubscribe"
-"""Its timers."""
+"""The timers of a borrower."""
 
 
 class Timers(NamedTuple):
-    """Spans under their settings' names, us."""
+    """Spans of the timers in us, under the names of their settings."""
 
     session_find_leader_timeout: int
     session_ping_leader_interval: int
@@ -47,7 +47,7 @@ class Faults(NamedTuple):
     second_connect_response_crashes: bool = False
     reset_resubscribes: bool = False
     stale_revoke_taken: bool = True
-    """A revoke is obeyed whichever grant it was about (option `revokeCarriesEpoch`: false)."""
+    """A revoke takes effect whichever grant it is about (option `revokeCarriesEpoch`: false)."""
 
 
 # --- effects
@@ -60,20 +60,20 @@ class Send(NamedTuple):
 
 
 class Lease(NamedTuple):
-    """The session shall read a stream from a position."""
+    """The session is to read a stream from a position."""
 
     stream: str
     position: int
 
 
 class Release(NamedTuple):
-    """The session shall read a stream no further, and report when all of it is acknowledged."""
+    """The session is to stop reading a stream, and to report when all of it is acknowledged."""
 
     stream: str
 
 
 class Forget(NamedTuple):
-    """The stream is not the borrower's any more."""
+    """The borrower no longer holds the stream."""
 
     stream: str
 
@@ -95,7 +95,7 @@ Effect = Send | Lease | Release | Forget | Arm | Ended
 
 
 class Borrowed:
-    """One stream at the borrower: state, the session's last report of it, and the epoch of the grant."""
+    """One stream at the borrower: its state, the session's last report, and the epoch of the grant."""
 
     __slots__ = ("state", "position", "finished", "epoch")
 
@@ -104,7 +104,7 @@ class Borrowed:
         self.become(GRANTED)
 
     def become(self, state: str) -> None:
-        """A legal move."""
+        """Change the state; only legal moves are accepted."""
         assert state in LEASE_MOVES[self.state], f"no move of a lease from {self.state} to {state}"
         self.state = state
 
@@ -122,12 +122,12 @@ class Borrower:
         self.timers: dict[str, int] = {}
 
     def become(self, state: str) -> None:
-        """A legal move."""
+        """Change the state; only legal moves are accepted."""
         assert state in BORROWER_MOVES[self.state], f"no move of a borrower from {self.state} to {state}"
         self.state = state
 
     def start(self, now: int) -> list[Effect]:
-        """It looks for a leader from its first instant on."""
+        """Look for a leader, from the borrower's first instant on."""
         return [Send(protocol.LEADER_WANTED), self._arm(FIND, now + self.spans.session_find_leader_timeout)]
 
     # --- messages
@@ -175,7 +175,7 @@ class Borrower:
             and message.epoch != held.epoch
             and not self.faults.stale_revoke_taken
         ):
-            held.become(ABSENT)  # the grant that was being taken back is over
+            held.become(ABSENT)  # the grant that was being revoked is over
             held = None
             effects.append(Forget(given.stream))
         if held is None:
@@ -208,7 +208,7 @@ class Borrower:
     # --- timers
 
     def expire(self, now: int, timer: str, at_us: int) -> list[Effect]:
-        """A timer that was armed for `at_us` went off."""
+        """Handle a timer that was armed for `at_us` and has expired."""
         if self.state == GONE or self.timers.get(timer) != at_us:
             return []
         del self.timers[timer]
@@ -229,7 +229,7 @@ class Borrower:
     # --- the session
 
     def report(self, progress: Iterable[Progress]) -> list[Effect]:
-        """The session reports its progress."""
+        """Handle a report of the session's progress."""
         if self.state not in (CONNECTED, UNSUBSCRIBING):
             return []
         known = [one for one in progress if one.stream in self.streams]
@@ -240,7 +240,7 @@ class Borrower:
         return self._leave("all is acknowledged") if self._all_finished() else []
 
     def unsubscribe(self, now: int) -> list[Effect]:
-        """The client unsubscribed."""
+        """Handle that the client unsubscribed."""
         if self.state == CONNECTING:
             self.become(GONE)
             return [Ended("unsubscribed before it found a leader")]
@@ -252,7 +252,7 @@ class Borrower:
         return [self._arm(UNSUBSCRIBE, now + self.spans.session_unsubscribe_timeout)]
 
     def disconnect(self, progress: Iterable[Progress]) -> list[Effect]:
-        """The session ends: the last word on every stream."""
+        """Handle the end of the session, with its last progress of every stream."""
         if self.state == CONNECTING:
             self.become(GONE)
             return [Ended("disconnected before it found a leader")]

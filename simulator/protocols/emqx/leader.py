@@ -2,7 +2,7 @@
 
 One input and now in, effects out (`emqx_ds_shared_sub_leader`).
 
-Rules: it does no I/O. Its state is in memory, and only what `LeaderStore` took at a heartbeat survives a
+Rules: it does no I/O. Its state is in memory, and only what `LeaderStore` stored at a heartbeat survives a
 crash. A borrower that is unknown or past its deadline is dropped and notified. So is one that sends a message
 about a stream of another borrower.
 """
@@ -59,7 +59,7 @@ class Assigned(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """The leader took a progress: in memory, not yet in the store."""
+    """The leader accepted a progress: in memory, not yet in the store."""
 
     stream: str
     owner: BorrowerId
@@ -214,7 +214,7 @@ class Leader:
         if assignment.state == REVOKED_STATE:
             return []
         if progress.position == END and self.faults.end_of_stream_kills:
-            return [Died(_KILLED)]  # and commits what it knew before
+            return [Died(_KILLED)]  # it commits the positions that it had before
         effects = self._save(progress, assignment, who)
         if progress.position == END:
             self.ranks.set_replayed(progress.stream, assignment.rank)
@@ -228,8 +228,9 @@ class Leader:
     # --- time
 
     def round(self, listed: Iterable[tuple[str, Rank]], start_of: Callable[[str], int]) -> list[Effect]:
-        """A reassignment round over the streams that storage lists; `start_of(stream)` is where the group
-        begins in a new one.
+        """Run a reassignment round over the streams that storage lists.
+
+        `start_of(stream)` is the position at which the group begins in a new stream.
         """
         ranks = dict(listed)
         effects: list[Effect] = []
@@ -249,7 +250,7 @@ class Leader:
         return effects
 
     def periodical(self, now: int) -> list[Effect]:
-        """Drop borrowers past their deadline, then resend what has not been answered."""
+        """Drop borrowers past their deadline, then resend the messages without an answer."""
         effects: list[Effect] = []
         for who in [who for who, deadline in self.borrowers.items() if deadline <= now]:
             effects += self._drop(who, "expired")
@@ -259,17 +260,17 @@ class Leader:
         return effects
 
     def targets(self) -> dict[BorrowerId, int]:
-        """How many streams each borrower shall have: the extra ones go to the lowest ids."""
+        """How many streams each borrower is to have; the lowest ids get the extra ones."""
         if not self.borrowers:
             return {}
         ids = sorted(self.borrowers)
-        # what is read to its end waits for its owner's answer only
+        # a stream that is read to its end only waits for its owner's answer
         shared = sum(one.position != END for one in self.streams.values())
         each, rest = divmod(shared, len(ids))
         return {who: each + (number < rest) for number, who in enumerate(ids)}
 
     def stable(self, who: BorrowerId) -> bool:
-        """Whether none of its streams is being granted or revoked."""
+        """Whether none of the borrower's streams is being granted or revoked."""
         return all(self.streams[name].state == LEADER_GRANTED for name in self.owned[who])
 
     # --- steps
@@ -285,7 +286,7 @@ class Leader:
         return [name for name, one in self.streams.items() if one.owner is None]
 
     def _assign(self, who: BorrowerId, count: int, free: list[str]) -> list[Effect]:
-        """Grant some of the free streams, which are free no more."""
+        """Grant `count` of the free streams (or all), and remove them from `free`."""
         effects: list[Effect] = []
         for name in self._some(free, count):
             self.grants += 1
@@ -295,14 +296,14 @@ class Leader:
         return effects
 
     def _some(self, names: list[str], count: int) -> list[str]:
-        """`count` of them (or all), drawn one by one and taken off the list."""
+        """Draw `count` of the names (or all) one by one, and remove them from the list."""
         if count >= len(names):
             drawn, names[:] = names[:], []
             return drawn
         return [names.pop(self.choose(len(names))) for _number in range(count)]
 
     def _vanished(self, name: str) -> list[Effect]:
-        """Storage does not list it any more: it is read to its end, or its data is gone."""
+        """Handle a stream that storage no longer lists: it is read to its end, or its data is gone."""
         assignment = self.streams[name]
         if assignment.owner is None:
             del self.streams[name]
@@ -347,7 +348,7 @@ class Leader:
         return Assigned(name, assignment.owned_by, state, assignment.position)
 
     def _send(self, name: str, assignment: Assignment) -> Send:
-        """The message that the owner of this stream must receive in its present state."""
+        """The message that the owner must receive in the stream's present state."""
         if assignment.state == GRANTING:
             return Send(
                 assignment.owned_by,

@@ -214,8 +214,9 @@ class LeaderProcess:
             self._arm(self.system.setting("leader_heartbeat_interval"), self.heartbeat)
 
     def _renew(self, cause: int, requested_us: int) -> None:
-        """Process the request of `requested_us` in the store: commit and renew the claim, or fence the
-        leader.
+        """Commit and renew the claim, or end the leader if the store fences it.
+
+        `requested_us` is the instant of the request to the store.
         """
         lost = self._fenced()
         if lost is not None:

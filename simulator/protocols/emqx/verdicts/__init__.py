@@ -1,1 +1,1 @@
-"""Why a message of a shared group was delivered again, what was lost, how streams changed hands."""
+"""Causes of the duplicates of shared groups, lost messages, and hand-overs of streams."""

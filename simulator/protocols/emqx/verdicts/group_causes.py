@@ -1,8 +1,8 @@
-"""Causes of a shared group's duplicates, in their order of decision: the first that holds is the cause.
+"""Causes of a shared group's duplicates, in the order in which they are tried.
 
-A duplicate is a delivery of a message that a client had acknowledged before. G is the leader's decision that
-let the reader of this delivery read from its position. A is the latest acknowledgement before the delivery.
-`docs/durable-shared-subscriptions.md` explains the causes.
+The first that holds is the cause. A duplicate is a delivery of a message that a client had acknowledged
+before. G is the leader's decision that let the reader of this delivery read from its position. A is the
+latest acknowledgement before the delivery. `docs/durable-shared-subscriptions.md` explains the causes.
 Rules: of the reports before G only the furthest positions matter, and they are the same for all duplicates
 of one lease: `Known` holds them, made once for each lease.
 """
@@ -24,7 +24,7 @@ from simulator.protocols.emqx.verdicts.group_history import (
 )
 
 BEGINNING = 0
-"""The position in a stream of which nothing is known to be read."""
+"""The position in a stream without reported progress."""
 
 
 class Known:
@@ -53,11 +53,11 @@ class Known:
         return _at(self._furthest[client], seq)
 
     def saved_after(self, seq: int) -> int:
-        """The furthest position that any leader took after a row."""
+        """The furthest position that any leader accepted after a row."""
         return _at(self._furthest[None], seq)
 
     def passed_and_not_passed_after(self, offset: int) -> bool:
-        """Whether a leader took an older position after one past the message had been recorded."""
+        """Whether a leader accepted an older position after one past the message had been recorded."""
         return any(low <= offset < high for low, high in self._rewinds)
 
 
@@ -66,7 +66,10 @@ def _seq(step: Step) -> int:
 
 
 def _furthest_after(steps: list[Step]) -> tuple[list[int], list[int]]:
-    """Rows, and the furthest position recorded in each or after it; the last one is after all rows."""
+    """Rows, and the furthest position recorded in each row or later.
+
+    There is one position more than rows: BEGINNING, for after the last row.
+    """
     latest_first = accumulate((step.position for step in reversed(steps)), max, initial=BEGINNING)
     return [step.seq for step in steps], list(latest_first)[::-1]
 
@@ -77,8 +80,9 @@ def _at(furthest: tuple[list[int], list[int]], seq: int) -> int:
 
 
 def _rewinds(saved: list[Step], persisted: list[Step]) -> list[tuple[int, int]]:
-    """(low, high): messages from low to high (excluded) were passed by a position, and not by a later one
-    that a leader took.
+    """Messages that a recorded position had passed, and a later position that a leader accepted had not.
+
+    Returns ranges of offsets (low, high), `high` excluded.
     """
     taken, high = {step.seq for step in saved}, BEGINNING
     found: dict[int, int] = {}

@@ -1,8 +1,8 @@
-"""The history of each stream of a group from the rows: leases, progress, deliveries, acknowledgements.
+"""The history of each stream of a group: its leases, progress, deliveries and acknowledgements.
 
-Rules: nothing is judged here. A position after the last message of a closed stream is `END`. Rows are in
-order of seq. Rows of messages and of sessions' reports, most of a trace, are taken a block at a time by
-columns, after the block's other rows, which do not depend on them.
+Rules: this module only reads rows, it judges nothing. A position after the last message of a closed stream is
+`END`. Rows are in order of seq. Rows of messages and of sessions' reports, most of a trace, are read a block
+at a time by columns, after the block's other rows, which do not depend on them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simulator.trace.trace import BLOCK_ROWS, Trace
 
 
 class Row(NamedTuple):
-    """One row of the trace, as numbers: the columns that this reading needs."""
+    """One row of the trace, as numbers, with the columns that this module needs."""
 
     seq: int
     type: int
@@ -68,7 +68,7 @@ class Acknowledgement(NamedTuple):
 
 @dataclass(slots=True)
 class Lease:
-    """A stretch of reading: from its grant until it was released, or its borrower was gone."""
+    """One lease of a stream, from its grant until it was released or its borrower was gone."""
 
     seq: int
     at_us: int
@@ -82,7 +82,7 @@ class Lease:
 
 @dataclass(slots=True)
 class StreamHistory:
-    """One stream as one group had it."""
+    """The history of one stream in one group."""
 
     found_us: int | None = None
     done_us: int | None = None
@@ -93,7 +93,7 @@ class StreamHistory:
     position: int = 0  # in the latest leader's memory
     # (client, first offset, offset after the last) of each chunk
     taken: list[tuple[int, int, int]] = field(default_factory=list)
-    # by the row of a chunk: under which lease; None: sent again by a session that came back
+    # by the row of a chunk, its lease; None: the session sent its own chunk again
     chunks: dict[int, Lease | None] = field(default_factory=dict)
     decisions: dict[Reader, int] = field(default_factory=dict)  # seq of the latest decision to grant
     newest: dict[Reader, Lease] = field(default_factory=dict)  # the latest lease of each reader
@@ -103,21 +103,25 @@ class StreamHistory:
 
 @dataclass(slots=True)
 class Life:
-    """A group from its declaration until it was destroyed: it reads what was stored from `start_us` on,
-    before the row `until_seq`.
+    """A group from its declaration until it was destroyed.
+
+    It reads the messages that were stored from `start_us` on and before the row `until_seq`.
     """
 
     start_us: int
     until_seq: int = END
 
     def covers(self, at_us: int, seq: int) -> bool:
-        """Whether a message that was stored then is the group's."""
+        """Whether the group reads a message that was stored then."""
         return at_us >= self.start_us and seq < self.until_seq
 
 
 @dataclass(slots=True)
 class GroupHistory:
-    """One group: its lives in order, streams by name number, sessions that subscribed, leaders in order."""
+    """One group: its lives, streams, sessions that subscribed and leaders.
+
+    Lives and leaders are in order; streams are keyed by name number.
+    """
 
     name: str
     filter: str
@@ -125,7 +129,7 @@ class GroupHistory:
     streams: dict[int, StreamHistory] = field(default_factory=dict)
     sessions: dict[int, None] = field(default_factory=dict)
     leaders: list[int] = field(default_factory=list)
-    # the streams that a reader was ever granted
+    # the streams that each reader was ever granted
     read: dict[Reader, dict[int, StreamHistory]] = field(default_factory=dict)
 
     def stream(self, number: int) -> StreamHistory:
@@ -136,7 +140,7 @@ class GroupHistory:
 
 @dataclass(slots=True)
 class Stored:
-    """The messages of a stream in storage: by offset publisher, number, row, instant."""
+    """The messages of a stream in storage: publisher, number, row and instant, by offset."""
 
     topic: str
     messages: list[tuple[int, int, int, int]] = field(default_factory=list)

@@ -93,7 +93,7 @@ def _messages(
     messages: Sequence[tuple[int, int, int, int]],
     counted: CountedGroup,
 ) -> None:
-    """What became of a stream's messages."""
+    """Count a stream's deliveries, acknowledgements, duplicates and losses."""
     known: dict[int, Known] = {}  # by the row of a lease
     light = _light(histories, scenario, stream)
     for offset, (producer, sequence_id, seq, at_us) in enumerate(messages):
@@ -135,7 +135,7 @@ def _messages(
 
 
 def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> set[int]:
-    """The messages that were taken for a client with quality of service 0."""
+    """Offsets of the messages that were fetched for a client with quality of service 0."""
     return {
         offset
         for client, first, after in stream.taken
@@ -145,7 +145,7 @@ def _light(histories: Histories, scenario: Scenario, stream: StreamHistory) -> s
 
 
 def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: list[int]) -> None:
-    """Hand-overs, time without a reader and time with two."""
+    """Count hand-overs, the time without a reader and the time with two."""
     if stream.found_us is None:
         return
     done_us = end_us if stream.done_us is None else stream.done_us
@@ -153,7 +153,7 @@ def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: lis
         if before.client != after.client:
             counted.handovers += 1
             gaps.append(max(0, after.at_us - (before.end_us if before.end_us is not None else after.at_us)))
-    # a lease that begins when the stream has ended lasts no time, or less than none
+    # a lease that begins at or after the end of the stream has a duration of 0 or less
     spans = [
         (lease.at_us, min(done_us, done_us if lease.end_us is None else lease.end_us), lease.client)
         for lease in stream.leases
@@ -168,14 +168,17 @@ def _owners(stream: StreamHistory, end_us: int, counted: CountedGroup, gaps: lis
 
 
 def _overlaps(one: tuple[int, int, int], later: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
-    """When others read beside one. `later`: itself, then what began no earlier, in order."""
+    """The spans in which another client reads at the same time as `one`.
+
+    `later` are `one` itself, then the spans that began no earlier, in order.
+    """
     for since, until, client in takewhile(lambda other: other[0] < one[1], later):
         if client != one[2] and since < until:
             yield since, min(one[1], until)
 
 
 def _covered_us(spans: list[tuple[int, int]]) -> int:
-    """How long at least one of the spans lasts."""
+    """The time that at least one of the spans covers."""
     covered = reached = 0
     for first, last in sorted(spans):
         covered += max(0, last - max(first, reached))
@@ -184,7 +187,7 @@ def _covered_us(spans: list[tuple[int, int]]) -> int:
 
 
 def percentiles(values: list[int]) -> dict[str, int | None]:
-    """Nearest rank; None where there is nothing."""
+    """p50, p95 and maximum by nearest rank; None without values."""
     ordered = sorted(values)
 
     def at(percent: int) -> int | None:
@@ -194,8 +197,9 @@ def percentiles(values: list[int]) -> dict[str, int | None]:
 
 
 def _reordered(histories: Histories, group: GroupHistory) -> int:
-    """Deliveries older, in the order in which an MQTT client published to a topic, than what was delivered
-    of that before.
+    """Deliveries of a lower number than an earlier one of the same publisher, client and topic.
+
+    The client is the MQTT client that published, and the order is that of its publishing.
     """
     deliveries = sorted(
         (delivery.seq, *histories.stored[number].messages[offset][:2], number)
