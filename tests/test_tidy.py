@@ -32,6 +32,9 @@ TEST_FILE_LINES_LIMIT, TEST_FUNCTION_LINES_LIMIT = 750, 110
 
 PAGE_FILE_LINES_LIMIT = 400
 
+FIRST_SENTENCE = re.compile(r"(?=.*[A-Za-z]).{1,99}[.:?!]")
+"""The first line of a docstring: at most 100 characters, and more than a number."""
+
 PROTOCOL_TABLE = "simulator/protocols/table.py"
 PROTOCOL_TYPES = (
     "simulator.protocols.manifest",
@@ -497,6 +500,26 @@ def test_python_files_open_with_a_docstring_and_stay_short(room):
     ]
     offences += [f"{one} is short now: take it out of STILL_LONGER" for one in sorted(known - longer)]
     no_offences(offences)
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "tests"])
+def test_the_first_sentence_of_a_docstring_ends_on_its_first_line(room):
+    no_offences(
+        [
+            f"{name_of(path)}:{line} {first}"
+            for path in sources(room)
+            for line, first in unfinished_docstrings(parsed(path))
+        ]
+    )
+
+
+def unfinished_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, text) of the first lines of docstrings that are too long or have no end of a sentence."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            first = (ast.get_docstring(node) or "").partition("\n")[0].rstrip()
+            if ast.get_docstring(node) is not None and not FIRST_SENTENCE.fullmatch(first):
+                yield node.body[0].lineno, first
 
 
 def test_no_todo_and_no_hidden_error():

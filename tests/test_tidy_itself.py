@@ -83,6 +83,30 @@ def offences(source: str) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("docstring", "lines"),
+    [
+        ("A sentence.", []),
+        ("A sentence.\n\nMore, which may go on\nover two lines.", []),
+        ("What it returns:\n\na list.", []),
+        ("x" * 99 + ".", []),
+        ("x" * 100 + ".", [2]),
+        ("A sentence that goes on\nover two lines.", [2]),
+        ("No end", [2]),
+        ("6.\n\nA sentence after its number.", [2]),
+        ("", [2]),
+    ],
+)
+@pytest.mark.parametrize("head", ["class A:", "def f():", "async def f():"])
+def test_an_unfinished_first_line_of_a_docstring_is_detected(head, docstring, lines):
+    tree = ast.parse(f'{head}\n    """{docstring}"""')
+    assert [line for line, _first in tidy.unfinished_docstrings(tree)] == lines
+
+
+def test_the_first_line_of_a_module_is_checked_and_code_without_docstrings_passes():
+    assert list(tidy.unfinished_docstrings(ast.parse('"""No end"""\ndef f(): pass'))) == [(1, "No end")]
+
+
 def test_a_handler_that_hides_every_error_is_detected():
     handlers = [
         node
