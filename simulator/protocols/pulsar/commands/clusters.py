@@ -43,7 +43,7 @@ def restart(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """cluster.restart: topics are loaded from persisted state; the region's clients restart."""
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state != "down":
-        hint = "a lost cluster cannot be restarted" if cluster.state == LOST else "crash it first"
+        hint = "a lost cluster does not come back" if cluster.state == LOST else "crash it first"
         raise CommandError("not-down", f"{cluster.name} is {cluster.state}", hint)
     cause = cluster.restart(begin())
     for consumer in runtime.consumers.values():
