@@ -25,7 +25,7 @@ FRAMES = 20
 FRAME_LIMIT_MS, SCRIPT_LIMIT_MS = 25.0, 16.0
 """The limit of a frame is half of its 50 ms, the part that one lab may use."""
 
-PANELS = ("handshakes", "layers", "rounds")
+PANELS = ("node-messages", "layers", "rounds")
 SHOWN = (
     "() => { if (!failoverLab.getState().playing) throw new Error('the page does not play'); return { "
     "rows: failoverLab.getState().view.seq }; }"

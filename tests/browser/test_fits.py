@@ -171,7 +171,7 @@ CUT_WORDS = """() => {
 def test_texts_in_the_diagram_of_messages_between_nodes_are_not_cut_off(make_lab, runs):
     lab = make_lab(of=Of(runs["groups-two-readers"]))
     lab.page.add_init_script(f"({CUT_WORDS})()")
-    lab.open("?panel=handshakes")
+    lab.open("?panel=node-messages")
     for width, height in [(1440, 900), (390, 844)]:
         lab.page.set_viewport_size({"width": width, "height": height})
         lab.seek(11_000_000 + width)

@@ -96,7 +96,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
     "cone": {"seq": OPTIONAL_SEQ, "producer": OPTIONAL_TEXT, "number": OPTIONAL_SEQ, "marker": OPTIONAL_SEQ},
     "curve": {"from_us": INSTANT, "to_us": INSTANT},
     "passages": {"from_us": INSTANT, "to_us": INSTANT},
-    "handshakes": {
+    "node-messages": {
         "group": TEXT,
         "clients": Argument(str, many=CLIENTS),
         "from_us": INSTANT,

@@ -21,7 +21,7 @@ from visualizer.questions.arguments import check_arguments
 from visualizer.questions.cone import cone
 from visualizer.questions.curve_window import curve
 from visualizer.questions.events import events
-from visualizer.questions.handshakes import handshakes
+from visualizer.questions.node_messages import node_messages
 from visualizer.questions.passages import landmarks, passages
 from visualizer.questions.reading import SEARCHED_ROWS, causes_of, rows_at
 from visualizer.questions.tiles import tile
@@ -181,7 +181,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "cone": cone,
     "curve": curve,
     "passages": passages,
-    "handshakes": handshakes,
+    "node-messages": node_messages,
     "latest": latest,
     "landmarks": landmarks,
     "marker": marker,

@@ -146,14 +146,14 @@ async def passages(request: HttpRequest, lab_id: str) -> HttpResponse:
 
 
 @answers
-async def handshakes(request: HttpRequest, lab_id: str) -> HttpResponse:
+async def node_messages(request: HttpRequest, lab_id: str) -> HttpResponse:
     """Messages of `?group=`, and of the sessions in repeated `?client=` (none: all)."""
     clients = request.GET.getlist("client")
     from_us, to_us = window_of(request)
     return json_answer(
         await current_hub().ask(
             lab_id,
-            "handshakes",
+            "node-messages",
             group=request.GET.get("group", ""),
             clients=clients,
             from_us=from_us,

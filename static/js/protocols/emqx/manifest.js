@@ -11,7 +11,7 @@ import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";
 import { MARKS } from "./model/marks.js";
 import { GROUP_ROWS } from "./model/row_words.js";
 import { watchedOfGroups } from "./model/watched.js";
-import { HANDSHAKES } from "./pages/handshake_panel.js";
+import { NODE_MESSAGES } from "./pages/node_message_panel.js";
 import { LAYERS } from "./pages/layers_panel.js";
 import { makeGroupView } from "./pages/lab_view.js";
 import { ROUNDS } from "./pages/rounds_panel.js";
@@ -42,6 +42,6 @@ export const EMQX = {
     says: { magnify: "expand the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
   },
   writeLegend: (document, legend, theme, { ratio }) => writeGroupLegend(document, legend, theme, ratio),
-  panels: [HANDSHAKES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF],
+  panels: [NODE_MESSAGES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF],
   makeView: makeGroupView,
 };

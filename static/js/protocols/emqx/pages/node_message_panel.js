@@ -6,13 +6,13 @@
 
 import { spanFor, timePanned, timeZoomed, turned } from "../../../layout/time_axis.js";
 import { counted, seconds, whole } from "../../../model/format.js";
-import { FAMILY_OF, foldHandshakes, wordsOfMessage } from "../model/handshakes.js";
+import { FAMILY_OF, foldNodeMessages, wordsOfMessage } from "../model/node_messages.js";
 import { marksOf } from "../../../model/marks.js";
 import { MARKS } from "../model/marks.js";
 import { makeWindows } from "../../../model/windows.js";
-import { columnsOf, sessionsOf } from "../layout/handshake_columns.js";
-import { makeKey, makeKinds, makeListing, makePager, makeSpread, makeZoom } from "../render/handshake_controls.js";
-import { AXIS_PX, paintHandshakes } from "../render/handshake_diagram.js";
+import { columnsOf, sessionsOf } from "../layout/node_message_columns.js";
+import { makeKey, makeKinds, makeListing, makePager, makeSpread, makeZoom } from "../render/node_message_controls.js";
+import { AXIS_PX, paintNodeMessages } from "../render/node_message_diagram.js";
 import { element, setText } from "../../../render/dom.js";
 import { listenToTime } from "../../../render/time_gestures.js";
 
@@ -20,11 +20,11 @@ const NEAR_PX = 9;
 const KEY_PART = 0.25;
 /** Number of sessions above which the request names the sessions. */
 const MOST_LINES = 32;
-const NOTHING = foldHandshakes();
+const NOTHING = foldNodeMessages();
 const PICTURE_LABEL = "Messages between nodes: arrow up and down move in time, plus and minus zoom; the list below has the same as text";
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const HANDSHAKES = { name: "handshakes", title: "Messages between nodes", needs: "sessions", family: "durable-shared-subscriptions", make };
+export const NODE_MESSAGES = { name: "node-messages", title: "Messages between nodes", needs: "sessions", family: "durable-shared-subscriptions", make };
 
 /**
  * What the panel shows. Its controls and each drawing change it.
@@ -43,13 +43,13 @@ export const HANDSHAKES = { name: "handshakes", title: "Messages between nodes",
  */
 
 function make(section, { document, window: page, requests, base, link, lights, wake }) {
-  section.classList.add("handshakes");
+  section.classList.add("node-messages");
   /** @type {Shown} */
   const shown = { group: null, hidden: new Set(), even: false, first_session: 0, window: null, now_us: 0, drawn: "", places: [], usAt: () => 0, messages: [] };
   const windows = makeWindows({
     get: requests.get,
-    address: (from_us, to_us, about) => `${base}handshakes.json?from_us=${from_us}&to_us=${to_us}&${about}`,
-    take: (answer) => ({ folded: answer.bins ? NOTHING : foldHandshakes(answer.rows, answer.again, answer.before) }),
+    address: (from_us, to_us, about) => `${base}node-messages.json?from_us=${from_us}&to_us=${to_us}&${about}`,
+    take: (answer) => ({ folded: answer.bins ? NOTHING : foldNodeMessages(answer.rows, answer.again, answer.before) }),
     onAnswer: wake,
   });
   const { pan, zoomBy, acts } = makeTime(shown, redraw);
@@ -165,7 +165,7 @@ function draw(state, shown, { canvas, picture, pager }, { theme, ratio, lit, lan
   const columns = columnsOf(state, group, folded, window, { width, axis_px: AXIS_PX * theme.scale, scale: theme.scale, first_session: shown.first_session });
   shown.first_session = columns.first;
   pager.offer(columns);
-  const { places, usAt } = paintHandshakes(canvas, folded, theme, {
+  const { places, usAt } = paintNodeMessages(canvas, folded, theme, {
     width,
     height,
     ratio,

@@ -2,7 +2,7 @@
 
 import { counted, seconds, whole } from "../../../model/format.js";
 import { element, setText } from "../../../render/dom.js";
-import { wordsOfMessage } from "../model/handshakes.js";
+import { wordsOfMessage } from "../model/node_messages.js";
 
 const FAMILIES = ["connect", "ping", "grant", "progress", "revoke", "leave"];
 const LISTED_WORDS = 200;

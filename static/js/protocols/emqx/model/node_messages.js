@@ -49,7 +49,7 @@ export const sessionLine = (name) => `session ${name}`;
  * @param {number[]} again seqs
  * @param {object[]} before the latest rows about what existed at the window's start
  */
-export function foldHandshakes(rows = [], again = [], before = []) {
+export function foldNodeMessages(rows = [], again = [], before = []) {
   const messages = foldMessages(rows, new Set(again));
   const all = [...before, ...rows];
   return { messages, ...foldLives(all), pongs: foldPongs(before, messages), marks: rows.filter((row) => MARKS.has(row.type)).map((row) => ({ ...pointOf(row), seq: row.seq, type: row.type, node: row.cluster, count: row.count })) };
@@ -181,7 +181,7 @@ function foldPongs(before, messages) {
 
 /**
  * The two deadlines of each borrower: when its leader drops it, and when it stops reading by itself.
- * @param {ReturnType<typeof foldHandshakes>} folded
+ * @param {ReturnType<typeof foldNodeMessages>} folded
  * @param {Object<string, number>} spans_us settings of the group's timers
  * @param {number} now_us
  * @returns {{client: string, number: number, side: "leader" | "borrower", from_us: number, until_us: number, expires_us: number, ended: boolean}[]}

@@ -3,7 +3,7 @@
  * Beside a session's line are the two deadlines (left: until its leader drops it, and until it stops reading) and its leases (right).
  */
 
-import { deadlinesOf, leaderLine, overlapsOf, sessionLine } from "../model/handshakes.js";
+import { deadlinesOf, leaderLine, overlapsOf, sessionLine } from "../model/node_messages.js";
 import { glyph } from "../../../render/glyphs.js";
 import { fontOf } from "../../../render/theme.js";
 
@@ -19,7 +19,7 @@ const TURN = 6;
 
 /**
  * @param {CanvasRenderingContext2D} context
- * @param {object} folded of model/handshakes.js
+ * @param {object} folded of model/node_messages.js
  * @param {object} given xAt(line), scale (of layout/unfolded.js), lines, top, bottom, now_us, spans_us
  */
 export function paintLines(context, folded, theme, given) {

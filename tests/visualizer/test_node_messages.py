@@ -14,14 +14,14 @@ from simulator import World
 from simulator.protocols.table import PROTOCOLS
 from tests.emqx.group_runs import SECOND, open_world
 from visualizer.live.wire import Refused
-from visualizer.questions.handshakes import handshakes
+from visualizer.questions.node_messages import node_messages
 from visualizer.questions.passages import BINS, LISTED_ROWS
 
 
 def asked(
     world: World, from_us: int, to_us: int, clients: tuple[str, ...] = (), group: str = "meters"
 ) -> dict[str, Any]:
-    work = handshakes(SimpleNamespace(world=world), group, clients, from_us, to_us)
+    work = node_messages(SimpleNamespace(world=world), group, clients, from_us, to_us)
     while True:
         try:
             next(work)

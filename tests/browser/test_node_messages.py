@@ -10,11 +10,11 @@ from playwright.sync_api import expect
 
 def picture(lab) -> str:
     """What the diagram shows at rest."""
-    return lab.at_rest().page.evaluate("() => document.querySelector('.handshakes canvas').toDataURL()")
+    return lab.at_rest().page.evaluate("() => document.querySelector('.node-messages canvas').toDataURL()")
 
 
 def test_a_group_lab_shows_its_messages_and_a_message_highlights_its_cone(make_lab):
-    lab = make_lab("groups-two-readers").open("?panel=handshakes")
+    lab = make_lab("groups-two-readers").open("?panel=node-messages")
     lab.seek(10_500_000)
     panel = lab.page.get_by_role("tabpanel", name="Messages between nodes")
     expect(panel.locator(".says")).to_contain_text("lost")
@@ -45,7 +45,7 @@ def test_a_group_lab_shows_its_messages_and_a_message_highlights_its_cone(make_l
 
 
 def test_two_hundred_sessions_are_shown_in_pages(make_lab):
-    lab = make_lab("groups-thousand-streams").open("?panel=handshakes")
+    lab = make_lab("groups-thousand-streams").open("?panel=node-messages")
     lab.seek(2_300_000)
     panel = lab.page.get_by_role("tabpanel", name="Messages between nodes")
     expect(panel.locator(".pager")).to_contain_text("of 200 sessions")

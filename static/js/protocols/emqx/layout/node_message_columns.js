@@ -1,7 +1,7 @@
 /** Arranges the vertical lines of the diagram of messages: half of the sessions, the leaders, the other half. */
 
 import { clientsOf } from "../model/groups.js";
-import { leaderLine, sessionLine } from "../model/handshakes.js";
+import { leaderLine, sessionLine } from "../model/node_messages.js";
 
 /** Width of one line, px; smaller on a narrow page. */
 const LINE_PX = 104;

@@ -24,7 +24,7 @@ from visualizer.questions.reading import READ_ROWS, rows_at
 _COLUMNS = ("type", "at_us", "subscription", "client", "count", "topic", "reason")
 
 
-def handshakes(session: Session, group: str, clients: Sequence[str], from_us: int, to_us: int) -> Work:
+def node_messages(session: Session, group: str, clients: Sequence[str], from_us: int, to_us: int) -> Work:
     """Rows of the window, or bins when there are too many.
 
     Returns `{group, from_us, to_us, branch, count, rows, again, before}`. Of too many rows it has `bins:

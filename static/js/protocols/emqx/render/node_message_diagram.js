@@ -4,13 +4,13 @@
  * dashed, a duplicated one has two heads, a resent one has a ring around its tail. Too many messages are drawn as bars of counts.
  */
 
-import { FAMILY_OF, leaderLine, sessionLine } from "../model/handshakes.js";
+import { FAMILY_OF, leaderLine, sessionLine } from "../model/node_messages.js";
 import { ticksOf } from "../../../layout/time_axis.js";
 import { unfolded } from "../layout/unfolded.js";
 import { prepared } from "../../../render/canvas.js";
 import { paintCone } from "../../../render/cone.js";
 import { glyph } from "../../../render/glyphs.js";
-import { paintLines } from "./handshake_lines.js";
+import { paintLines } from "./node_message_lines.js";
 import { arrowHead } from "../../../render/arrows.js";
 import { fontOf } from "../../../render/theme.js";
 
@@ -34,11 +34,11 @@ const lookOf = (kind) => LOOKS[FAMILY_OF[kind]];
 
 /**
  * @param {HTMLCanvasElement} canvas
- * @param {object} folded of model/handshakes.js
+ * @param {object} folded of model/node_messages.js
  * @param {object} given width, ratio, height, window, now_us, furthest_us, lines [{name, title, note}], hidden (families), even (time to scale), spans_us, bins, bins_from_us, lit, marks
  * @returns {{places: {message: object, x0: number, y0: number, x1: number, y1: number}[], usAt: (y: number) => number}}
  */
-export function paintHandshakes(canvas, folded, theme, given) {
+export function paintNodeMessages(canvas, folded, theme, given) {
   const { width, height, window, now_us, lines, ratio, lit } = given;
   const context = prepared(canvas, width, height, ratio);
   const [top, bottom] = [HEAD_PX * theme.scale, height - FOOT_PX];

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { unfolded } from "../../static/js/protocols/emqx/layout/unfolded.js";
-import { deadlinesOf, foldHandshakes, overlapsOf, wordsOfMessage } from "../../static/js/protocols/emqx/model/handshakes.js";
+import { deadlinesOf, foldNodeMessages, overlapsOf, wordsOfMessage } from "../../static/js/protocols/emqx/model/node_messages.js";
 
 const sent = (seq, at_us, reason, count, more = {}) => ({ seq, at_us, type: "protocol.sent", reason, count, cluster: "n1", peer: "n1", client: "ada", ...more });
 const about = (type, seq, at_us, count, more = {}) => ({ seq, at_us, type: `protocol.${type}`, count, client: "ada", ...more });
 
 test("a request that a registry forwards is one message from the session to the leader", () => {
   const rows = [sent(5, 100, "leader-wanted", 1), sent(6, 100, "leader-wanted", 2, { cause_seq: 5, peer: "n2" }), about("arrived", 9, 300, 2)];
-  const { messages } = foldHandshakes(rows);
+  const { messages } = foldNodeMessages(rows);
   assert.equal(messages.length, 1);
   assert.deepEqual([messages[0].from, messages[0].to, messages[0].unanswered], ["session ada", "leader n2", false]);
   assert.deepEqual(messages[0].arrivals, [{ at_us: 300, order: 9 }]);
@@ -27,7 +27,7 @@ test("a message is described as lost, delayed, duplicated, resent or without a l
     about("delayed", 8, 60, 3, { duration_us: 500 }),
     sent(9, 70, "leader-wanted", 4),
   ];
-  const [first, second, ping, asked] = foldHandshakes(rows, [3]).messages;
+  const [first, second, ping, asked] = foldNodeMessages(rows, [3]).messages;
   assert.equal(wordsOfMessage(first), "grant of 0/1/t at 4, the leader at n1 to ada (lost: loss)");
   assert.equal(wordsOfMessage(second), "grant of 0/1/t at 4, the leader at n1 to ada (resent, duplicated)");
   assert.equal(second.arrivals.length, 2);
@@ -45,7 +45,7 @@ test("two may read between the leader's deadline and the borrower's own", () => 
     about("arrived", 5, 4_001_000, 9, { reason: "ping-response" }),
   ];
   const spans = { leader_borrower_timeout: 5_000_000, session_ping_leader_interval: 4_000_000, session_ping_leader_timeout: 4_000_000 };
-  const folded = foldHandshakes([row(6, 12_001_000, "borrower.changed", { reason: "gone", detail: "no answer" })], [], before);
+  const folded = foldNodeMessages([row(6, 12_001_000, "borrower.changed", { reason: "gone", detail: "no answer" })], [], before);
   assert.deepEqual(overlapsOf(deadlinesOf(folded, spans, 8_000_000)), []);
   assert.deepEqual(overlapsOf(deadlinesOf(folded, spans, 20_000_000)), [{ client: "ada", number: 0, from_us: 9_000_000, until_us: 12_001_000 }]);
 });
@@ -53,7 +53,7 @@ test("two may read between the leader's deadline and the borrower's own", () => 
 test("a lease ends with its borrower, and has the state of its last row", () => {
   const lease = (seq, at_us, reason, topic) => ({ seq, at_us, type: "lease.changed", reason, topic, client: "ada", count: 0 });
   const gone = { seq: 9, at_us: 90, type: "borrower.changed", reason: "gone", detail: "killed", client: "ada", count: 0 };
-  const { leases } = foldHandshakes([lease(1, 10, "granted", "a"), lease(2, 10, "granted", "b"), lease(3, 50, "revoking", "a"), lease(4, 60, "absent", "a"), gone, lease(10, 90, "revoking", "b")]);
+  const { leases } = foldNodeMessages([lease(1, 10, "granted", "a"), lease(2, 10, "granted", "b"), lease(3, 50, "revoking", "a"), lease(4, 60, "absent", "a"), gone, lease(10, 90, "revoking", "b")]);
   assert.deepEqual(
     leases.map(({ stream, state, from, until }) => [stream, state, from.at_us, until.at_us]),
     [
