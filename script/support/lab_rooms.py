@@ -144,7 +144,7 @@ LAB_ROOMS: dict[str, Room] = {
     "lab-group-layers": _room("groups-two-readers", 11, query="?panel=layers"),
     "lab-group-rounds": _room("groups-two-readers", 11, query="?panel=rounds"),
     "lab-group-what-if": _room("groups-two-readers", 14, query="?panel=what-if"),
-    "lab-pulsar-admin": _room("region-down", 5.3, query="?panel=your-own-tools"),
+    "lab-pulsar-admin": _room("region-down", 5.3, query="?panel=pulsar-admin"),
     "state-empty": _room("region-down", 0),
     "state-line-down": _room("region-down", 5.3, _cut_the_line),
     "state-too-slow": _room("region-down", 5.3, tell({"type": "lagged", "missed": 42})),

@@ -32,7 +32,7 @@ browser and the load of the machine.
 @pytest.fixture
 def lab(make_lab):
     opened = make_lab("region-down", permissions=["clipboard-read", "clipboard-write"]).open(
-        "?panel=your-own-tools"
+        "?panel=pulsar-admin"
     )
     opened.seek(AT_US)
     yield opened
@@ -162,9 +162,7 @@ def test_a_region_that_is_down_gives_no_output_and_a_reason(lab):
 
 
 def test_a_viewer_sees_it_too_and_nothing_is_cut_off_on_a_phone(lab, make_lab):
-    phone = make_lab(of=lab, viewport={"width": 360, "height": 740}).open(
-        "?panel=your-own-tools", owner=False
-    )
+    phone = make_lab(of=lab, viewport={"width": 360, "height": 740}).open("?panel=pulsar-admin", owner=False)
     wait_until(phone.page, "() => document.querySelectorAll('.printout li').length > 10")
     for tool in ("topics stats-internal", "metrics", "topics stats"):
         press(phone, tool)
