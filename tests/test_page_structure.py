@@ -183,8 +183,8 @@ def test_only_consequences_that_depend_on_the_state_are_on_the_page() -> None:
 def test_these_checks_detect_offences() -> None:
     """Each check fails for a module that breaks its rule."""
     texts = {
-        "pages/asks.js": 'import { EMQX } from "../protocols/emqx/manifest.js";\n',
-        "protocols/emqx/manifest.js": 'import { asks } from "../../pages/asks.js";\n',
+        "pages/picker.js": 'import { EMQX } from "../protocols/emqx/manifest.js";\n',
+        "protocols/emqx/manifest.js": 'import { picker } from "../../pages/picker.js";\n',
         "protocols/pulsar/model/cells.js": 'import { groups } from "../../emqx/model/groups.js";\n',
         "protocols/emqx/model/groups.js": "",
         "protocols/table.js": 'import { EMQX } from "./emqx/manifest.js";\n',
@@ -193,13 +193,13 @@ def test_these_checks_detect_offences() -> None:
     graph = imports_of(texts)
     assert commands_named('{ do: "cluster.crash" }, "cluster.crashed"') == {"cluster.crash"}
     assert [line.split(" ")[0] for line in naming_offences(texts)] == [
-        "pages/asks.js:1",
+        "pages/picker.js:1",
         "model/possible.js:1",
     ]
     rows = {"render/scrub.js": 'row.type === "snapshot.completed"', "model/marks.js": '"link.cut": () => ""'}
     assert event_offences(rows) == ["render/scrub.js:1 snapshot.completed"]
     assert import_offences(graph) == [
-        "pages/asks.js imports protocols/emqx/manifest.js",
+        "pages/picker.js imports protocols/emqx/manifest.js",
         "protocols/pulsar/model/cells.js imports protocols/emqx/model/groups.js",
     ]
-    assert cycles_between_folders(graph) == [["pages/asks.js", "protocols/emqx/manifest.js"]]
+    assert cycles_between_folders(graph) == [["pages/picker.js", "protocols/emqx/manifest.js"]]

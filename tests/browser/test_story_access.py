@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from tests.browser.test_access import findings, findings_in_both_themes
 
-PART = "{ include: [['.panel:not([hidden])'], ['.story-bar'], ['.asks']] }"
+PART = "{ include: [['.panel:not([hidden])'], ['.story-bar'], ['.questions']] }"
 """The panel that is shown and the story in the footer; the rest of the page has its own test."""
 
 

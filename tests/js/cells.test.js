@@ -54,8 +54,8 @@ test("kinds distinguish markers and origins", () => {
 
 test("entries are acked up to the mark-delete and in ranges, both ends included", () => {
   const one = cursor({ mark: 4, ranges: [[6, 6], [9, 11]] });
-  const let_go = Array.from({ length: 14 }, (_, index) => index).filter((index) => isAcknowledged(one, index));
-  assert.deepEqual(let_go, [0, 1, 2, 3, 4, 6, 9, 10, 11]);
+  const acked = Array.from({ length: 14 }, (_, index) => index).filter((index) => isAcknowledged(one, index));
+  assert.deepEqual(acked, [0, 1, 2, 3, 4, 6, 9, 10, 11]);
   assert.deepEqual(gapsOf(one), [[5, 5], [7, 8]]);
   assert.equal(isAcknowledged(undefined, 0), false);
   assert.equal(inRanges([], 3), false);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, missingWords, passagesAt, reached, standing, stepsOf, twiceAt } from "../../static/js/model/comparison.js";
+import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, missingWords, passagesAt, reached, figuresAt, stepsOf, duplicateAt } from "../../static/js/model/comparison.js";
 import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../../static/js/playback/own_clock.js";
 
 const messages = {
@@ -37,15 +37,15 @@ test("an instant is counted from when it is reached", () => {
 });
 
 test("before the move, acked and not replicated messages are forecast duplicates", () => {
-  assert.deepEqual([12, 42, 50].map((at_us) => standing(column, at_us).unreplicated), [1, 3, 2]);
-  assert.equal(figureOf(standing(column, 99)), 2);
+  assert.deepEqual([12, 42, 50].map((at_us) => figuresAt(column, at_us).unreplicated), [1, 3, 2]);
+  assert.equal(figureOf(figuresAt(column, 99)), 2);
 });
 
 test("after the move, duplicates so far are counted by cause", () => {
-  assert.equal(figureOf(standing(column, 100)), 0);
-  const late = standing(column, 125);
-  assert.deepEqual([late.twice, late.redelivered, late.replicated], [2, 1, 1]);
-  assert.deepEqual(Object.fromEntries(standing(column, 110).causes), { ack_hole: 0, not_in_target_yet: 0, after_last_sync: 1 });
+  assert.equal(figureOf(figuresAt(column, 100)), 0);
+  const late = figuresAt(column, 125);
+  assert.deepEqual([late.duplicates, late.redelivered, late.replicated], [2, 1, 1]);
+  assert.deepEqual(Object.fromEntries(figuresAt(column, 110).causes), { ack_hole: 0, not_in_target_yet: 0, after_last_sync: 1 });
   assert.deepEqual(causesOf([column]), ["not_in_target_yet", "after_last_sync"]);
 });
 
@@ -63,12 +63,12 @@ test("a cell is done when its cluster counts the message as acked", () => {
 });
 
 test("forecast and actual duplicates are distinguished", () => {
-  assert.equal(twiceAt(messages, 2, 34, false), "", "not there yet");
-  assert.equal(twiceAt(messages, 2, 35, false), "would");
-  assert.equal(twiceAt(messages, 0, 50, false), "", "known");
-  assert.equal(twiceAt(messages, 2, 110, true), "has");
-  assert.equal(twiceAt(messages, 3, 121, true), "would");
-  assert.equal(twiceAt(messages, 1, 121, true), "", "not acknowledged before");
+  assert.equal(duplicateAt(messages, 2, 34, false), "", "not there yet");
+  assert.equal(duplicateAt(messages, 2, 35, false), "would");
+  assert.equal(duplicateAt(messages, 0, 50, false), "", "known");
+  assert.equal(duplicateAt(messages, 2, 110, true), "has");
+  assert.equal(duplicateAt(messages, 3, 121, true), "would");
+  assert.equal(duplicateAt(messages, 1, 121, true), "", "not acknowledged before");
 });
 
 test("a small gap between acked messages is a hole", () => {

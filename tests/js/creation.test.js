@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, standingOf, standingWords, topicsOf } from "../../static/js/protocols/pulsar/model/creation.js";
+import { climbing, creationSentence, headline, nextTry, partsOf, shapeWords, sideBySide, replicatorState, replicatorStateWords, topicsOf } from "../../static/js/protocols/pulsar/model/creation.js";
 
 const part = (more) => ({ connected: true, last_error: null, delay_s: 0, replication_backlog: 0, next_try_us: null, ...more });
 const start = (more, parts = [part(more)]) => ({ from: "us", to: "eu", topic: "orders", ...part(more), parts });
@@ -10,10 +10,10 @@ const plain = (parts) => parts.map((one) => (typeof one === "string" ? one : (on
 const REFUSED = { connected: false, last_error: "different", replication_backlog: 70 };
 
 test("a replicator's state is derived from its connection and last error", () => {
-  assert.equal(standingOf(part({})), "runs");
-  assert.equal(standingOf(part({ last_error: "a schema" })), "stopped");
-  assert.equal(standingOf(part(REFUSED)), "refused");
-  assert.equal(standingOf(part({ connected: false })), "starting");
+  assert.equal(replicatorState(part({})), "runs");
+  assert.equal(replicatorState(part({ last_error: "a schema" })), "stopped");
+  assert.equal(replicatorState(part(REFUSED)), "refused");
+  assert.equal(replicatorState(part({ connected: false })), "starting");
 });
 
 test("the headline counts the replicators that are not running, their backlog, and the reported delay", () => {
@@ -68,7 +68,7 @@ test("the page's headline names the replicator with the largest backlog, only in
 
 test("a replicator of a region that is down or of an unloaded topic is not running", () => {
   const down = part({ connected: false, not_running: "us is down" });
-  assert.equal(standingOf(down), "down");
-  assert.equal(standingWords(down), "not running: us is down");
-  assert.equal(standingWords(part({ connected: false })), "starting");
+  assert.equal(replicatorState(down), "down");
+  assert.equal(replicatorStateWords(down), "not running: us is down");
+  assert.equal(replicatorStateWords(part({ connected: false })), "starting");
 });

@@ -13,7 +13,7 @@ const storageOf = () => {
   const kept = new Map();
   return { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), kept };
 };
-const outcome = (...twice) => ({ failovers: twice.map((duplicates) => ({ duplicates, lost: 0 })) });
+const outcome = (...counts) => ({ failovers: counts.map((duplicates) => ({ duplicates, lost: 0 })) });
 
 test("the outcome is shown once the scenario was played, with the guess", () => {
   assert.equal(text(factParts(scenario, { played: false, outcome: outcome(31), guess: null })), "20 s · 3 regions · not played");

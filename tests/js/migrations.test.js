@@ -15,7 +15,7 @@ function migration(more = {}) {
   };
 }
 
-const said = (one) => migrationSentence(one).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
+const words_of = (one) => migrationSentence(one).map((part) => (typeof part === "string" ? part : (part.strong ?? part.harm ?? part.soft))).join("");
 const asked = (one) => actionsOf(one).map(({ command }) => [command.do, command.force ?? false].join(" "));
 
 test("the newest migration of the chosen tenant is shown, else the newest of all", () => {
@@ -27,12 +27,12 @@ test("the newest migration of the chosen tenant is shown, else the newest of all
 });
 
 test("the headline contains the migration's state and the cost of a switch now", () => {
-  assert.equal(said(migration()), "acme moves from blue to green: step 4, switch, waits: it is safe to switch. A switch now would cause 31 duplicates, 4 not replicated, 0 lost.");
-  assert.match(said(migration({ waits_for: [{ holds: false, words: "x" }] })), /waits for 1 condition/);
+  assert.equal(words_of(migration()), "acme moves from blue to green: step 4, switch, waits: it is safe to switch. A switch now would cause 31 duplicates, 4 not replicated, 0 lost.");
+  assert.match(words_of(migration({ waits_for: [{ holds: false, words: "x" }] })), /waits for 1 condition/);
   const failed = NAMES.map((name) => step(name, name === "topic-data" ? "failed" : "done", { error: "the link is cut: 5 of 9 entries are copied" }));
-  assert.equal(said(migration({ state: "failed", at: "topic-data", steps: failed, cost: null })), "acme moves from blue to green: step 2, topic data, failed: the link is cut: 5 of 9 entries are copied.");
-  assert.equal(said(migration({ state: "finished", at: "clean-up" })), "acme is in green. Nothing is left in blue.");
-  assert.match(said(migration({ state: "rolled-back" })), /acme is back in blue/);
+  assert.equal(words_of(migration({ state: "failed", at: "topic-data", steps: failed, cost: null })), "acme moves from blue to green: step 2, topic data, failed: the link is cut: 5 of 9 entries are copied.");
+  assert.equal(words_of(migration({ state: "finished", at: "clean-up" })), "acme is in green. Nothing is left in blue.");
+  assert.match(words_of(migration({ state: "rolled-back" })), /acme is back in blue/);
 });
 
 test("the offered commands depend on the state, and an unsafe switch is marked as harm", () => {
@@ -74,6 +74,6 @@ test("a tenant's clients are located with and without a migration, including tho
   assert.equal(words(state), "No migration is running. LookupService: acme is in blue.");
   const down = { view: { ...state.view, lookup: { ...state.view.lookup, up: false } } };
   assert.equal(words(down), "No migration is running. acme is in blue. The LookupService is down: 2 clients without a broker; connected clients are not affected.");
-  const nobody = { view: { ...down.view, lookup: { ...down.view.lookup, clients: { acme: { connected: {}, nowhere: {} } } } } };
-  assert.equal(words(nobody), "No migration is running. acme is in blue. The LookupService is down: connected clients are not affected.");
+  const none_connected = { view: { ...down.view, lookup: { ...down.view.lookup, clients: { acme: { connected: {}, nowhere: {} } } } } };
+  assert.equal(words(none_connected), "No migration is running. acme is in blue. The LookupService is down: connected clients are not affected.");
 });

@@ -7,7 +7,7 @@ import { makeNames } from "../../static/js/model/names.js";
 import { olderCells } from "../../static/js/protocols/pulsar/model/older_cells.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { LOST, makeStanding, TWICE } from "../../static/js/protocols/pulsar/model/standing.js";
+import { LOST, makeEntryFlags, FORECAST_DUPLICATE } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { whatIsWatched } from "../../static/js/model/watched.js";
 import { makeTiles } from "../../static/js/protocols/pulsar/model/tiles.js";
 import { forRuns } from "../../static/js/protocols/pulsar/layout/runs.js";
@@ -55,16 +55,16 @@ test("when paused, copies of a lagging region's unacked messages are requested f
   const tiles = { entries: ({ cluster, index }) => (assert.equal(cluster, "a"), part(index * 512, 512)) };
   assert.deepEqual(olderCells(scene, opened(true), tiles), [], "not while it plays");
   let state = opened(false);
-  const twice = (one) => [...makeStanding(one, whatIsWatched(one, {}))("b", 0, 20)].filter((bits) => bits & TWICE).length;
-  assert.equal(twice(state), 0);
+  const duplicatesIn = (one) => [...makeEntryFlags(one, whatIsWatched(one, {}))("b", 0, 20)].filter((bits) => bits & FORECAST_DUPLICATE).length;
+  assert.equal(duplicatesIn(state), 0);
   for (const first of [512, 0]) {
     const messages = olderCells(scene, state, tiles);
     assert.deepEqual(messages.map((message) => message.block.first), [first]);
     state = messages.reduce(reduce, state);
   }
   assert.deepEqual(olderCells(scene, state, tiles), [], "the copies are held");
-  assert.equal(twice(state), 20);
-  assert.equal(twice(played), 20);
+  assert.equal(duplicatesIn(state), 20);
+  assert.equal(duplicatesIn(played), 20);
 });
 
 test("a window that reaches before the log's first kept entry requests nothing", () => {
@@ -122,10 +122,10 @@ test("entries before the begin of a late cursor are not acked, and lost when the
   const log = cells("aaaaaaaa");
   const after = view({ a: topic(8, { billing: cursor({ mark: 2 }) }), b: topic(8, { billing: cursor({ mark: 6, consumers: { c: { permits: 1, queued: 0, unacked: [], state: "running" } } }) }) }, { failovers: [{ subscription: "billing", from: "a", to: "b", mode: "planned", at_us: 9, entries: {} }] });
   const state = [welcome(), frame(1, { view: after, rows, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
-  const standing = makeStanding(state, whatIsWatched(state, {}));
-  const having = (cluster, bit) => [...standing(cluster, 0, 8).entries()].filter(([, one]) => one & bit).map(([index]) => index);
+  const flagsOf = makeEntryFlags(state, whatIsWatched(state, {}));
+  const having = (cluster, bit) => [...flagsOf(cluster, 0, 8).entries()].filter(([, one]) => one & bit).map(([index]) => index);
   assert.deepEqual(having("b", LOST), [3, 4, 5], "0 to 2 had been acknowledged in a");
-  assert.deepEqual(having("a", TWICE), [6], "only what b's consumers really acknowledged would come again in a");
+  assert.deepEqual(having("a", FORECAST_DUPLICATE), [6], "only what b's consumers really acknowledged would come again in a");
 });
 
 test("a run includes gaps of up to three entries", () => {

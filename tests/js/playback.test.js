@@ -82,17 +82,17 @@ test("a form's texts become a command without empty fields, with lists and numbe
 
 test("a viewer gets a notice and sends nothing, and a refusal is shown as a notice", () => {
   const sent = [];
-  const said = [];
+  const notices = [];
   let owner = false;
-  const link = makeLabLink({ send: (message) => sent.push(message) > 0, isOwner: () => owner, say: (notice) => said.push(notice) });
+  const link = makeLabLink({ send: (message) => sent.push(message) > 0, isOwner: () => owner, say: (notice) => notices.push(notice) });
   link.play(1);
   assert.equal(sent.length, 0);
-  assert.match(said[0].error, /You are viewing/);
+  assert.match(notices[0].error, /You are viewing/);
   owner = true;
   link.command({ do: "cluster.crash", cluster: "a" });
   link.answered({ type: "result", id: sent[0].id, ok: false, code: "already-down", error: "a is down", hint: "restart it first" });
-  assert.equal(said[1].error, "The command cluster.crash was refused: a is down");
-  assert.equal(said[1].hint, "restart it first");
+  assert.equal(notices[1].error, "The command cluster.crash was refused: a is down");
+  assert.equal(notices[1].hint, "restart it first");
   let done = 0;
   link.command({ do: "cluster.restart", cluster: "a" }, { done: () => done++ });
   link.answered({ type: "result", id: sent[1].id, ok: true });
@@ -116,14 +116,14 @@ test("a tile's level fits the stretch, and its shares sum to 1", () => {
 
 test("requests made before the owner is known are held and sent then", () => {
   const sent = [];
-  const said = [];
+  const notices = [];
   let owner = null;
-  const link = makeLabLink({ send: (message) => sent.push(message) > 0, isOwner: () => owner, say: (notice) => said.push(notice.error) });
+  const link = makeLabLink({ send: (message) => sent.push(message) > 0, isOwner: () => owner, say: (notice) => notices.push(notice.error) });
   link.play(1);
   link.play(1);
   link.step("control");
   link.play(2);
-  assert.deepEqual([sent, [...new Set(said)]], [[], ["Connecting…"]]);
+  assert.deepEqual([sent, [...new Set(notices)]], [[], ["Connecting…"]]);
   owner = true;
   link.ownerKnown();
   assert.deepEqual(sent.map(({ type }) => type), ["step", "play"], "play pressed twice is as if it had not been pressed");
@@ -132,11 +132,11 @@ test("requests made before the owner is known are held and sent then", () => {
 });
 
 test("a viewer without the token gets one notice for all held requests", () => {
-  const said = [];
+  const notices = [];
   let owner = null;
-  const link = makeLabLink({ send: () => assert.fail("a viewer sends nothing"), isOwner: () => owner, say: (notice) => said.push(notice.error) });
+  const link = makeLabLink({ send: () => assert.fail("a viewer sends nothing"), isOwner: () => owner, say: (notice) => notices.push(notice.error) });
   for (let at = 0; at < WAITING_MOST + 5; at++) link.step("control");
   owner = false;
   link.ownerKnown();
-  assert.equal(said.filter((words) => words === "You are viewing. Only the owner can control this lab.").length, 1);
+  assert.equal(notices.filter((words) => words === "You are viewing. Only the owner can control this lab.").length, 1);
 });

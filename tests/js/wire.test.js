@@ -80,7 +80,7 @@ test("waits double, are bounded and random", () => {
 
 function fakeLine() {
   const sockets = [];
-  const heard = { frames: [], states: [], errors: [], waits: [] };
+  const received = { frames: [], states: [], errors: [], waits: [] };
   const connection = openConnection({
     makeSocket: () => {
       const socket = { sent: [], readyState: 1, send: (text) => socket.sent.push(JSON.parse(text)), close: () => socket.onclose() };
@@ -88,28 +88,28 @@ function fakeLine() {
       return socket;
     },
     hello: () => ({ token: "t", epoch: 2, number: sockets.length }),
-    onFrame: (one) => heard.frames.push(one),
-    onState: (state) => heard.states.push(state),
-    onError: (reason) => heard.errors.push(reason.message),
-    later: (run, wait_ms) => heard.waits.push([run, wait_ms]),
+    onFrame: (one) => received.frames.push(one),
+    onState: (state) => received.states.push(state),
+    onError: (reason) => received.errors.push(reason.message),
+    later: (run, wait_ms) => received.waits.push([run, wait_ms]),
     random: () => 0.5,
   });
-  return { sockets, heard, connection };
+  return { sockets, received, connection };
 }
 
 test("a connection sends hello first, and again with the last frame received after a loss", () => {
-  const { sockets, heard, connection } = fakeLine();
+  const { sockets, received, connection } = fakeLine();
   sockets[0].onopen();
   assert.deepEqual(sockets[0].sent, [{ type: "hello", token: "t", epoch: 2, number: 1 }]);
   sockets[0].onmessage({ data: JSON.stringify(welcome()) });
   sockets[0].onclose();
-  assert.deepEqual(heard.states, ["connecting", "open", "waiting"]);
+  assert.deepEqual(received.states, ["connecting", "open", "waiting"]);
   assert.equal(connection.send({ type: "pause" }), false, "nothing is queued while the line is down");
-  heard.waits[0][0]();
+  received.waits[0][0]();
   sockets[1].onopen();
   assert.equal(sockets[1].sent[0].number, 2);
   sockets[0].onmessage({ data: JSON.stringify(welcome()) });
-  assert.equal(heard.frames.length, 1, "the old socket is not heard any more");
+  assert.equal(received.frames.length, 1, "the old socket is not heard any more");
 });
 
 test("a page reports every tenth frame, and each snapshot frame at once", () => {
@@ -125,20 +125,20 @@ test("a page reports every tenth frame, and each snapshot frame at once", () => 
 });
 
 test("a message that cannot be decoded is reported, and the connection continues", () => {
-  const { sockets, heard } = fakeLine();
+  const { sockets, received } = fakeLine();
   sockets[0].onopen();
   sockets[0].onmessage({ data: "nonsense" });
   sockets[0].onmessage({ data: JSON.stringify(welcome()) });
-  assert.match(heard.errors[0], /not JSON/);
-  assert.equal(heard.frames.length, 1);
+  assert.match(received.errors[0], /not JSON/);
+  assert.equal(received.frames.length, 1);
 });
 
 test("a closed connection does not reconnect", () => {
-  const { sockets, heard, connection } = fakeLine();
+  const { sockets, received, connection } = fakeLine();
   sockets[0].onopen();
   connection.close();
-  assert.equal(heard.waits.length, 0);
-  assert.equal(heard.states.at(-1), "closed");
+  assert.equal(received.waits.length, 0);
+  assert.equal(received.states.at(-1), "closed");
 });
 
 test("the token is read from the fragment, stored per lab and removed from the address", () => {

@@ -152,7 +152,7 @@ import { decode } from "PAGE/wire/decode.js";
 import { reduce } from "PAGE/model/reduce.js";
 import { emptyLab } from "PAGE/model/state.js";
 import { whatIsWatched } from "PAGE/model/watched.js";
-import { makeStanding } from "PAGE/protocols/pulsar/model/standing.js";
+import { makeEntryFlags } from "PAGE/protocols/pulsar/model/entry_flags.js";
 import { threadsOf } from "PAGE/protocols/pulsar/layout/threads.js";
 import { sentenceOf } from "PAGE/model/sentence.js";
 import { mirrorOf } from "PAGE/model/mirror.js";
@@ -164,11 +164,11 @@ const shown = pages.map((texts) => {
   const state = texts.map(decode).reduce(reduce, reduce(emptyLab(), welcome));
   const watched = whatIsWatched(state, {});
   const { welcome: _w, epoch, number, playing, speed, reached, sampled, viewers, missed, gaps, older, names, markers, cells, owners, view: { furthest_us, ...view }, branches, ...held } = state;
-  const standing = protocolOf(state).name === "pulsar" ? makeStanding(state, watched) : null;
+  const flags_of = protocolOf(state).name === "pulsar" ? makeEntryFlags(state, watched) : null;
   const logs = Object.entries(cells ?? {}).map(([where, { first, count, length }]) => {
     const from = Math.max(first, length - CELLS);
     const [cluster, topic] = where.split("/");
-    return [where, length, count - (from - first), standing && topic === watched.topic ? [...standing(cluster, from, length)] : null];
+    return [where, length, count - (from - first), flags_of && topic === watched.topic ? [...flags_of(cluster, from, length)] : null];
   });
   const key = [view.branch, view.seq, furthest_us].join("|");
   const { rows } = around ? listedOf(state, { ...around, key }, key) : { rows: [] };

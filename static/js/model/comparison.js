@@ -14,7 +14,7 @@ export const CELL = { absent: 0, there: 1, done: 2 };
  * @property {string} [text] the scenario with this strategy, as YAML
  * @property {any} followed the server's data about the failover
  * @property {number} total messages
- * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, unreplicated, replicated, twice, redelivered
+ * @property {Object<string, number[]>} sorted instants in ascending order: stored, acknowledged, unreplicated, replicated, duplicates, redelivered
  * @property {Map<string, number[]>} causes by cause the instants of its duplicates, ascending
  */
 
@@ -33,16 +33,16 @@ function columnOf(column, followed) {
   const messages = followed.messages ?? nothing();
   const { acknowledged_us, known_us, stored_us, delivered_us, delivery, cause } = messages;
   const causes = new Map(Object.keys(column.failovers[0]?.by_cause ?? {}).map((name) => [name, []]));
-  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), replicated: [], twice: [], redelivered: [] };
+  const sorted = { stored: inOrder(stored_us), acknowledged: inOrder(acknowledged_us), replicated: [], duplicates: [], redelivered: [] };
   for (let at = 0; at < acknowledged_us.length; at++) {
     if (acknowledged_us[at] >= 0 && known_us[at] >= 0) sorted.replicated.push(Math.max(acknowledged_us[at], known_us[at]));
     if (delivery[at] === "duplicate") {
-      sorted.twice.push(delivered_us[at]);
+      sorted.duplicates.push(delivered_us[at]);
       causes.get(cause[at])?.push(delivered_us[at]);
     }
     if (delivery[at] === "redelivered") sorted.redelivered.push(delivered_us[at]);
   }
-  for (const list of [sorted.replicated, sorted.twice, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
+  for (const list of [sorted.replicated, sorted.duplicates, sorted.redelivered, ...causes.values()]) list.sort((a, b) => a - b);
   return { strategy: column.strategy, title: column.title, says: column.says, text: column.text, costs: column.costs, followed, total: stored_us.length, sorted, causes };
 }
 
@@ -63,7 +63,7 @@ export function reached(sorted, at_us) {
 }
 
 /** The figures at an instant: counts of messages, and duplicates by cause so far. */
-export function standing(column, at_us) {
+export function figuresAt(column, at_us) {
   const { sorted } = column;
   const acknowledged = reached(sorted.acknowledged, at_us);
   const move_us = column.followed.at_us;
@@ -74,14 +74,14 @@ export function standing(column, at_us) {
     acknowledged,
     replicated,
     unreplicated: acknowledged - replicated,
-    twice: reached(sorted.twice, at_us),
+    duplicates: reached(sorted.duplicates, at_us),
     redelivered: reached(sorted.redelivered, at_us),
     causes: new Map([...column.causes].map(([name, instants]) => [name, reached(instants, at_us)])),
   };
 }
 
 /** The headline number: how many duplicates a move would cause now; after the move, how many it has caused. */
-export const figureOf = (now) => (now.moved ? now.twice : now.unreplicated);
+export const figureOf = (now) => (now.moved ? now.duplicates : now.unreplicated);
 
 /** Causes with at least one duplicate in any column, in the order in which they are decided. */
 export function causesOf(columns) {
@@ -92,8 +92,8 @@ export function causesOf(columns) {
 /** Largest value of the headline number in any column, so that all columns use one scale. */
 export function highestFigure(columns) {
   let most = 1;
-  for (const column of columns) for (const at_us of [column.followed.at_us - 1, Number.MAX_SAFE_INTEGER]) most = Math.max(most, figureOf(standing(column, at_us)));
-  for (const column of columns) for (const at_us of column.sorted.acknowledged) if (at_us < column.followed.at_us) most = Math.max(most, standing(column, at_us).unreplicated);
+  for (const column of columns) for (const at_us of [column.followed.at_us - 1, Number.MAX_SAFE_INTEGER]) most = Math.max(most, figureOf(figuresAt(column, at_us)));
+  for (const column of columns) for (const at_us of column.sorted.acknowledged) if (at_us < column.followed.at_us) most = Math.max(most, figuresAt(column, at_us).unreplicated);
   return most;
 }
 
@@ -109,7 +109,7 @@ export function cellAt(messages, at, at_us, in_target) {
 const by = (instant_us, at_us) => instant_us >= 0 && instant_us <= at_us;
 
 /** @returns {"" | "would" | "has"} whether a message would become a duplicate in the target, or is one */
-export function twiceAt(messages, at, at_us, moved) {
+export function duplicateAt(messages, at, at_us, moved) {
   if (messages.delivery[at] === "duplicate" && by(messages.delivered_us[at], at_us)) return "has";
   if (moved) return messages.delivery[at] === "duplicate" && by(messages.at_target_us[at], at_us) ? "would" : "";
   const there = by(messages.at_target_us[at], at_us);

@@ -38,8 +38,8 @@ function takeFrame(state, given) {
   const base = frame.snapshot ? { ...startOver(state), ...protocol?.nothingFolded?.() } : state;
   const follows = !frame.snapshot && frame.rows_from <= base.view.seq;
   const rows = addRows(base.rows, frame.rows, follows);
-  const goes_on = !frame.snapshot && frame.forecast_from_us <= base.at_us;
-  const forecast = addPoints(base.forecast, frame.forecast, goes_on);
+  const continues = !frame.snapshot && frame.forecast_from_us <= base.at_us;
+  const forecast = addPoints(base.forecast, frame.forecast, continues);
   const fresh = [...(frame.kept ?? []), ...frame.rows];
   const kept = addKept(base.kept, fresh, classesOf(state));
   return {
@@ -58,7 +58,7 @@ function takeFrame(state, given) {
     rows_from: rows.length >= ROWS_KEPT ? rows[0].seq : Math.min(frame.rows_from, follows ? base.rows_from : Infinity),
     kept,
     forecast,
-    forecast_from_us: forecast.length >= POINTS_KEPT ? forecast[0][0] : Math.min(frame.forecast_from_us, goes_on ? base.forecast_from_us : Infinity),
+    forecast_from_us: forecast.length >= POINTS_KEPT ? forecast[0][0] : Math.min(frame.forecast_from_us, continues ? base.forecast_from_us : Infinity),
     branches: frame.branches ?? base.branches,
     ...protocol?.foldFrame?.(base, frame, { kept, follows }),
   };

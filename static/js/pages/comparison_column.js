@@ -1,6 +1,6 @@
 /** One column of a comparison: its figure, its picture with the same as text, its curve, and the button that opens the lab. */
 
-import { figureOf, standing } from "../model/comparison.js";
+import { figureOf, figuresAt } from "../model/comparison.js";
 import { counted, whole } from "../model/format.js";
 import { paintCurve } from "../render/comparison_curve.js";
 import { paintLanes } from "../render/comparison_lanes.js";
@@ -27,11 +27,11 @@ export function makeColumn({ root }, column, { most, open }) {
 
   return {
     paint(given) {
-      const now = standing(column, given.at_us);
-      const twice = figureOf(now);
-      setText(number, whole(twice));
+      const now = figuresAt(column, given.at_us);
+      const duplicates = figureOf(now);
+      setText(number, whole(duplicates));
       setText(unit, now.moved ? "duplicates" : "forecast duplicates");
-      figure.className = `figure ${twice === 0 ? "" : now.moved ? "has" : "would"}`;
+      figure.className = `figure ${duplicates === 0 ? "" : now.moved ? "has" : "would"}`;
       const width = section.clientWidth;
       paintLanes(lanes, column, { ...given, width, most, clusters });
       if (curve.offsetParent) paintCurve(curve, column, { ...given, width });
@@ -57,8 +57,8 @@ export function writeMissing({ root }, column, why) {
 /** Describes the picture in a sentence or two. */
 export function wordsOf(column, at_us) {
   const { from, to } = column.followed;
-  const now = standing(column, at_us);
+  const now = figuresAt(column, at_us);
   const known = `${counted(now.acknowledged, "message")} acknowledged, ${whole(now.replicated)} of them also in ${to}${now.moved ? " at the failover" : ""}.`;
   if (!now.moved) return `${known} A failover from ${from} now would deliver ${counted(now.unreplicated, "duplicate")}.`;
-  return `${known} Since the failover: ${counted(now.twice, "duplicate")}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
+  return `${known} Since the failover: ${counted(now.duplicates, "duplicate")}${now.redelivered ? `, ${whole(now.redelivered)} redelivered that had not been acknowledged` : ""}.`;
 }

@@ -1,6 +1,6 @@
 /** The sentence above the columns and the table below them: the same figures as text and as numbers, at the instant shown. */
 
-import { causesOf, figureOf, standing } from "../model/comparison.js";
+import { causesOf, figureOf, figuresAt } from "../model/comparison.js";
 import { causeWords } from "../model/cause_words.js";
 import { bytes, seconds, whole } from "../model/format.js";
 import { element, putParts, required, setText } from "../render/dom.js";
@@ -15,7 +15,7 @@ export function makeNumbers({ document, root }, columns) {
     row("acknowledged", "", (now) => now.acknowledged),
     row(`acknowledged in ${to} too, up to the failover`, "", (now) => now.replicated),
     row("forecast duplicates of a move now", "", (now) => (now.moved ? null : now.unreplicated)),
-    row("duplicates", "harm", (now) => (now.moved ? now.twice : null)),
+    row("duplicates", "harm", (now) => (now.moved ? now.duplicates : null)),
     ...causes.map((cause) => row(causeWords(cause), "cause", (now) => (now.moved ? now.causes.get(cause) : null))),
     row("redelivered, not acknowledged before", "", (now) => (now.moved ? now.redelivered : null)),
     row("lost, in the whole run", "", (now, column) => (now.moved ? column.followed.messages.lost.filter(Boolean).length : null)),
@@ -33,7 +33,7 @@ export function makeNumbers({ document, root }, columns) {
 
   return {
     write(at_us) {
-      const now = columns.map((column) => standing(column, at_us));
+      const now = columns.map((column) => figuresAt(column, at_us));
       for (const { cells, valueOf } of rows) {
         cells.forEach((cell, at) => {
           const value = valueOf(now[at], columns[at]);

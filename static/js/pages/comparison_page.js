@@ -77,7 +77,7 @@ async function askUntilDone({ root, window, requests }, sayProgress) {
     if (answer.state === "failed") throw new Error(answer.words);
     if (answer.state !== "running") return answer;
     sayProgress(`Running under each strategy: ${answer.done} of ${answer.of} done.`);
-    await new Promise((go_on) => window.setTimeout(go_on, ASK_EVERY_MS));
+    await new Promise((resolve) => window.setTimeout(resolve, ASK_EVERY_MS));
   }
 }
 
@@ -98,6 +98,6 @@ async function openRun({ root, window, requests }, yaml, at_us) {
 
 /** End of the clock: when the last picture stops changing or the window closes, so that nobody watches an hour without events. */
 function endOf(columns, until_us) {
-  const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.replicated, sorted.twice].map((list) => list.at(-1) ?? 0)]));
+  const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.replicated, sorted.duplicates].map((list) => list.at(-1) ?? 0)]));
   return Math.min(until_us, last * AFTER);
 }

@@ -6,7 +6,7 @@
 import { seconds } from "../model/format.js";
 import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../playback/own_clock.js";
 import { element, required, setText } from "../render/dom.js";
-import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
+import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
 import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
 
 /** The initial speed plays a whole run in at most this time. */
@@ -45,7 +45,7 @@ export function makeSteering({ document, window }, { instants, changed }) {
     bar.listen({ playPause, seek, speed: (speed) => set(atSpeed(clock, speed, now())), nudge: (by_us) => seek(shown(clock, now()) + by_us) });
     const acts = { playPause, step: () => step(1), stepBack: () => step(-1), slower: () => speedBy(-1), faster: () => speedBy(1) };
     listenToKeys(document, acts, new window.AbortController().signal);
-    letGoOfClickedButtons(document, new window.AbortController().signal);
+    blurClickedButtons(document, new window.AbortController().signal);
   }
 
   return {

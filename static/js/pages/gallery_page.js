@@ -92,7 +92,7 @@ function makeFilter({ document, root }, scenarios, cards) {
 async function offerToContinue({ root, window, requests }) {
   const labs = ownLabs(window).slice(0, LOOKED_AT);
   if (!labs.length) return;
-  const newest = (await requests.post(root.dataset.mine, { labs })).labs[0];
+  const newest = (await requests.post(root.dataset.myLabs, { labs })).labs[0];
   if (!newest) return;
   const link = required(root, "a[data-part=continue]");
   link.href = newest.url;

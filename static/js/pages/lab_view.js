@@ -10,7 +10,7 @@ import { makeNotices } from "../render/notices.js";
 import { makeSentence } from "../render/sentence.js";
 import { makeControls } from "../transport/controls.js";
 import { makeQuestion } from "../transport/question_dialog.js";
-import { letGoOfClickedButtons, listenToKeys } from "../transport/keys.js";
+import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
 import { makeAppearance } from "./appearance.js";
 import { makeBeginning } from "./beginning.js";
 import { makeBranches } from "./branches.js";
@@ -26,7 +26,7 @@ import { makePanels } from "./panels.js";
 import { lazyPlotly } from "./plotly.js";
 import { makeProtocolView } from "./protocol_view.js";
 import { makeStates } from "./states.js";
-import { makeAsks } from "./asks.js";
+import { makeQuestionButtons } from "./question_buttons.js";
 import { makeStoryPlayer } from "./story_player.js";
 
 /** @param {object} parts see lab_page.js */
@@ -110,7 +110,7 @@ function makeAround(parts, { ask, controls, lights, plotly, protocol_view, redra
   }
   const story = makeStoryPlayer({ ...parts, light: lightStep, onRoom: redraw });
   const panels = makePanels(root, PANELS, { ...parts, story, plotly, lights }, redraw);
-  return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, panels, asks: makeAsks(root, panels) };
+  return { landmarks, footer, events, sentence, mirror, choices, header, beginning, branches, story, panels, questions: makeQuestionButtons(root, panels) };
 }
 
 /** Connects the keys and the button of the text view; a change of the page's size redraws the picture. */
@@ -127,7 +127,7 @@ function listen({ document, root, window }, { controls, faults, inspector, light
   const words = () => header.wordsShown(mirror.toggle());
 
   const { signal } = new window.AbortController();
-  letGoOfClickedButtons(document, signal);
+  blurClickedButtons(document, signal);
   listenToKeys(
     document,
     { ...controls.acts, ...footer.acts, ...protocol_view.acts, ...timed, ...faults.acts, ...events.acts, ...header.acts, ...branches.acts, ...panels.acts, ...steps, clear, words },
@@ -158,7 +158,7 @@ function makeDraw({ root, window }, { appearance, controls, dialogs, forgetMeasu
     footer.update(state, watched, theme, at_us, ratio, wall_ms);
     controls.update(state, at_us);
     around.sentence.update(state, watched, wall_ms);
-    around.asks.update(state, watched);
+    around.questions.update(state, watched);
     story.update(state);
     protocol_view.updateSide(state, watched, theme, ratio, side.clientWidth);
     around.choices.update(state, watched);

@@ -14,15 +14,15 @@ export function makeLights({ root, requests, base, getState, say, redraw }) {
   required(strip, "[data-act=lit-clear]").addEventListener("click", clear);
 
   async function light(query) {
-    const mine = ++asked;
+    const own = ++asked;
     try {
       const answer = await requests.get(`${base}cone.json?${query}`);
-      if (mine !== asked) return;
+      if (own !== asked) return;
       lit = litOf(answer);
       branch = getState().view.branch;
       show();
     } catch (reason) {
-      if (mine === asked) say({ error: reason.message, hint: reason.hint });
+      if (own === asked) say({ error: reason.message, hint: reason.hint });
     }
   }
 

@@ -14,13 +14,13 @@ export function soonest(window, pause_ms, ask, take, trouble) {
   let newest = 0;
   return () => {
     window.clearTimeout(timer);
-    const mine = ++newest;
+    const own = ++newest;
     timer = window.setTimeout(async () => {
       try {
         const answer = await ask();
-        if (mine === newest) take(answer);
+        if (own === newest) take(answer);
       } catch (reason) {
-        if (mine === newest) trouble(reason);
+        if (own === newest) trouble(reason);
       }
     }, pause_ms);
   };

@@ -7,7 +7,7 @@ import { required, setText } from "../render/dom.js";
 
 const BUSY = { rebuild: "Rebuilding the lab by running it again", seek: "Seeking", step: "Running to the next step", count: "Counting the run", instant: "Running a long instant" };
 /** How long a notice about a past event is shown, ms. */
-const TOLD_MS = 6000;
+const SHOWN_MS = 6000;
 
 export function makeStates({ document, root, window, notices, getState }) {
   let missed = 0;
@@ -18,7 +18,7 @@ export function makeStates({ document, root, window, notices, getState }) {
     window.clearTimeout(timers.get(name));
     notices.banner(name, null);
     notices.banner(name, words, "plain");
-    timers.set(name, window.setTimeout(() => notices.banner(name, null), TOLD_MS));
+    timers.set(name, window.setTimeout(() => notices.banner(name, null), SHOWN_MS));
   }
 
   return {

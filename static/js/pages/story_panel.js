@@ -14,7 +14,7 @@ const EVERY_MS = 3000;
 const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 
 /** @type {import("./panel_list.js").Panel} */
-export const WHY_TWICE = { name: "why-twice", title: "Why duplicates?", needs: ["peers", "groups"], make };
+export const WHY_DUPLICATES = { name: "why-twice", title: "Why duplicates?", needs: ["peers", "groups"], make };
 
 function make(section, parts) {
   const { document, requests, base, getState, getWatched, say, wake } = parts;
@@ -72,10 +72,10 @@ function make(section, parts) {
 }
 
 function headline(document, failover) {
-  const twice = failover.duplicates ? counted(failover.duplicates, "duplicate") : "no duplicates";
+  const duplicates = failover.duplicates ? counted(failover.duplicates, "duplicate") : "no duplicates";
   const lost = failover.groups.filter(({ kind }) => kind === "lost").reduce((sum, { count }) => sum + count, 0);
   const losses = lost ? [", ", element(document, "b.harm-text", { text: `${counted(lost, "message")} lost` })] : [];
-  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s: `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: twice }), ...losses, ". Choose a message to see its story."]);
+  return element(document, "p.lead-in", {}, [`${failover.subscription} moved from ${failover.from} to ${failover.to} at ${seconds(failover.at_us)} s: `, element(document, failover.duplicates ? "b.harm-text" : "b", { text: duplicates }), ...losses, ". Choose a message to see its story."]);
 }
 
 function sharedHeadline(document, group) {

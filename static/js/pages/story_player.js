@@ -25,11 +25,11 @@ import { makeStoryBar } from "./story_bar.js";
 export function makeStoryPlayer(parts) {
   const { document, root, window } = parts;
   const bar = required(root, "[data-part=story-bar]");
-  const view = makeStoryBar(document, bar, (number) => goBy(number - steps.at()));
+  const view = makeStoryBar(document, bar, (number) => moveBy(number - steps.at()));
   const steps = makeSteps(parts, view);
   const timer = makeTimer(window, view.showPlaying);
   const fetchStory = newestOf(parts);
-  const acts = { nextStep: () => goBy(1), previousStep: () => goBy(-1), closeStory: close };
+  const acts = { nextStep: () => moveBy(1), previousStep: () => moveBy(-1), closeStory: close };
   const buttons = { next: acts.nextStep, previous: acts.previousStep, close, play: togglePlay, share: () => shareAddress(parts, steps.address()) };
   for (const [act, run] of Object.entries(buttons)) required(bar, `[data-act=story-${act}]`).addEventListener("click", run);
 
@@ -42,7 +42,7 @@ export function makeStoryPlayer(parts) {
     if (playing) togglePlay();
   }
 
-  function goBy(by) {
+  function moveBy(by) {
     if (!steps.isOpen()) return false;
     timer.stop();
     steps.show(steps.at() + by);
@@ -157,12 +157,12 @@ function isAboutMessage(story, { row, seq }) {
 function newestOf({ requests, base, say }) {
   let asked = 0;
   async function fetchStory(which) {
-    const mine = ++asked;
+    const own = ++asked;
     try {
       const story = await requests.get(storyPath(base, which.failover, which.kind, which));
-      return mine === asked ? story : null;
+      return own === asked ? story : null;
     } catch (reason) {
-      if (mine === asked) say({ error: reason.message, hint: reason.hint });
+      if (own === asked) say({ error: reason.message, hint: reason.hint });
       return null;
     }
   }

@@ -3,7 +3,7 @@
  * The figure is the forecast number of duplicates before the move, and their actual number after it.
  */
 
-import { figureOf, standing } from "../model/comparison.js";
+import { figureOf, figuresAt } from "../model/comparison.js";
 import { kindOf } from "../model/marks.js";
 import { prepared } from "./canvas.js";
 import { fontOf } from "./theme.js";
@@ -40,7 +40,7 @@ export function paintCurve(canvas, column, given) {
   }
   context.fillStyle = theme.ink.ink;
   context.beginPath();
-  context.arc(xAt(at_us), yAt(figureOf(standing(column, at_us))), 3 * theme.scale, 0, 7);
+  context.arc(xAt(at_us), yAt(figureOf(figuresAt(column, at_us))), 3 * theme.scale, 0, 7);
   context.fill();
 }
 
@@ -54,7 +54,7 @@ function stroke(context, colour, thickness, column, { from_us, to_us, xAt, yAt }
   context.lineWidth = thickness;
   context.beginPath();
   for (let x = first; ; x = Math.min(last, x + 1)) {
-    const y = yAt(figureOf(standing(column, from_us + (x - first) * per_px)));
+    const y = yAt(figureOf(figuresAt(column, from_us + (x - first) * per_px)));
     if (x === first) context.moveTo(x, y);
     else context.lineTo(x, y);
     if (x >= last) break;

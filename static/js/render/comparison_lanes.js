@@ -4,7 +4,7 @@
  * acknowledgement is missing in the target will be a duplicate.
  */
 
-import { cellAt, CELL, holeAt, passagesAt, reached, twiceAt } from "../model/comparison.js";
+import { cellAt, CELL, holeAt, passagesAt, reached, duplicateAt } from "../model/comparison.js";
 import { prepared } from "./canvas.js";
 import { glyph, laneCell } from "./glyphs.js";
 import { fontOf, ORIGINS, themeFor } from "./theme.js";
@@ -92,8 +92,8 @@ function paintStrip(context, theme, lane, messages, { at_us, step, moved, cluste
     const origin = Math.max(0, clusters.indexOf(messages.origin[at])) % ORIGINS;
     context.fillStyle = state === CELL.done ? theme.done[origin] : theme.origin[origin];
     laneCell(context, plane, lane, origin, from, 0, length, theme.ink.bg);
-    const twice = lane.in_target ? twiceAt(messages, at, at_us, moved) : "";
-    const kind = twice || (state === CELL.done ? "rail" : "");
+    const duplicate = lane.in_target ? duplicateAt(messages, at, at_us, moved) : "";
+    const kind = duplicate || (state === CELL.done ? "rail" : "");
     const last = rails.at(-1);
     if (kind && last?.kind === kind && last.next === at) last.next = at + 1;
     else if (kind) rails.push({ kind, first: at, next: at + 1 });
@@ -102,16 +102,16 @@ function paintStrip(context, theme, lane, messages, { at_us, step, moved, cluste
 }
 
 function paintRail(context, theme, kind, from, top, length) {
-  if (kind !== "rail") return paintTwice(context, theme, from, top, length, kind);
+  if (kind !== "rail") return paintDuplicate(context, theme, from, top, length, kind);
   context.fillStyle = theme.ink.ink;
   context.fillRect(from, top, length, theme.rail);
 }
 
 /** A double line: a forecast duplicate; a full bar: an actual duplicate. */
-function paintTwice(context, theme, from, top, length, twice) {
+function paintDuplicate(context, theme, from, top, length, duplicate) {
   const line = theme.rail * 0.6;
   context.fillStyle = theme.ink.harm;
-  if (twice === "has") context.fillRect(from, top - line / 2, length, line * 3.8);
+  if (duplicate === "has") context.fillRect(from, top - line / 2, length, line * 3.8);
   else {
     context.fillRect(from, top, length, line);
     context.fillRect(from, top + line * 2.4, length, line);

@@ -18,7 +18,7 @@ const REDRAW_EVERY_MS = 200;
 /** Share of the list's height for rows after the instant shown. */
 const AHEAD_PART = 1 / 3;
 /** Input events with which a viewer scrolls the list or chooses in it. */
-const BY_HAND = ["wheel", "touchmove", "pointerdown", "keydown"];
+const SCROLL_EVENTS = ["wheel", "touchmove", "pointerdown", "keydown"];
 
 const FILTERS = {
   protocol: (row) => (!row.type.startsWith("message.") || isProtocolMessage(row)) && !isDetail(row),
@@ -92,7 +92,7 @@ export function makeEvents(document, root, on) {
 function makeScroll(list) {
   let placed_in = null; // the epoch in which the list was last scrolled to the instant shown
   let left_to_reader = false;
-  for (const name of BY_HAND) list.addEventListener(name, leaveToReader, { passive: true });
+  for (const name of SCROLL_EVENTS) list.addEventListener(name, leaveToReader, { passive: true });
 
   function leaveToReader() {
     left_to_reader = true;

@@ -14,17 +14,17 @@ export function makeInspector(document, root) {
     event.preventDefault(); // so that the page's own Esc does not clear the highlight
     close();
   });
-  let came_from = null;
+  let focused_before = null;
 
   function close() {
     panel.hidden = true;
-    came_from?.focus?.();
+    focused_before?.focus?.();
   }
 
   function open(heading, nodes, term = heading) {
     title.replaceChildren(termLink(document, heading, term));
     body.replaceChildren(...nodes);
-    if (panel.hidden) came_from = document.activeElement;
+    if (panel.hidden) focused_before = document.activeElement;
     panel.hidden = false;
     panel.focus();
   }
@@ -36,16 +36,16 @@ export function makeInspector(document, root) {
    * @param {(answer: object) => {heading: string, nodes: Node[], term: string}} write
    */
   async function showAnswer(heading, ask, write) {
-    const mine = ++asked;
+    const own = ++asked;
     open(heading, [element(document, "p.quiet", { text: "Asking the server…" })]);
     let answer;
     try {
       answer = await ask();
     } catch (reason) {
-      if (mine === asked) open(heading, [element(document, "p", { text: `${reason.message} ${reason.hint ?? ""}` })]);
+      if (own === asked) open(heading, [element(document, "p", { text: `${reason.message} ${reason.hint ?? ""}` })]);
       return;
     }
-    if (mine !== asked) return;
+    if (own !== asked) return;
     const written = write(answer);
     open(written.heading, written.nodes, written.term);
   }

@@ -11,7 +11,7 @@ const SHOWN = 3;
 export function makeNotices(document, root) {
   const list = required(root, "[data-part=notices]");
   const banners = required(root, "[data-part=banners]");
-  const standing = new Map();
+  const shown = new Map();
 
   return {
     /** @param {{error: string, hint?: string, tone?: "harm" | "plain"}} notice */
@@ -28,10 +28,10 @@ export function makeNotices(document, root) {
      * @param {{href: string, text: string} | null} link
      */
     banner(name, words, tone = "harm", link = null) {
-      const old = standing.get(name);
+      const old = shown.get(name);
       if (!words) {
         old?.remove();
-        standing.delete(name);
+        shown.delete(name);
         return;
       }
       if (old) {
@@ -39,7 +39,7 @@ export function makeNotices(document, root) {
         return;
       }
       const made = element(document, `p.banner.${tone}`, {}, [element(document, "span", { text: words }), ...(link ? [" ", element(document, "a", { href: link.href, text: link.text })] : [])]);
-      standing.set(name, made);
+      shown.set(name, made);
       banners.append(made);
     },
     clear: () => list.replaceChildren(),

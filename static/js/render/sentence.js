@@ -3,7 +3,7 @@
 import { plainSentence, secondSentence, sentenceOf } from "../model/sentence.js";
 import { element, putParts, required, setText } from "./dom.js";
 
-const TOLD_EVERY_MS = 1000;
+const ANNOUNCED_EVERY_MS = 1000;
 
 /**
  * @param {Document} document
@@ -15,7 +15,7 @@ export function makeSentence(document, root, onTarget) {
   const second = required(root, "[data-part=second]");
   const announced = required(root, "[data-part=announced]");
   let shown = "";
-  let told_ms = -Infinity;
+  let announced_ms = -Infinity;
 
   function piece(part) {
     if (typeof part === "string") return part;
@@ -51,8 +51,8 @@ export function makeSentence(document, root, onTarget) {
       if (more) putParts(document, second, more.map((part) => (typeof part !== "string" && part.pick ? { strong: part.pick } : part)));
       second.hidden = !more;
       root.classList.toggle("moved", more !== null); // the scenario's hint is then replaced by the next forecast
-      if (wall_ms - told_ms >= TOLD_EVERY_MS) {
-        told_ms = wall_ms;
+      if (wall_ms - announced_ms >= ANNOUNCED_EVERY_MS) {
+        announced_ms = wall_ms;
         setText(announced, plainSentence(parts));
       }
     },

@@ -98,7 +98,7 @@ export function listenToKeys(target, acts, signal) {
 }
 
 /** Takes the focus from a button that was clicked with a pointer, so that space starts playback instead of pressing it again. */
-export function letGoOfClickedButtons(target, signal) {
+export function blurClickedButtons(target, signal) {
   target.addEventListener(
     "click",
     (event) => {

@@ -15,13 +15,13 @@ import { element } from "../render/dom.js";
  */
 export function makeMenu(document, home, onItem, wordsOf) {
   let open = null;
-  let came_from = null;
+  let focused_before = null;
 
   function close(refocus = true) {
     open?.remove();
     open = null;
-    if (refocus) came_from?.focus?.();
-    came_from = null;
+    if (refocus) focused_before?.focus?.();
+    focused_before = null;
   }
 
   /** After the keyboard the focus is restored. After a pointer it is not, so that space starts playback again. */
@@ -32,7 +32,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
 
   function show(groups, anchor) {
     close(false);
-    came_from = document.activeElement?.matches(":focus-visible") ? document.activeElement : null; // after opening by pointer, the space key should play
+    focused_before = document.activeElement?.matches(":focus-visible") ? document.activeElement : null; // after opening by pointer, the space key should play
     const buttons = [];
     const says = element(document, "p.menu-says", { id: "menu-says" });
     const tell = (item) => {

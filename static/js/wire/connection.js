@@ -25,18 +25,18 @@ export function openConnection({ makeSocket, hello, onFrame, onState, onError, l
   function open() {
     if (closed) return;
     onState("connecting");
-    const mine = makeSocket();
-    socket = mine;
-    mine.onopen = () => {
+    const own = makeSocket();
+    socket = own;
+    own.onopen = () => {
       attempt = 0;
-      mine.send(JSON.stringify({ type: "hello", ...hello() }));
+      own.send(JSON.stringify({ type: "hello", ...hello() }));
       onState("open");
     };
-    mine.onmessage = (event) => {
-      if (mine === socket && !closed) take(event.data); // a socket that is closing may still deliver messages
+    own.onmessage = (event) => {
+      if (own === socket && !closed) take(event.data); // a socket that is closing may still deliver messages
     };
-    mine.onclose = () => {
-      if (mine !== socket) return;
+    own.onclose = () => {
+      if (own !== socket) return;
       socket = null;
       if (closed) return;
       const wait_ms = waitBefore(attempt++, random);

@@ -3,7 +3,7 @@
 import { questionOf } from "../../model/questions.js";
 import { linkSection } from "../../model/link_words.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
-import { WHY_TWICE } from "../../pages/story_panel.js";
+import { WHY_DUPLICATES } from "../../pages/story_panel.js";
 import { CHOICES } from "./model/argument_choices.js";
 import { groupMirror } from "./model/group_mirror.js";
 import { groupSentence } from "./model/group_sentence.js";
@@ -42,6 +42,6 @@ export const EMQX = {
     says: { magnify: "expand the next strip of streams", reduce: "back to all strips", toLogs: "to the leader and its clients" },
   },
   writeLegend: (document, legend, theme, { ratio }) => writeGroupLegend(document, legend, theme, ratio),
-  panels: [NODE_MESSAGES, LAYERS, ROUNDS, WHY_TWICE, WHAT_IF],
+  panels: [NODE_MESSAGES, LAYERS, ROUNDS, WHY_DUPLICATES, WHAT_IF],
   makeView: makeGroupView,
 };

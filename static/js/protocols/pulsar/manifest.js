@@ -2,7 +2,7 @@
 
 import { questionOf } from "../../model/questions.js";
 import { WHAT_IF } from "../../pages/what_if_panel.js";
-import { WHY_TWICE } from "../../pages/story_panel.js";
+import { WHY_DUPLICATES } from "../../pages/story_panel.js";
 import { CHOICES, HINTS } from "./model/argument_choices.js";
 import { foldFrame, nothingFolded, takeOlder } from "./model/folds.js";
 import { LIVE_CONSEQUENCES } from "./model/live_consequences.js";
@@ -59,6 +59,6 @@ export const PULSAR = {
   breakMenu,
   keys: { without: ["foldBy"], says: {} },
   writeLegend,
-  panels: [WHY_TWICE, WHAT_IF, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS],
+  panels: [WHY_DUPLICATES, WHAT_IF, FORECAST, ADMIN_PANEL, CREATION, SHADOWS, MIGRATION, BROKERS],
   makeView: makePulsarView,
 };

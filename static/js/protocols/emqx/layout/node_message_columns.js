@@ -37,7 +37,7 @@ export function columnsOf(state, group, folded, window, { width, axis_px, scale,
 function leaderNodes(claim, { leaders, messages }, window) {
   const end_us = window.start_us + window.span_us;
   const here = leaders.filter(({ from, until }) => from.at_us <= end_us && (until === null || until.at_us >= window.start_us)).map(({ node }) => node);
-  const spoken = messages.flatMap(({ from, to, sent }) => (sent.at_us >= window.start_us && sent.at_us <= end_us ? [from, to] : [])).filter((name) => name.startsWith("leader ")).map((name) => name.slice(7));
-  const nodes = [...new Set([...here, ...spoken])].sort();
+  const with_messages = messages.flatMap(({ from, to, sent }) => (sent.at_us >= window.start_us && sent.at_us <= end_us ? [from, to] : [])).filter((name) => name.startsWith("leader ")).map((name) => name.slice(7));
+  const nodes = [...new Set([...here, ...with_messages])].sort();
   return nodes.length ? nodes : claim ? [claim.node] : [];
 }

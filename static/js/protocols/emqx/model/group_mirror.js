@@ -5,7 +5,7 @@ import { counted, seconds, span } from "../../../model/format.js";
 import { badgeOf, figuresOf } from "./rounds.js";
 
 /** Number of streams and clients that are listed one by one; the others are counted. */
-const TOLD_MAX = 40;
+const LINES_MAX = 40;
 
 /** @returns {{title: string, lines: string[]}[]} */
 export function groupMirror(state, watched) {
@@ -21,7 +21,7 @@ export function groupMirror(state, watched) {
 
 function someOf(lines, word) {
   if (lines.length === 0) return [`No ${word}.`];
-  return lines.length <= TOLD_MAX ? lines : [...lines.slice(0, TOLD_MAX), `And ${counted(lines.length - TOLD_MAX, `more ${word}`)}.`];
+  return lines.length <= LINES_MAX ? lines : [...lines.slice(0, LINES_MAX), `And ${counted(lines.length - LINES_MAX, `more ${word}`)}.`];
 }
 
 function linesOfLeader(state, name, tapes) {
@@ -57,8 +57,8 @@ const NOW = { granted: "reads it", revoking: "is releasing it", absent: "finishe
 
 function lineOfTape(tape) {
   if (isOver(tape)) return `${tape.name} is read to its end.`;
-  const believed = tape.believed?.owner ? `assigned to ${clientOf(tape.believed.owner)} (${tape.believed.state})` : tape.believed ? "unassigned" : "not found by the leader yet";
+  const leader_entry = tape.leader_entry?.owner ? `assigned to ${clientOf(tape.leader_entry.owner)} (${tape.leader_entry.state})` : tape.leader_entry ? "unassigned" : "not found by the leader yet";
   const readers = tape.readers.map((reader) => `${reader.client} ${NOW[reader.lease]}, ${reader.delivered} of ${tape.length} delivered, ${reader.acknowledged} acknowledged`).join("; ");
-  const odd = isDoubled(tape) ? " Two readers at once." : tape.believed?.starved ? " Starved: its owner acted on a late revoke and does not read it." : isUnread(tape) ? " No client reads it." : "";
-  return `${tape.name}: ${believed}; ${readers ? `${readers}; ` : ""}${tape.believed ? `${tape.believed.position} reported, ` : ""}${tape.committed} committed.${odd}`;
+  const odd = isDoubled(tape) ? " Two readers at once." : tape.leader_entry?.starved ? " Starved: its owner acted on a late revoke and does not read it." : isUnread(tape) ? " No client reads it." : "";
+  return `${tape.name}: ${leader_entry}; ${readers ? `${readers}; ` : ""}${tape.leader_entry ? `${tape.leader_entry.position} reported, ` : ""}${tape.committed} committed.${odd}`;
 }

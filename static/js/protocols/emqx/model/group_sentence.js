@@ -20,7 +20,7 @@ export function groupSentence(state, watched) {
   const blocked_us = leading.leader.blocked_us ?? null;
   if (blocked_us !== null) return [`The leader of ${watched.group} at ${leading.leader.node} `, { harm: "is blocked" }, `: its commit has waited for the store for ${span(state.at_us - blocked_us)}. `, { soft: "Connected clients keep reading until a ping times out." }];
   const { unread, streams, over } = countsOf(tapes);
-  if (unread > 0) return [...nobodyReads(tapes, unread, streams - over), { soft: whyUnread(tapes.find(isUnread), unread > 1) }];
+  if (unread > 0) return [...unreadWords(tapes, unread, streams - over), { soft: whyUnread(tapes.find(isUnread), unread > 1) }];
   return crashes(state, watched, group, leading);
 }
 
@@ -38,10 +38,10 @@ function twoReaders(tapes, doubled) {
   return [{ strong: both }, { harm: finishing ? " both hold messages of " : " both read " }, { strong: doubled.name }, more > 0 ? ` and ${counted(more, "other stream")}. ` : ". ", { soft: believes(doubled) }];
 }
 
-function believes({ believed, readers }) {
-  if (!believed?.owner) return "In the leader's table it is unassigned.";
-  const gone = readers.find((reader) => reader.id !== believed.owner);
-  return `In the leader's table it is assigned to ${readers.find((reader) => reader.id === believed.owner)?.client ?? "a third client"}${gone ? `, not to ${gone.client}` : ""}.`;
+function believes({ leader_entry, readers }) {
+  if (!leader_entry?.owner) return "In the leader's table it is unassigned.";
+  const gone = readers.find((reader) => reader.id !== leader_entry.owner);
+  return `In the leader's table it is assigned to ${readers.find((reader) => reader.id === leader_entry.owner)?.client ?? "a third client"}${gone ? `, not to ${gone.client}` : ""}.`;
 }
 
 function withoutLeader(state, watched, group, tapes) {
@@ -52,18 +52,18 @@ function withoutLeader(state, watched, group, tapes) {
   return tapes.length ? ["No client is in ", { strong: watched.group }, ` now; ${counted(tapes.length, "stream")} unread.`] : ["No client has subscribed to ", { strong: watched.group }, " yet. ", { soft: "Press play." }];
 }
 
-function nobodyReads(tapes, unread, streams) {
+function unreadWords(tapes, unread, streams) {
   const one = tapes.find(isUnread);
   if (unread === 1 && streams > 1) return [{ harm: "No client reads " }, { strong: one.name }, ". "];
   return [{ harm: unread === streams ? "No stream is read" : `${unread} of ${counted(streams, "stream")} without a reader` }, ". "];
 }
 
-function whyUnread({ believed }, several) {
+function whyUnread({ leader_entry }, several) {
   const it = several ? "them" : "it";
-  if (!believed) return `The leader has not found ${it} yet: it checks once a second.`;
-  if (!believed.owner) return `${several ? "They are" : "It is"} unassigned.`;
-  if (believed.starved) return `${clientOf(believed.owner)} acted on a late revoke; in the leader's table ${several ? "they are" : "it is"} still granted.`;
-  return { granting: "The grant is in flight.", granted: `In the leader's table ${several ? "they are" : "it is"} granted.`, revoking: "The leader is revoking it.", revoked: "It was revoked." }[believed.state];
+  if (!leader_entry) return `The leader has not found ${it} yet: it checks once a second.`;
+  if (!leader_entry.owner) return `${several ? "They are" : "It is"} unassigned.`;
+  if (leader_entry.starved) return `${clientOf(leader_entry.owner)} acted on a late revoke; in the leader's table ${several ? "they are" : "it is"} still granted.`;
+  return { granting: "The grant is in flight.", granted: `In the leader's table ${several ? "they are" : "it is"} granted.`, revoking: "The leader is revoking it.", revoked: "It was revoked." }[leader_entry.state];
 }
 
 function crashes(state, watched, group, leading) {

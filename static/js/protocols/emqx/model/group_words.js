@@ -21,6 +21,6 @@ export const groupThingWords = (state, watched, thing) => WORDS[thing.kind](stat
 /** @returns {string} state of one message for each reader, the leader and the store */
 export function messageWords(tape, offset) {
   const facts = tape.readers.map((one) => `${offset < one.acknowledged ? "acknowledged by" : offset < one.delivered ? "delivered, not acked by" : "not delivered to"} ${one.client}`);
-  const reported = tape.believed ? `${offset < tape.believed.position ? "" : "not "}reported to the leader` : "its stream is not in the leader's table";
+  const reported = tape.leader_entry ? `${offset < tape.leader_entry.position ? "" : "not "}reported to the leader` : "its stream is not in the leader's table";
   return `Message ${offset}: ${[...facts, reported, `${offset < tape.committed ? "" : "not "}committed`].join(", ")}.`;
 }

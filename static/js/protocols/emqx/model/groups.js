@@ -18,7 +18,7 @@
  * @property {number} length
  * @property {boolean} closed
  * @property {number} committed
- * @property {{state: string, position: number, owner: string | null, starved?: boolean} | null} believed its entry in the leader's table; starved: its owner acted on a late revoke and no longer reads
+ * @property {{state: string, position: number, owner: string | null, starved?: boolean} | null} leader_entry its entry in the leader's table; starved: its owner acted on a late revoke and no longer reads
  * @property {boolean} led whether a leader is alive
  * @property {Reader[]} readers
  * @property {number} handed the furthest position delivered or committed
@@ -36,19 +36,19 @@ export function leaderOf(group) {
 }
 
 /** Results computed from a state, cached: picture, headline, table and texts need the same, some in every animation frame. */
-const reckoned = new WeakMap();
+const computed = new WeakMap();
 
-function once(state, key, reckon) {
-  if (!reckoned.has(state)) reckoned.set(state, new Map());
-  const known = reckoned.get(state);
-  if (!known.has(key)) known.set(key, reckon());
+function once(state, key, compute) {
+  if (!computed.has(state)) computed.set(state, new Map());
+  const known = computed.get(state);
+  if (!known.has(key)) known.set(key, compute());
   return known.get(key);
 }
 
 /** Clients that are or were in the group, or could join it: all clients when there is only one group. @returns {Client[]} */
-export const clientsOf = (state, name) => once(state, `clients of ${name}`, () => reckonClients(state, name));
+export const clientsOf = (state, name) => once(state, `clients of ${name}`, () => computeClients(state, name));
 
-function reckonClients(state, name) {
+function computeClients(state, name) {
   const { sessions, groups } = state.view;
   const group = groups[name];
   const known = leaderOf(group)?.leader.borrowers ?? {};
@@ -68,19 +68,19 @@ function reckonClients(state, name) {
 }
 
 /** @returns {Tape[]} the group's streams, in the order of the storage */
-export const tapesOf = (state, name) => once(state, `tapes of ${name}`, () => reckonTapes(state, name));
+export const tapesOf = (state, name) => once(state, `tapes of ${name}`, () => computeTapes(state, name));
 
-function reckonTapes(state, name) {
+function computeTapes(state, name) {
   const group = state.view.groups[name];
   const leading = leaderOf(group);
   return Object.entries(group.streams).map(([stream, one]) => tapeOf(stream, one, state.view.streams[stream], leading?.leader.streams[stream] ?? null, leading !== null));
 }
 
-function tapeOf(name, { committed, readers }, kept, believed, led) {
+function tapeOf(name, { committed, readers }, kept, leader_entry, led) {
   const [shard, generation, ...topic] = name.split("/");
   const reading = Object.entries(readers).map(([id, one]) => ({ id, client: clientOf(id), ...one }));
-  const handed = reading.reduce((most, one) => Math.max(most, one.delivered), Math.max(committed, believed?.position ?? committed));
-  const owner = believed?.owner ? readers[believed.owner] : undefined;
+  const handed = reading.reduce((most, one) => Math.max(most, one.delivered), Math.max(committed, leader_entry?.position ?? committed));
+  const owner = leader_entry?.owner ? readers[leader_entry.owner] : undefined;
   return {
     name,
     shard,
@@ -89,19 +89,19 @@ function tapeOf(name, { committed, readers }, kept, believed, led) {
     length: kept?.length ?? handed,
     closed: kept?.closed ?? false,
     committed,
-    believed,
+    leader_entry,
     led,
     readers: reading,
     handed,
-    again: { leader: led ? handed - committed : 0, kill: owner ? Math.max(0, owner.delivered - believed.position) : 0 },
+    again: { leader: led ? handed - committed : 0, kill: owner ? Math.max(0, owner.delivered - leader_entry.position) : 0 },
   };
 }
 
 /** @returns {boolean} whether it is closed and read to its end */
-export const isOver = (tape) => tape.closed && tape.committed >= tape.length && tape.readers.length === 0 && !tape.believed?.owner;
+export const isOver = (tape) => tape.closed && tape.committed >= tape.length && tape.readers.length === 0 && !tape.leader_entry?.owner;
 
 /** The borrowers that still fetch from it: neither those that only finish a chunk, nor an owner that acted on a late revoke. */
-export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent" && !(tape.believed?.starved && one.id === tape.believed.owner));
+export const fetching = (tape) => tape.readers.filter((one) => one.lease !== "absent" && !(tape.leader_entry?.starved && one.id === tape.leader_entry.owner));
 
 /** @returns {boolean} whether two borrowers read it at once */
 export const isDoubled = (tape) => tape.readers.length > 1;
@@ -110,9 +110,9 @@ export const isDoubled = (tape) => tape.readers.length > 1;
 export const isUnread = (tape) => fetching(tape).length === 0 && !isOver(tape);
 
 /** The figures of a group: streams, streams without a reader, with two readers, and read to their end. */
-export const countsOf = (tapes) => once(tapes, "counts", () => reckonCounts(tapes));
+export const countsOf = (tapes) => once(tapes, "counts", () => computeCounts(tapes));
 
-function reckonCounts(tapes) {
+function computeCounts(tapes) {
   let unread = 0;
   let doubled = 0;
   let over = 0;
@@ -133,7 +133,7 @@ function reckonCounts(tapes) {
 export function foldsOf(tapes, by) {
   const folds = new Map();
   for (const tape of tapes) {
-    const keys = by === "shard" ? [`${tape.shard}/${tape.generation}`] : readersOrNobody(tape);
+    const keys = by === "shard" ? [`${tape.shard}/${tape.generation}`] : readersOf(tape);
     for (const key of keys) {
       if (!folds.has(key)) folds.set(key, { key, tapes: [], again: { leader: 0, kill: 0 }, unread: 0, doubled: 0 });
       const fold = folds.get(key);
@@ -147,7 +147,7 @@ export function foldsOf(tapes, by) {
   return [...folds.values()].sort((a, b) => a.key.localeCompare(b.key, "en", { numeric: true }));
 }
 
-function readersOrNobody(tape) {
+function readersOf(tape) {
   const names = [...new Set(tape.readers.map((one) => one.client))];
-  return names.length ? names : ["nobody"];
+  return names.length ? names : ["no reader"];
 }

@@ -7,7 +7,7 @@
 import { clientsOf, leaderOf } from "./groups.js";
 
 /** Number of kinds listed for each gap and direction: the last exchange of each kind, newest first. */
-const TOLD = 3;
+const STEPS_SHOWN = 3;
 
 /** @typedef {{client: string, borrower: string | null, stream: string | null}} Member what is shown; a borrower as "session/number" */
 
@@ -104,6 +104,6 @@ export function exchangedBetween(rows, { client, borrower }) {
       if (!another) put(gap, down, row, words);
     }
   }
-  for (const gap of Object.values(gaps)) for (const way of ["down", "up"]) gap[way] = gap[way].filter(({ kind }, at, all) => all.findIndex((one) => one.kind === kind) === at).slice(0, TOLD);
+  for (const gap of Object.values(gaps)) for (const way of ["down", "up"]) gap[way] = gap[way].filter(({ kind }, at, all) => all.findIndex((one) => one.kind === kind) === at).slice(0, STEPS_SHOWN);
   return gaps;
 }

@@ -76,10 +76,10 @@ function ofLeader({ plane, watched, leading, group }) {
 const STATES = { granting: "granting", granted: "", revoking: "revoking", revoked: "revoked", free: "unassigned" };
 
 /** @returns {string} the client to which the leader's table assigns the stream */
-function believedWords(tape) {
+function leaderEntryWords(tape) {
   if (!tape.led) return "no leader";
-  if (!tape.believed) return tape.closed ? "read to its end" : "not found yet";
-  const { owner, state } = tape.believed;
+  if (!tape.leader_entry) return tape.closed ? "read to its end" : "not found yet";
+  const { owner, state } = tape.leader_entry;
   return owner ? [clientOf(owner), STATES[state]].filter(Boolean).join(", ") : "unassigned";
 }
 
@@ -88,12 +88,12 @@ function ofTapes({ laid, plane }) {
   const k = plane.scale;
   return laid.rows.flatMap((row) => {
     const thing = { kind: "stream", stream: row.tape.name };
-    const words = believedWords(row.tape);
+    const words = leaderEntryWords(row.tape);
     const readers = row.tape.readers.map(({ client }) => client).join(" and ") || "no client";
     const label = `stream ${row.tape.name}: leader's assignment: ${words}; read by ${readers}`;
     const name = `${row.tape.shard}/${row.tape.generation}/${row.tape.topic}`;
     if (plane.turned) return [{ key: `tape ${row.tape.name}`, text: `${name} · leader: ${words} · read by ${readers}`, label, x: 0, y: row.y - row.words + 2, width: plane.width, classes: "tape plain-handle", thing }];
-    return [{ key: `tape ${row.tape.name}`, text: words, label, x: row.x0 - 22 * k, y: row.y - 4 * k, classes: "believed plain-handle", thing }, { key: `name ${row.tape.name}`, text: name, label, x: 0, y: row.y + (laid.tall ? 10 : -4) * k, width: row.x0 - (laid.tall ? 24 : 72) * k, classes: "tape plain-handle", thing }];
+    return [{ key: `tape ${row.tape.name}`, text: words, label, x: row.x0 - 22 * k, y: row.y - 4 * k, classes: "leader-entry plain-handle", thing }, { key: `name ${row.tape.name}`, text: name, label, x: 0, y: row.y + (laid.tall ? 10 : -4) * k, width: row.x0 - (laid.tall ? 24 : 72) * k, classes: "tape plain-handle", thing }];
   });
 }
 

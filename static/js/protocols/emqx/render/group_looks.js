@@ -62,27 +62,27 @@ function lookAtClient({ state, name, thing, table, words }) {
 
 function lookAtStream({ state, name, thing, table, words }) {
   const tape = tapesOf(state, name).find((one) => one.name === thing.stream);
-  const believed = tape.believed ? `In the leader's table: ${tape.believed.state}${tape.believed.owner ? `, ${tape.believed.owner}` : ""}.` : "Not in the leader's table.";
+  const leader_entry = tape.leader_entry ? `In the leader's table: ${tape.leader_entry.state}${tape.leader_entry.owner ? `, ${tape.leader_entry.owner}` : ""}.` : "Not in the leader's table.";
   return {
     title: `Stream ${tape.name}`,
     term: "stream",
     nodes: [
-      words(`Shard ${tape.shard}, generation ${tape.generation}, topic ${tape.topic}: ${counted(tape.length, "message")}${tape.closed ? ", closed" : ""}. ${believed}${isDoubled(tape) ? " It has two readers: new messages are delivered to both." : ""}`),
+      words(`Shard ${tape.shard}, generation ${tape.generation}, topic ${tape.topic}: ${counted(tape.length, "message")}${tape.closed ? ", closed" : ""}. ${leader_entry}${isDoubled(tape) ? " It has two readers: new messages are delivered to both." : ""}`),
       table([["cursor", "cursor of a stream"], ["position", "cursor of a stream"], "messages up to the next"], cursorsOf(tape)),
       table(["reader", "lease", "acknowledged", "delivered"], tape.readers.map((one) => [one.id, one.lease, one.acknowledged, one.delivered])),
-      words(`${counted(tape.again.leader, "message")} would be redelivered if the leader crashed now${tape.again.kill ? `, ${tape.again.kill} if ${clientOf(tape.believed.owner)} was killed` : ""}.`),
+      words(`${counted(tape.again.leader, "message")} would be redelivered if the leader crashed now${tape.again.kill ? `, ${tape.again.kill} if ${clientOf(tape.leader_entry.owner)} was killed` : ""}.`),
     ],
   };
 }
 
 /** The four cursors, with the number of messages up to the next one: what the corresponding crash redelivers. */
 function cursorsOf(tape) {
-  const reader = tape.readers.find((one) => one.id === tape.believed?.owner) ?? tape.readers[0];
-  const reported = tape.believed?.position ?? tape.committed;
+  const reader = tape.readers.find((one) => one.id === tape.leader_entry?.owner) ?? tape.readers[0];
+  const reported = tape.leader_entry?.position ?? tape.committed;
   const gap = (count, why) => (count > 0 ? `${count} ${why}` : "0");
   return [
     ["committed", tape.committed, gap(reported - tape.committed, "redelivered if the leader crashes")],
-    ["reported", tape.believed?.position ?? "–", reader ? gap(reader.acknowledged - reported, "redelivered if the client is killed") : "–"],
+    ["reported", tape.leader_entry?.position ?? "–", reader ? gap(reader.acknowledged - reported, "redelivered if the client is killed") : "–"],
     ["acknowledged", reader?.acknowledged ?? "–", reader ? gap(reader.delivered - reader.acknowledged, "delivered, not acked") : "–"],
     ["delivered", reader?.delivered ?? "–", gap(tape.length - (reader?.delivered ?? tape.handed), "unread")],
   ];

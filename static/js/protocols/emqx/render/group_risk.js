@@ -27,7 +27,7 @@ export function makeGroupRisk(document, root) {
       const key = JSON.stringify([watched.group, facts]);
       if (key === shown) return;
       shown = key;
-      renew(box, [crashes(document, watched.group, facts), standing(document, facts)]);
+      renew(box, [crashes(document, watched.group, facts), presentFigures(document, facts)]);
     },
   };
 }
@@ -40,7 +40,7 @@ function crashes(document, name, { leader, sessions, more }) {
   return element(document, "table", { "aria-label": `Redeliveries if something crashed now, ${name}` }, [element(document, "thead", {}, [head]), element(document, "tbody", {}, rows)]);
 }
 
-function standing(document, { unread, doubled, streams, over, committed_us, clients, cost }) {
+function presentFigures(document, { unread, doubled, streams, over, committed_us, clients, cost }) {
   const lines = [
     ["streams", streams - over, ""],
     ["without a reader", unread, "harm"],

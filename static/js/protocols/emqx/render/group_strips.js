@@ -18,7 +18,7 @@ export function paintStrips(context, laid, theme, { scale: k, numbers, chosen, t
     const { fold, x, y, height } = row;
     context.textAlign = "right";
     context.font = fontOf(theme, theme.label, fold.key === chosen ? 700 : 400);
-    context.fillStyle = fold.key === "nobody" ? theme.ink.harm : fold.key === chosen ? theme.ink.ink : theme.ink.ink2;
+    context.fillStyle = fold.key === "no reader" ? theme.ink.harm : fold.key === chosen ? theme.ink.ink : theme.ink.ink2;
     context.fillText(fold.key, x - 7 * k, y + height / 2);
     fold.tapes.forEach((tape, at) => paintCell(context, tape, x + at * laid.cell, y, laid.cell, height, theme, numbers));
     if (!terse && !turned) totals(context, row, theme, k, x + row.width + 10 * k);
@@ -30,8 +30,8 @@ function paintCell(context, tape, x, y, cell, height, theme, numbers) {
   const width = Math.max(0.8, cell - (cell > 3 ? 0.8 : 0));
   const hue = (client) => (numbers.get(client) ?? 0) % ORIGINS;
   const pick = (client, behind) => (behind ? theme.origin : theme.done)[hue(client)];
-  const owner = tape.believed?.owner;
-  context.fillStyle = owner ? pick(clientOf(owner), tape.believed.position < tape.length) : theme.ink.line;
+  const owner = tape.leader_entry?.owner;
+  context.fillStyle = owner ? pick(clientOf(owner), tape.leader_entry.position < tape.length) : theme.ink.line;
   context.fillRect(x, y, width, half - 0.5);
   const readers = tape.readers.length;
   if (readers === 0) {

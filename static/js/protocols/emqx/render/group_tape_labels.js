@@ -17,7 +17,7 @@ export function crashLabels(row, theme, k, measure) {
   if (tape.again.leader > 0) runs.push({ text: String(tape.again.leader), weight: 650, colour: "harm" }, { text: " redelivered if the leader crashes", weight: 400, colour: "harm" });
   if (tape.again.kill > 0) {
     if (runs.length > 0) runs.push({ text: ", ", weight: 400, colour: "harm" });
-    runs.push({ text: String(tape.again.kill), weight: 650, colour: "harm" }, { text: ` if ${clientOf(tape.believed.owner)} is killed`, weight: 400, colour: "harm" });
+    runs.push({ text: String(tape.again.kill), weight: 650, colour: "harm" }, { text: ` if ${clientOf(tape.leader_entry.owner)} is killed`, weight: 400, colour: "harm" });
   }
   if (runs.length === 0) return [];
   const short = runs.filter(({ weight }) => weight === 650 || runs.length === 2);
@@ -35,7 +35,7 @@ export function cursorLabels(row, theme, k, measure) {
   const reader = tape.readers[0];
   const named = [
     ["committed", tape.committed, "ink"],
-    ["reported", tape.believed?.position, "proto"],
+    ["reported", tape.leader_entry?.position, "proto"],
     ["acknowledged", reader.acknowledged, "ink"],
     ["delivered", reader.delivered, "ink"],
   ].filter(([, offset]) => offset !== undefined);

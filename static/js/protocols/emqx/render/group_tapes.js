@@ -48,8 +48,8 @@ const hueOf = (numbers, client) => (numbers.get(client) ?? 0) % ORIGINS;
 
 function paintTape(context, row, theme, k, numbers) {
   const { tape, y, body } = row;
-  const owner = tape.believed?.owner ? clientOf(tape.believed.owner) : null;
-  strip(context, row, theme, { y, hue: owner === null ? null : hueOf(numbers, owner), done: tape.believed?.position ?? tape.committed });
+  const owner = tape.leader_entry?.owner ? clientOf(tape.leader_entry.owner) : null;
+  strip(context, row, theme, { y, hue: owner === null ? null : hueOf(numbers, owner), done: tape.leader_entry?.position ?? tape.committed });
   tape.readers.forEach((reader, at) => {
     strip(context, row, theme, { y: y + (at + 1) * (body + 1), hue: hueOf(numbers, reader.client), done: reader.acknowledged, held: reader.delivered, raise: 3 * k, fading: reader.lease === "absent" });
   });
@@ -63,7 +63,7 @@ function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fadi
   const { tape, body, unit_px } = row;
   const [start, end] = [xAt(row, row.first), xAt(row, tape.length)];
   if (hue === null) {
-    nobodys(context, start, y, end - start, body, theme);
+    outlineUnassigned(context, start, y, end - start, body, theme);
     return;
   }
   const [read, unacked] = [xAt(row, done), xAt(row, held)];
@@ -83,7 +83,7 @@ function strip(context, row, theme, { y, hue, done, held = done, raise = 0, fadi
   }
 }
 
-function nobodys(context, x, y, width, height, theme) {
+function outlineUnassigned(context, x, y, width, height, theme) {
   context.save();
   context.strokeStyle = theme.ink.strong;
   context.lineWidth = 1;
@@ -113,7 +113,7 @@ function cursors(context, row, theme, k) {
     context.fillStyle = theme.ink.ink;
     context.fillRect(at(reader.acknowledged) - 0.8, y, 1.6, size + 1);
   }
-  if (tape.believed) triangle(context, at(tape.believed.position), y, size, theme.ink.proto, theme.ink.proto);
+  if (tape.leader_entry) triangle(context, at(tape.leader_entry.position), y, size, theme.ink.proto, theme.ink.proto);
   triangle(context, at(tape.committed), y, size, theme.ink.ink, theme.ink.ink);
 }
 
@@ -136,8 +136,8 @@ function paintCrashes(context, row, theme, k) {
   const y = footOf(row) + 9 * k;
   context.fillStyle = theme.ink.harm;
   if (tape.again.kill > 0) {
-    const x = xAt(row, tape.believed.position);
-    context.fillRect(x, y, Math.max(2, xAt(row, tape.believed.position + tape.again.kill) - x), 1.6 * k);
+    const x = xAt(row, tape.leader_entry.position);
+    context.fillRect(x, y, Math.max(2, xAt(row, tape.leader_entry.position + tape.again.kill) - x), 1.6 * k);
   }
   if (tape.again.leader > 0) {
     const x = xAt(row, tape.committed);
@@ -152,14 +152,14 @@ function paintEnds(context, row, theme, { k, turned, numbers }) {
   if (turned) return;
   const { tape, y, body, x1 } = row;
   const swatch = (client, x, middle) => freeCell(context, hueOf(numbers, client), x, middle, 8 * k, 11 * k, theme.origin[hueOf(numbers, client)], theme.ink.bg);
-  if (tape.believed?.owner) swatch(clientOf(tape.believed.owner), row.x0 - 10 * k, y + body / 2);
+  if (tape.leader_entry?.owner) swatch(clientOf(tape.leader_entry.owner), row.x0 - 10 * k, y + body / 2);
   context.font = fontOf(theme, theme.label, 400);
   context.textAlign = "left";
   context.textBaseline = "middle";
   tape.readers.forEach((reader, at) => {
     const middle = y + (at + 1) * (body + 1) + body / 2;
     swatch(reader.client, x1 + 18 * k, middle);
-    const starved = tape.believed?.starved && reader.id === tape.believed.owner;
+    const starved = tape.leader_entry?.starved && reader.id === tape.leader_entry.owner;
     context.fillStyle = isDoubled(tape) || starved ? theme.ink.harm : theme.ink.ink2;
     const whole = `${reader.client}${starved ? ", not reading" : WORDS[reader.lease]}`;
     const fits = context.measureText(whole).width <= row.room - 26 * k;

@@ -63,12 +63,12 @@ function summaries({ state, group: name, member, now_us }, session, group, leadi
     handler: `${session.state}${session.acks_paused ? ", acknowledges nothing" : ""}, ${counted(session.in_flight, "message")} in flight`,
     agent: `${counted(borrowers.length, "borrower")} of this group${member.borrower && !own ? "; this one is stale" : ""}`,
     borrower: member.borrower === null ? "none" : `${member.borrower}: ${own?.state ?? "gone"}, ${counted(held, "stream")}`,
-    leader: standingAtLeader(member, group, leading, { state, now_us }),
+    leader: stateAtLeader(member, group, leading, { state, now_us }),
   };
 }
 
 /** The borrower's entry in the leader's table; for a dead leader, how long its claim is still valid. */
-function standingAtLeader({ borrower }, group, leading, { state, now_us }) {
+function stateAtLeader({ borrower }, group, leading, { state, now_us }) {
   const left = (until_us, from_us) => span(Math.max(0, until_us - from_us));
   if (!leading) return group.claim ? `dead, claim valid for ${left(group.claim.until_us, state.at_us)} more` : "none";
   const known = leading.leader.borrowers[borrower];
@@ -136,11 +136,11 @@ const FACTS = {
 function makeMachine(document, name, onRow) {
   const svg = makeDiagram(document);
   const title = element(document, "h3", {});
-  const came = element(document, "p.came", {});
+  const latest = element(document, "p.latest-row", {});
   const next = element(document, "ul.next", {});
   let drawn = "";
   return {
-    node: element(document, "section.machine-of", {}, [title, svg, came, next]),
+    node: element(document, "section.machine-of", {}, [title, svg, latest, next]),
     update({ state, group, member, machines, theme, width }) {
       const { now, last, untouched } = machines[name];
       const machine = state.welcome.tables.machines[name];
@@ -152,7 +152,7 @@ function makeMachine(document, name, onRow) {
       drawn = key;
       setText(title, words);
       drawMachine(document, svg, machine, { name: words, now, last, counts, scale: theme.scale, turned });
-      came.replaceChildren(...cameWords(document, now === null ? NONE[name] : now, now === null ? null : { last, untouched }, onRow));
+      latest.replaceChildren(...latestWords(document, now === null ? NONE[name] : now, now === null ? null : { last, untouched }, onRow));
       next.replaceChildren(...Object.entries(machine.moves[now] ?? {}).map(([to, why]) => element(document, "li", {}, [element(document, "b", { text: to }), `: ${why}`])));
     },
   };
@@ -166,9 +166,9 @@ function titleOf(name, state, group, { borrower, stream }) {
 
 const NONE = { borrower: "No borrower.", lease: "No borrower that could read it.", assignment: "Not in a leader's table.", leader: "No leader so far." };
 
-function cameWords(document, now, came, onRow) {
-  if (came === null) return [now];
-  const { last, untouched } = came;
+function latestWords(document, now, latest, onRow) {
+  if (latest === null) return [now];
+  const { last, untouched } = latest;
   const state = element(document, "b", { text: now });
   if (!last) return [state, untouched ? " since the start." : " since just now."];
   const since = element(document, "button.plain", { type: "button", title: "Highlight its causes", onclick: () => onRow(last.seq), text: `${seconds(last.at_us)} s` });

@@ -71,8 +71,8 @@ export function paintNodeMessages(canvas, folded, theme, given) {
 function placeOfRow(row, { xAt, scale, now_us, top, bottom }) {
   if (row.at_us > now_us) return null;
   const of_leader = /^(leader|assignment|progress\.saved|progress\.persisted|progress\.loaded|stream\.found|borrower\.(joined|dropped))/.test(row.type);
-  const said_by_leader = row.type === "protocol.sent" && /^(grant|revoke|revoked|invalidate|ping-response|leader-connect-response)$/.test(row.reason);
-  const lane = of_leader || said_by_leader ? leaderLine(row.cluster) : row.client ? sessionLine(row.client) : leaderLine(row.cluster);
+  const sent_by_leader = row.type === "protocol.sent" && /^(grant|revoke|revoked|invalidate|ping-response|leader-connect-response)$/.test(row.reason);
+  const lane = of_leader || sent_by_leader ? leaderLine(row.cluster) : row.client ? sessionLine(row.client) : leaderLine(row.cluster);
   const x = xAt(lane);
   const y = scale.at({ at_us: row.at_us, order: row.seq });
   return x === null || y < top - 4 || y > bottom + 4 ? null : { x, y, lane };

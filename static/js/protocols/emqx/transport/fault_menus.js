@@ -63,7 +63,7 @@ export function clientMenu(state, { group }, client) {
 }
 
 /** @returns {{title: string, items: Item[]}[]} of a message in flight between nodes */
-export function saidMenu(flight) {
+export function flightMenu(flight) {
   const next = { type: flight.what, session: flight.client, group: flight.subscription };
   const before_us = flight.sent_us;
   return [
@@ -82,7 +82,7 @@ export function saidMenu(flight) {
 
 /** Number of clients and of messages in flight that the menu without a pointer lists. */
 const CLIENTS_LISTED = 8;
-const SAID_LISTED = 4;
+const FLIGHTS_LISTED = 4;
 
 /** The menu of "Break…" in a group lab: the same faults without a pointer, and every other command. */
 export function groupBreakMenu(state, watched) {
@@ -102,7 +102,7 @@ export function groupBreakMenu(state, watched) {
         return { says: `${cut ? "Heal" : "Cut"} ${a} ↔ ${b}`, harm: !cut, command: { do: cut ? "link.heal" : "link.cut", link: `${a} <-> ${b}` } };
       }),
     },
-    { title: "in flight", items: state.flights.slice(0, SAID_LISTED).map((flight) => ({ ...saidMenu(flight)[0].items[1], says: `Lose the ${flight.what} of ${flight.client}`, key: undefined })) },
+    { title: "in flight", items: state.flights.slice(0, FLIGHTS_LISTED).map((flight) => ({ ...flightMenu(flight)[0].items[1], says: `Lose the ${flight.what} of ${flight.client}`, key: undefined })) },
     { title: "more", items: [{ says: "Close the generation", command: { do: "storage.close-generation" } }, { says: "Any command…", key: "A", act: "anyCommand" }] },
   ];
 }
@@ -113,5 +113,5 @@ export const MENUS = {
   leader: (state, watched) => leaderMenu(state, watched),
   client: (state, watched, { client }) => clientMenu(state, watched, client),
   link: (state, watched, { pair }) => linkMenu(state, pair),
-  flight: (state, watched, { flight }) => saidMenu(flight),
+  flight: (state, watched, { flight }) => flightMenu(flight),
 };

@@ -5,7 +5,7 @@
 
 import { markerKind } from "../model/cells.js";
 import { ENTRIES_HELD } from "../model/older_cells.js";
-import { isOurs, makeStanding } from "../model/standing.js";
+import { isOwnMarker, makeEntryFlags } from "../model/entry_flags.js";
 import { stretchesOf } from "../model/causes.js";
 import { pinsOf } from "./pins.js";
 import { makePlane } from "../../../layout/plane.js";
@@ -51,10 +51,10 @@ export function makeScene(state, watched, { width, room, scale, window }) {
   const units = (cluster) => unitsOf(state, watched, cluster);
   const needed = Math.max(0, ...names.map((cluster) => neededUnits(state, watched, cluster, units(cluster))));
   const shown = fitted(window, needed, plane.a1 - plane.a0, plane.turned ? 0.7 : scale, state.playing);
-  const standing = makeStanding(state, { ...watched });
+  const flagsOf = makeEntryFlags(state, { ...watched });
   /** @type {Object<string, SceneLane>} */
   const lanes = {};
-  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), standing });
+  for (const { name } of plane.lanes) lanes[name] = layLane(state, watched, name, { plane, shown, units: units(name), flagsOf });
   return {
     plane,
     watched,
@@ -65,12 +65,12 @@ export function makeScene(state, watched, { width, room, scale, window }) {
   };
 }
 
-function layLane(state, watched, cluster, { plane, shown, units, standing }) {
+function layLane(state, watched, cluster, { plane, shown, units, flagsOf }) {
   const topic = topicView(state, cluster, watched.topic);
   const store = state.cells[`${cluster}/${watched.topic}`];
   const length = topic?.length ?? 0;
   const strip = layStrip({ length, first_kept: topic?.first_kept ?? 0, back: backOf(shown, cluster), unit_px: shown.unit_px, a0: plane.a0, a1: plane.a1, units });
-  const bits = strip.to - strip.from <= ENTRIES_HELD ? standing(cluster, strip.from, strip.to) : new Uint16Array(0);
+  const bits = strip.to - strip.from <= ENTRIES_HELD ? flagsOf(cluster, strip.from, strip.to) : new Uint16Array(0);
   const remote = cluster !== watched.subject && topic !== undefined;
   const cursor = topic?.subscriptions?.[watched.subscription];
   return {
@@ -94,7 +94,7 @@ function unitsOf(state, watched, cluster) {
   return (index) => {
     const at = index - store.first;
     if (at < 0 || at >= store.count || kind[at] < 100) return 1;
-    return isOurs(state.owners, kind[at], snapshot[at], subject_number) && markerKind(kind[at]) > 0 ? 0.8 : 0.4;
+    return isOwnMarker(state.owners, kind[at], snapshot[at], subject_number) && markerKind(kind[at]) > 0 ? 0.8 : 0.4;
   };
 }
 

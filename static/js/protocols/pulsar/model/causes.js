@@ -4,7 +4,7 @@
  * drawn as brackets. The sum of their messages is compared with the engine's forecast, and a difference is shown.
  */
 
-import { TWICE } from "./standing.js";
+import { FORECAST_DUPLICATE } from "./entry_flags.js";
 import { identityOf } from "./cells.js";
 import { indexOf } from "./positions.js";
 import { topicView } from "./topics.js";
@@ -29,7 +29,7 @@ export function stretchesOf(state, watched, cluster, from, bits) {
     const index = from + at;
     const in_store = store && index >= store.first && index < store.first + store.count;
     if (!in_store || store.columns.kind[index - store.first] >= 100) continue; // a marker does not end a stretch
-    if (!(bits[at] & TWICE)) continue; // not acked in any cluster: it would be delivered once, and does not end a stretch
+    if (!(bits[at] & FORECAST_DUPLICATE)) continue; // not acked in any cluster: it would be delivered once, and does not end a stretch
     const why = cause(store, index);
     if (!open || open.cause !== why) {
       open = { first: index, last: index, messages: 0, cause: why };

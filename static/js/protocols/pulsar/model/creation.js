@@ -9,21 +9,21 @@
 import { counted, span } from "../../../model/format.js";
 
 /** @returns {"runs" | "stopped" | "refused" | "starting" | "down"} state of a replicator, for its mark and its text */
-export function standingOf(one) {
+export function replicatorState(one) {
   if (one.not_running) return "down";
   if (one.connected) return one.last_error ? "stopped" : "runs";
   return one.last_error ? "refused" : "starting";
 }
 
-const STANDING_WORDS = { runs: "running", stopped: "connected, but stopped", refused: "start refused", starting: "starting" };
+const STATE_WORDS = { runs: "running", stopped: "connected, but stopped", refused: "start refused", starting: "starting" };
 
 /** @returns {string} the state as text; for a replicator that no broker runs, the reason */
-export const standingWords = (one) => (one.not_running ? `not running: ${one.not_running}` : STANDING_WORDS[standingOf(one)]);
+export const replicatorStateWords = (one) => (one.not_running ? `not running: ${one.not_running}` : STATE_WORDS[replicatorState(one)]);
 
 /** @returns {Array<string | object>} the panel's headline, as parts */
 export function headline(replicators) {
   if (replicators.length === 0) return ["No topic is replicated to another cluster."];
-  const still = replicators.filter((one) => standingOf(one) !== "runs");
+  const still = replicators.filter((one) => replicatorState(one) !== "runs");
   if (still.length === 0) return [replicators.length === 1 ? "The only replicator is running: its start check passed." : `All ${replicators.length} replicators are running: their start checks passed.`];
   const waiting = still.reduce((sum, one) => sum + one.replication_backlog, 0);
   const calm = still.every((one) => one.delay_s === 0);
@@ -60,7 +60,7 @@ export function nextTry(one, now_us) {
 
 /** @returns {string} "3 of 4 partitions" that are not running; "" for a plain topic, or when all or none are running */
 export function partsOf(one) {
-  const still = one.parts.filter((part) => standingOf(part) !== "runs").length;
+  const still = one.parts.filter((part) => replicatorState(part) !== "runs").length;
   return one.parts.length > 1 && still > 0 && still < one.parts.length ? `${still} of ${one.parts.length} partitions` : "";
 }
 

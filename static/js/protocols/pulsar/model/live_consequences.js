@@ -16,7 +16,7 @@ export const LIVE_CONSEQUENCES = {
   ],
   "cluster.lose": (declared, { cluster }, state, watched) => [declared, consumersLost(cluster, state, watched), forecastWords(cluster, state, watched)],
   "link.cut": (declared, _, state, watched) => [declared, snapshotsNeedAll(state, watched)],
-  "client.kill": (declared, { client }, state, watched) => [declared, inHandOf(client, state, watched)],
+  "client.kill": (declared, { client }, state, watched) => [declared, unackedOf(client, state, watched)],
   "subscription.fail-over": (declared, { from, to, mode }, state, watched) => [declared, mode === undefined || mode === "crash" ? forecastWords(from, state, watched, to) : ""],
   "subscription.clear": (declared, { subscription, cluster }, state, watched) => {
     const backlog = topicView(state, cluster, watched.topic)?.subscriptions?.[subscription]?.backlog ?? 0;
@@ -41,7 +41,7 @@ function consumersLost(cluster, state, watched) {
   return `${who} ${names.length === 1 ? "is" : "are"} killed with it, with ${counted(held, "message")} unacked or queued.`;
 }
 
-function inHandOf(client, state, watched) {
+function unackedOf(client, state, watched) {
   const found = watched.clusters.flatMap((cluster) => consumersOf(cluster, state, watched)).find(([name]) => name === client)?.[1];
   return found ? `${counted(found.unacked.length + found.queued, "message")} that it had received go to other consumers or wait.` : "";
 }

@@ -70,8 +70,8 @@ export function migrationSentence(one) {
 function costWords(one) {
   const cost = one.cost?.sum;
   if (!cost) return ["."];
-  const twice = cost.duplicates ? { harm: counted(cost.duplicates, "duplicate") } : { strong: "no duplicates" };
-  return [". A switch now would cause ", twice, `, ${whole(cost.stranded)} not replicated, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
+  const duplicates = cost.duplicates ? { harm: counted(cost.duplicates, "duplicate") } : { strong: "no duplicates" };
+  return [". A switch now would cause ", duplicates, `, ${whole(cost.stranded)} not replicated, `, cost.lost ? { harm: `${whole(cost.lost)} lost` } : "0 lost", "."];
 }
 
 /** A step's state as text, with instants and number of attempts. */

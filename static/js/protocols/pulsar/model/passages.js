@@ -76,8 +76,8 @@ function inWindow(markers, topic, start_us, end_us) {
 function withRounds(markers, ...folds) {
   return markers.map((marker) => {
     const second_us = folds.map((fold) => fold?.get(marker.snapshot)?.second_us).find((us) => us !== undefined && us !== null);
-    const asks = marker.kind === "snapshot_request" || marker.kind === "snapshot_response";
-    return { ...marker, round: asks && second_us !== undefined && marker.written_us >= second_us ? 2 : 1 };
+    const of_request = marker.kind === "snapshot_request" || marker.kind === "snapshot_response";
+    return { ...marker, round: of_request && second_us !== undefined && marker.written_us >= second_us ? 2 : 1 };
   });
 }
 

@@ -32,10 +32,10 @@ export const VIEWS = {
 
 /**
  * @param {PrintedLine[]} lines
- * @param {(line: PrintedLine) => boolean} tells whether a line is not folded
+ * @param {(line: PrintedLine) => boolean} isKept whether a line is not folded
  * @returns {(PrintedLine | Fold)[]} the lines with runs of others folded; opening brackets stay, because they show the nesting
  */
-export function folded(lines, tells) {
+export function folded(lines, isKept) {
   const shown = [];
   let run = [];
   const end = () => {
@@ -44,7 +44,7 @@ export function folded(lines, tells) {
     run = [];
   };
   for (const line of lines) {
-    if (tells(line) || line.text.endsWith("{")) {
+    if (isKept(line) || line.text.endsWith("{")) {
       end();
       shown.push(line);
     } else run.push(line);

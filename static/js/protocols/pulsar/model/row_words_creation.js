@@ -4,7 +4,7 @@ const b = (text) => ({ strong: String(text) });
 const h = (text) => ({ harm: String(text) });
 const shape = (count) => (count ? `with ${count} partitions` : "as a plain topic");
 const who = (row) => row.client ?? (row.peer ? `the replicator from ${row.peer}` : "an administrator");
-const ASKED = {
+const CREATED_BY = {
   client: (row) => `auto-created for ${row.client}${row.peer ? `, same partition count as in ${row.peer}` : ""}`,
   replicator: (row) => `auto-created for the replicator from ${row.peer}`,
   "copied-request": (row) => `copied from ${row.peer}`,
@@ -16,7 +16,7 @@ const ASKED = {
 export const CREATION_ROWS = {
   "namespace.created": (row) => [b(row.detail), ` exists in ${row.cluster}`],
   "policy.changed": (row) => [b(row.reason), ` of ${row.topic ?? "a namespace"} changed in ${row.cluster}: ${row.detail}`],
-  "topic.created": (row) => [b(row.topic), ` created in ${row.cluster} ${shape(row.count)}: ${(ASKED[row.reason] ?? (() => row.reason))(row)}`],
+  "topic.created": (row) => [b(row.topic), ` created in ${row.cluster} ${shape(row.count)}: ${(CREATED_BY[row.reason] ?? (() => row.reason))(row)}`],
   "topic.creation-refused": (row) => [h(`${row.topic} not created`), ` in ${row.cluster}: ${row.detail}`],
   "topic.partitions-changed": (row) => [b(row.topic), ` has ${row.count} partitions in ${row.cluster} (${row.reason})`],
   "topic.deleted": (row) => [h(`${row.topic} deleted`), ` in ${row.cluster} (${row.reason})`],

@@ -27,7 +27,7 @@ export function wordsOfThing(state, watched, { cluster, index }) {
   }
   const cursor = topic.subscriptions?.[watched.subscription];
   const holder = Object.entries(cursor?.consumers ?? {}).find(([, consumer]) => consumer.unacked.includes(index));
-  const standing = holder ? `delivered to ${holder[0]}, not acked` : isAcknowledged(cursor, index) ? "acknowledged here" : "not acknowledged here";
+  const ack_state = holder ? `delivered to ${holder[0]}, not acked` : isAcknowledged(cursor, index) ? "acknowledged here" : "not acknowledged here";
   const size = store.columns.size[at];
-  return [`${state.names.list[store.columns.producer[at]]}/${store.columns.number[at]}`, size > 1 ? `${size} messages` : "", `from ${origin}`, where, cursor ? standing : ""].filter(Boolean).join(", ");
+  return [`${state.names.list[store.columns.producer[at]]}/${store.columns.number[at]}`, size > 1 ? `${size} messages` : "", `from ${origin}`, where, cursor ? ack_state : ""].filter(Boolean).join(", ");
 }

@@ -3,7 +3,7 @@
  * One replicator is shown over time: the number of refused starts grows while replicationDelayInSeconds stays 0.
  */
 
-import { headline, nextTry, partsOf, standingOf, standingWords } from "../model/creation.js";
+import { headline, nextTry, partsOf, replicatorState, replicatorStateWords } from "../model/creation.js";
 import { counted, whole } from "../../../model/format.js";
 import { policyTables, topicTable } from "../render/creation_tables.js";
 import { element, putParts } from "../../../render/dom.js";
@@ -76,37 +76,37 @@ function make(section, { document, requests, base, getState, say, wake, plotly }
 }
 
 function captionOf(one) {
-  const standing = standingOf(one);
-  if (standing === "refused") return "replicationDelayInSeconds is the age of the oldest entry in flight. Nothing is in flight, so it stays 0.";
-  if (standing === "stopped") return "It is connected and sends nothing more: the next entry waits for its schema. A changed policy takes effect only after the topic is unloaded.";
-  if (standing === "down") return `This replicator is not running: ${one.not_running}.`;
+  const state_name = replicatorState(one);
+  if (state_name === "refused") return "replicationDelayInSeconds is the age of the oldest entry in flight. Nothing is in flight, so it stays 0.";
+  if (state_name === "stopped") return "It is connected and sends nothing more: the next entry waits for its schema. A changed policy takes effect only after the topic is unloaded.";
+  if (state_name === "down") return `This replicator is not running: ${one.not_running}.`;
   return one.retries ? `It is running, after ${counted(one.retries, "failed start")}.` : "It started at the first attempt.";
 }
 
 /** The chosen replicator while it exists, else the first that is not running, else the first. */
 function choose(chosen, replicators) {
   const kept = replicators.find((one) => keyOf(one) === chosen);
-  const first = kept ?? replicators.find((one) => standingOf(one) !== "runs") ?? replicators[0];
+  const first = kept ?? replicators.find((one) => replicatorState(one) !== "runs") ?? replicators[0];
   return first ? keyOf(first) : null;
 }
 
 /** A replicator in the list: what prevents its start, and the metrics that a dashboard would show. */
 function itemOf(document, one, { is_chosen, at_us, onLook }) {
-  const standing = standingOf(one);
+  const state_name = replicatorState(one);
   const parts = partsOf(one);
   const button = element(document, "button.plain", { type: "button", "aria-pressed": String(is_chosen), "data-of": keyOf(one), onclick: onLook }, [
-    element(document, `span.standing.${standing}`, { "aria-hidden": "true" }),
+    element(document, `span.replicator-state.${state_name}`, { "aria-hidden": "true" }),
     element(document, "b", { text: `${one.from} → ${one.to}` }),
     ` ${one.topic} `,
-    element(document, `span${standing === "runs" ? ".soft" : ".harm-text"}`, { text: `${standingWords(one)}${parts ? ` (${parts})` : ""}` }),
+    element(document, `span${state_name === "runs" ? ".soft" : ".harm-text"}`, { text: `${replicatorStateWords(one)}${parts ? ` (${parts})` : ""}` }),
   ]);
-  const asks = [one.retries ? `${counted(one.retries, "failed start")}` : "", nextTry(one, at_us)].filter(Boolean).join(", ");
+  const retry_words = [one.retries ? `${counted(one.retries, "failed start")}` : "", nextTry(one, at_us)].filter(Boolean).join(", ");
   const shown = `connected ${one.connected} · delay ${one.delay_s} s · backlog ${whole(one.replication_backlog)}`;
-  return element(document, `li.${standing}`, {}, [
+  return element(document, `li.${state_name}`, {}, [
     button,
     element(document, "p.dashboard", { text: shown, title: "As in topics stats" }),
     ...(one.last_error ? [element(document, "blockquote", { text: one.last_error })] : []),
-    ...(asks ? [element(document, "p.quiet", { text: asks })] : []),
+    ...(retry_words ? [element(document, "p.quiet", { text: retry_words })] : []),
   ]);
 }
 

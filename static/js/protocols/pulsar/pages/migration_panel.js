@@ -38,12 +38,12 @@ function make(section, { document, window, link }) {
     putParts(document, says, restSentence(state));
     acts.replaceChildren(...movesOf(tenants, Object.keys(state.view.clusters)).map(button), button(serviceAction(state.view.lookup.up)));
     for (const part of [steps, waits, cost]) part.replaceChildren();
-    const standing = placesOf(state, tenants.some(([tenant]) => tenant === wish) ? wish : tenants[0][0]);
-    drawMap(state, standing);
-    setText(places, placesWords(standing));
+    const client_places = placesOf(state, tenants.some(([tenant]) => tenant === wish) ? wish : tenants[0][0]);
+    drawMap(state, client_places);
+    setText(places, placesWords(client_places));
   }
 
-  const drawMap = (state, standing) => drawMove(document, svg, standing, state.view, map.clientWidth || 560, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1, CLIENTS_SHOWN);
+  const drawMap = (state, client_places) => drawMove(document, svg, client_places, state.view, map.clientWidth || 560, Number(window.getComputedStyle(section).getPropertyValue("--scale")) || 1, CLIENTS_SHOWN);
 
   /** @param {{words: string, command: object, harm?: boolean}} action */
   const button = ({ words, command, harm }) => element(document, `button.act${harm ? ".harm" : ""}`, { type: "button", text: words, onclick: () => link.command(command) });
@@ -55,9 +55,9 @@ function make(section, { document, window, link }) {
     acts.replaceChildren(...actionsOf(one).map(button), button(serviceAction(state.view.lookup.up)));
     steps.replaceChildren(...one.steps.map((step) => stepRow(document, step, one)));
     waits.replaceChildren(...conditions(document, one));
-    const standing = placesOf(state, one.tenant, one);
-    drawMap(state, standing);
-    setText(places, `${placesWords(standing)} Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`);
+    const client_places = placesOf(state, one.tenant, one);
+    drawMap(state, client_places);
+    setText(places, `${placesWords(client_places)} Strategy: ${strategyWords(one.strategy)}.${one.way_back ? ` No way back: ${one.way_back}.` : ""}`);
     renew(cost, costTable(document, one));
   }
 
@@ -82,7 +82,7 @@ function stepRow(document, step, one) {
   const progress = progressOf(step);
   const bar = progress && progress.share !== null && step.state !== "waiting" && element(document, "progress", { max: 1, value: progress.share, "aria-label": `${title}: ${progress.words}` });
   return element(document, `li.${step.state}`, { "aria-current": step.name === one.at && one.state !== "finished" && one.state !== "rolled-back" ? "step" : false }, [
-    element(document, "i.standing", { "aria-hidden": "true" }),
+    element(document, "i.step-state", { "aria-hidden": "true" }),
     element(document, "div", {}, [
       element(document, "b", { text: title }),
       element(document, "span.what", { text: what }),

@@ -11,7 +11,7 @@ import { gapsOf } from "../model/acknowledged.js";
 import { CAUSE_WORDS } from "../model/causes.js";
 import { span, whole } from "../../../model/format.js";
 import { beginKey } from "../model/begins.js";
-import { HELD, LOST, STRANDED } from "../model/standing.js";
+import { UNACKED, LOST, NOT_REPLICATED } from "../model/entry_flags.js";
 import { bordersOf } from "./ledgers.js";
 import { pointsOf } from "./threads.js";
 import { subscriptionsOf, topicsOf } from "../model/topics.js";
@@ -106,7 +106,7 @@ function askHoles(scene, state, lane, ask) {
   for (const [first] of gapsOf(cursor, 3)) {
     if (first < strip.from || !store || first < store.first || first >= store.first + store.count) continue;
     const at = first - store.first;
-    const held = (bits[first - strip.from] & HELD) !== 0;
+    const held = (bits[first - strip.from] & UNACKED) !== 0;
     if (store.columns.kind[at] >= 100 || !(held || first === cursor.mark_delete_index + 1)) continue;
     const name = nameOfMessage(state, store, at);
     const since_us = heldSince(state, name);
@@ -187,7 +187,7 @@ function askStranded(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
   for (const [bit, word, reason] of /** @type {[number, string, string][]} */ ([
-    [STRANDED, "not replicated", `: only in ${lane.name}`],
+    [NOT_REPLICATED, "not replicated", `: only in ${lane.name}`],
     [LOST, "lost", ""],
   ])) {
     const first = bits.findIndex((one) => one & bit);

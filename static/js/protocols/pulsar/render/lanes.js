@@ -12,7 +12,7 @@ import { drawLedgers } from "./ledgers.js";
 import { drawLit } from "./lit.js";
 import { labelRequests } from "./label_requests.js";
 import { drawArcs } from "./links.js";
-import { bracketBoxes, drawBrackets, drawFlags, drawPins, drawRail, drawTwice } from "./rails.js";
+import { bracketBoxes, drawBrackets, drawFlags, drawPins, drawRail, drawDuplicates } from "./rails.js";
 import { drawShares, drawStrip } from "./strip.js";
 import { drawThreads, drawWash, threadBoxes } from "./threads.js";
 
@@ -34,7 +34,7 @@ export function paintLanes(canvas, scene, state, theme, { ratio, tiles, lit }) {
     drawLedgers(context, scene, lane, theme);
     drawRail(context, scene, lane, theme);
     drawDown(context, scene, lane, theme);
-    drawTwice(context, scene, lane, theme);
+    drawDuplicates(context, scene, lane, theme);
     drawBrackets(context, scene, lane, theme);
     drawFlags(context, scene, lane, theme);
     drawLit(context, scene, lane, theme, lit);

@@ -8,7 +8,7 @@ import { nearEdge, farEdge } from "../layout/strip.js";
 import { xOf, yOf } from "../../../layout/plane.js";
 import { markerKind } from "../model/cells.js";
 import { positionOf } from "../model/positions.js";
-import { HELD, OURS } from "../model/standing.js";
+import { UNACKED, OWN_MARKER } from "../model/entry_flags.js";
 import { MARKER_WORDS } from "../../../render/glyphs.js";
 import { nameOfMessage } from "./label_requests.js";
 import { element } from "../../../render/dom.js";
@@ -57,7 +57,7 @@ function marksOf(scene, state, lane) {
   for (let index = strip.to - 1; index >= strip.from && marks.length < PER_LANE; index--) {
     const at = index - store.first;
     const bit = bits[index - strip.from];
-    if (at < 0 || at >= store.count || !(bit & (HELD | OURS))) continue;
+    if (at < 0 || at >= store.count || !(bit & (UNACKED | OWN_MARKER))) continue;
     const kind = markerKind(store.columns.kind[at]);
     const where = positionOf(topic.ledgers, index);
     const snapshot = store.columns.snapshot[at];

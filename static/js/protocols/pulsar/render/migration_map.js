@@ -5,14 +5,14 @@ const NS = "http://www.w3.org/2000/svg";
 /**
  * @param {Document} document
  * @param {SVGElement} svg
- * @param {ReturnType<typeof import("../model/migrations.js").placesOf>} standing places of the tenant's clients
+ * @param {ReturnType<typeof import("../model/migrations.js").placesOf>} client_places places of the tenant's clients
  * @param {object} view states of the clusters, the links and the LookupService
  * @param {number} width CSS pixels
  * @param {number} scale 1, or larger on a projector
  * @param {number} most largest number of client names in one place
  */
-export function drawMove(document, svg, standing, view, width, scale, most) {
-  const { tenant, mapped, from, to, source, target, nowhere } = standing;
+export function drawMove(document, svg, client_places, view, width, scale, most) {
+  const { tenant, mapped, from, to, source, target, nowhere } = client_places;
   const { up } = view.lookup;
   const row = 17 * scale;
   const lines = Math.max(1, ...[source, target].map((names) => Math.min(most + 1, names.length)));

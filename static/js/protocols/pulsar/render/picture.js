@@ -109,8 +109,8 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
   const edges = new Map();
   let along = width;
   let mark = 0;
-  let twice_from = null;
-  let twice_to = 0;
+  let duplicates_from = null;
+  let duplicates_to = 0;
   for (let at = cells.kind.length - 1; at >= 0; at--) {
     const kind = cells.kind[at];
     const length = unitsOf(cells, at, ours) * unit_px;
@@ -127,11 +127,11 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
     context.fillStyle = (done ? theme.done : theme.origin)[originOf(kind) % ORIGINS];
     laneCell(context, plane, { base }, originOf(kind), along, 0, length - 0.8, theme.ink.bg);
     if (cursor && done && !here) {
-      twice_from = along;
-      twice_to = Math.max(twice_to, along + length);
+      duplicates_from = along;
+      duplicates_to = Math.max(duplicates_to, along + length);
     }
   }
-  paintCursor(context, theme, { y: base + cell + 3, begin: Math.max(0, along), mark, twice_from, twice_to, cursor });
+  paintCursor(context, theme, { y: base + cell + 3, begin: Math.max(0, along), mark, duplicates_from, duplicates_to, cursor });
   if (lane.state !== "up") hatch(context, theme, base - 2, width, cell + 4);
   return edges;
 }
@@ -145,15 +145,15 @@ function paintMarker(context, theme, kind, { x, y, radius, here, own }) {
   glyph(context, MARKER_WORDS[markerKind(kind)], x, y, radius, here ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
 }
 
-function paintCursor(context, theme, { y, begin, mark, twice_from, twice_to, cursor }) {
+function paintCursor(context, theme, { y, begin, mark, duplicates_from, duplicates_to, cursor }) {
   if (!cursor) return;
   context.fillStyle = theme.ink.ink;
   if (mark > begin) context.fillRect(begin, y, mark - begin, 2.2);
   if (mark > 0) pin(context, mark, y + 1, 0, -1, 6, theme.ink.ink, theme.ink.bg, false);
-  if (twice_from === null) return;
+  if (duplicates_from === null) return;
   context.fillStyle = theme.ink.harm;
-  context.fillRect(twice_from, y, twice_to - twice_from, 1.2);
-  context.fillRect(twice_from, y + 2.8, twice_to - twice_from, 1.2);
+  context.fillRect(duplicates_from, y, duplicates_to - duplicates_from, 1.2);
+  context.fillRect(duplicates_from, y + 2.8, duplicates_to - duplicates_from, 1.2);
 }
 
 function hatch(context, theme, y, width, height) {

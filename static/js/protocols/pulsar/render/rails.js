@@ -3,7 +3,7 @@
  * Duplicates are forecast or actual ones. Labels are only requested here; their placement is elsewhere.
  */
 
-import { CAME_TWICE, TWICE } from "../model/standing.js";
+import { DUPLICATE, FORECAST_DUPLICATE } from "../model/entry_flags.js";
 import { forRuns } from "../layout/runs.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { flagHeight } from "../layout/pins.js";
@@ -49,14 +49,14 @@ export function drawPins(context, scene, lane, theme) {
 }
 
 /** Draws a double line in place of the rail for entries that would be duplicates, and a full bar for actual duplicates. */
-export function drawTwice(context, scene, lane, theme) {
+export function drawDuplicates(context, scene, lane, theme) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
   const offset = railOffset(plane) - 1 * plane.scale;
   const line = 1.5 * plane.scale;
   for (const [bit, draw] of /** @type {[number, typeof fullBar][]} */ ([
-    [TWICE, doubleLine],
-    [CAME_TWICE, fullBar],
+    [FORECAST_DUPLICATE, doubleLine],
+    [DUPLICATE, fullBar],
   ])) {
     forRuns(bits, bit, (first, last) => {
       const from = clamped(plane, nearEdge(strip, strip.from + first));

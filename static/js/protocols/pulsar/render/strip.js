@@ -1,7 +1,7 @@
 /** Draws one log as a strip: entries one by one while they are wide enough, else a column of shares per pixel. */
 
 import { markerKind, originOf } from "../model/cells.js";
-import { CAME_TWICE, DONE, HELD, HERE, LOST, OURS, STRANDED } from "../model/standing.js";
+import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, OWN_MARKER, NOT_REPLICATED } from "../model/entry_flags.js";
 import { farEdge, nearEdge } from "../layout/strip.js";
 import { forRuns } from "../layout/runs.js";
 import { fillBox, xOf, yOf } from "../../../layout/plane.js";
@@ -28,7 +28,7 @@ export function drawStrip(context, scene, lane, theme) {
 }
 
 function outlineRuns(context, plane, lane, { strip, bits }, theme) {
-  forRuns(bits, STRANDED | LOST, (first, last) => {
+  forRuns(bits, NOT_REPLICATED | LOST, (first, last) => {
     const along = Math.max(plane.a0, nearEdge(strip, strip.from + first));
     outline(context, plane, lane, along, 0, Math.min(plane.a1, farEdge(strip, strip.from + last)) - along, theme);
   });
@@ -55,14 +55,14 @@ function drawEntries(context, plane, lane, held, theme) {
 
 function drawMessage(context, plane, lane, theme, { along, length, kind, bits, number }) {
   const origin = originOf(kind) % ORIGINS;
-  const raised = (bits & HELD) !== 0;
-  const pale = !raised && (bits & (DONE | CAME_TWICE)) !== 0;
+  const raised = (bits & UNACKED) !== 0;
+  const pale = !raised && (bits & (ACKED | DUPLICATE)) !== 0;
   const offset = raised ? -plane.lift : 0;
   const name = String(number);
   const named = length >= NAMED_PX && name.length * theme.label * DIGIT + 4 <= length && !plane.turned;
   context.fillStyle = pale ? theme.done[origin] : theme.origin[origin];
   laneCell(context, plane, lane, origin, along, offset, length, theme.ink.bg, named);
-  if (bits & (STRANDED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
+  if (bits & (NOT_REPLICATED | LOST) && length >= OUTLINED_PX - 1) outline(context, plane, lane, along, offset, length, theme);
   if (!named) return;
   context.fillStyle = pale ? theme.ink.ink2 : theme.ink.bg;
   context.font = fontOf(theme, theme.label, 600);
@@ -85,7 +85,7 @@ function outline(context, plane, lane, along, offset, length, theme) {
 
 function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) {
   const middle = along + length / 2;
-  if (!(bits & OURS)) {
+  if (!(bits & OWN_MARKER)) {
     context.fillStyle = theme.ink.strong;
     context.globalAlpha = 0.75;
     fillBox(context, plane, lane, middle - 0.6, plane.cell / 2 - 5 * plane.scale, 1.2, 10 * plane.scale);
@@ -93,7 +93,7 @@ function drawMarker(context, plane, lane, theme, { along, length, kind, bits }) 
     return;
   }
   const radius = Math.min(4.6 * plane.scale, Math.max(1.6, length * 0.42));
-  const spent = (bits & HERE) !== 0;
+  const spent = (bits & ACKED_HERE) !== 0;
   const offset = plane.cell / 2;
   glyph(context, MARKER_WORDS[markerKind(kind)], xOf(plane, lane, middle, offset), yOf(plane, lane, middle, offset), radius, spent ? theme.ink.soft : theme.ink.proto, theme.ink.bg);
 }
@@ -135,6 +135,6 @@ export function drawShares(context, scene, lane, theme, density) {
 
 function doneShare(bits, from, to) {
   let done = 0;
-  for (let at = from; at < to; at++) done += bits[at] & DONE ? 1 : 0;
+  for (let at = from; at < to; at++) done += bits[at] & ACKED ? 1 : 0;
   return done / Math.max(1, to - from);
 }

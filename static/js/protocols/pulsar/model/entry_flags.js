@@ -11,13 +11,13 @@ import { passedOver } from "./passed_over.js";
 import { movedOf } from "./moved.js";
 import { topicView } from "./topics.js";
 
-export const DONE = 1; // acked in this or in any other cluster
-export const HERE = 2; // acked by this cluster's own cursor
-export const HELD = 4; // delivered to a consumer in this cluster, not acked
-export const TWICE = 8; // would be delivered in this cluster as a duplicate
-export const CAME_TWICE = 16; // was delivered in this cluster as a duplicate
-export const STRANDED = 32; // only in the cluster that failed
-export const OURS = 64; // a marker of one of the subject cluster's own snapshots
+export const ACKED = 1; // acked in this or in any other cluster
+export const ACKED_HERE = 2; // acked by this cluster's own cursor
+export const UNACKED = 4; // delivered to a consumer in this cluster, not acked
+export const FORECAST_DUPLICATE = 8; // would be delivered in this cluster as a duplicate
+export const DUPLICATE = 16; // was delivered in this cluster as a duplicate
+export const NOT_REPLICATED = 32; // only in the cluster that failed
+export const OWN_MARKER = 64; // a marker of one of the subject cluster's own snapshots
 export const LOST = 256; // due to this cluster's consumers, and before the begin of its cursor, or covered by it without an ack
 
 /** Number of entries per cluster that are searched for messages acked anywhere. */
@@ -66,7 +66,7 @@ function identitiesIn(store) {
  * @param {object} watched topic, subscription, subject (the cluster with the consumers), clusters (sorted)
  * @returns {(cluster: string, from: number, to: number) => Uint16Array} bits per entry of [from, to)
  */
-export function makeStanding(state, watched) {
+export function makeEntryFlags(state, watched) {
   const { topic, subscription, subject, clusters } = watched;
   const anywhere = acknowledgedIdentities(state, topic, subscription, clusters);
   const moved = movedOf(state.view, topic, subscription);
@@ -80,7 +80,7 @@ export function makeStanding(state, watched) {
   const subject_number = clusters.indexOf(subject);
   const forecast = state.view.forecast?.[subscription];
 
-  return function standing(cluster, from, to) {
+  return function flagsOf(cluster, from, to) {
     const bits = new Uint16Array(Math.max(0, to - from));
     const store = state.cells[`${cluster}/${topic}`];
     const cursor = topicView(state, cluster, topic)?.subscriptions?.[subscription];
@@ -89,25 +89,25 @@ export function makeStanding(state, watched) {
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
     // where the subscription is missing it would be created: the engine's forecast tells whether at the earliest position
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
-    const would_come = cluster !== subject && (cursor !== undefined || counted > 0);
+    const would_deliver = cluster !== subject && (cursor !== undefined || counted > 0);
     // if the engine forecasts no duplicates, a message that some cursor passed without an ack (a skip, an unsafe snapshot) is still delivered, once
-    const comes_once = counted === 0 && cursor !== undefined;
+    const delivered_once = counted === 0 && cursor !== undefined;
     for (let index = Math.max(from, store.first); index < Math.min(to, store.first + store.count); index++) {
       const at = index - store.first;
       const here = isAcknowledged(cursor, index);
-      let bit = (here ? HERE | DONE : 0) | (held.has(index) ? HELD : 0);
+      let bit = (here ? ACKED_HERE | ACKED : 0) | (held.has(index) ? UNACKED : 0);
       const kind = store.columns.kind[at];
       if (kind >= 100) {
-        bits[index - from] = bit | (isOurs(state.owners, kind, store.columns.snapshot[at], subject_number) ? OURS : 0);
+        bits[index - from] = bit | (isOwnMarker(state.owners, kind, store.columns.snapshot[at], subject_number) ? OWN_MARKER : 0);
         continue;
       }
       const identity = identityOf(store.columns, at);
       const filtered = inRanges(cursor?.reported ?? [], index);
-      if (!here && anywhere.has(identity) && (filtered || !comes_once)) bit |= (would_come || (moved?.to === cluster && !held.has(index))) && !filtered ? DONE | TWICE : DONE;
-      if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~TWICE) | CAME_TWICE;
-      if (cluster === failed && reached && !reached.has(identity)) bit |= STRANDED;
-      if (passed.get(cluster).has(identity)) bit = (bit & ~DONE) | LOST;
-      if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~DONE) | LOST;
+      if (!here && anywhere.has(identity) && (filtered || !delivered_once)) bit |= (would_deliver || (moved?.to === cluster && !held.has(index))) && !filtered ? ACKED | FORECAST_DUPLICATE : ACKED;
+      if (moved?.to === cluster && inRanges(moved.duplicates, index)) bit = (bit & ~FORECAST_DUPLICATE) | DUPLICATE;
+      if (cluster === failed && reached && !reached.has(identity)) bit |= NOT_REPLICATED;
+      if (passed.get(cluster).has(identity)) bit = (bit & ~ACKED) | LOST;
+      if (moved?.to === cluster && index <= begin && owed.has(identity) && !anywhere.has(identity)) bit = (bit & ~ACKED) | LOST;
       bits[index - from] = bit;
     }
     return bits;
@@ -115,7 +115,7 @@ export function makeStanding(state, watched) {
 }
 
 /** Whether a marker belongs to the subject: to a snapshot that it requested, or written by it (an update names no snapshot). */
-export function isOurs(owners, kind, snapshot, subject_number) {
+export function isOwnMarker(owners, kind, snapshot, subject_number) {
   if (markerKind(kind) === 113) return originOf(kind) === subject_number;
   const owner = owners.get(snapshot);
   return owner === undefined ? originOf(kind) === subject_number : owner === subject_number;

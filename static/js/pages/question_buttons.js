@@ -7,8 +7,8 @@ import { protocolOf } from "../protocols/table.js";
 import { required, setText } from "../render/dom.js";
 
 /** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
-export function makeAsks(root, panels) {
-  const line = required(root, "[data-part=asks]");
+export function makeQuestionButtons(root, panels) {
+  const line = required(root, "[data-part=questions]");
   const why = required(line, "[data-act=why-twice]");
   for (const [act, name] of Object.entries({ "why-twice": "why-twice", "what-helps": "what-if" })) {
     required(line, `[data-act=${act}]`).addEventListener("click", () => {

@@ -5,7 +5,7 @@ import test from "node:test";
 import { breakMenu, clusterMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
-import { CAME_TWICE, DONE, HELD, HERE, LOST, makeStanding, OURS, STRANDED, TWICE } from "../../static/js/protocols/pulsar/model/standing.js";
+import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, makeEntryFlags, OWN_MARKER, NOT_REPLICATED, FORECAST_DUPLICATE } from "../../static/js/protocols/pulsar/model/entry_flags.js";
 import { stretchesOf } from "../../static/js/protocols/pulsar/model/causes.js";
 import { whatIsWatched } from "../../static/js/model/watched.js";
 import { plainSentence, sentenceOf } from "../../static/js/model/sentence.js";
@@ -23,26 +23,26 @@ function lab({ a = cursor({ mark: 3, ranges: [[5, 5], [7, 7]], read: 8, consumer
   return [welcome(), first].reduce(reduce, emptyLab());
 }
 
-const bitsOf = (state, cluster, count = 8) => makeStanding(state, whatIsWatched(state, {}))(cluster, 0, count);
+const bitsOf = (state, cluster, count = 8) => makeEntryFlags(state, whatIsWatched(state, {}))(cluster, 0, count);
 const having = (bits, bit) => [...bits.keys()].filter((index) => bits[index] & bit);
 
 test("in the region with the consumers, entries are acked, delivered and not acked, or holes", () => {
   const bits = bitsOf(lab(), "a");
-  assert.deepEqual(having(bits, HERE), [0, 1, 2, 3, 5, 7]);
-  assert.deepEqual(having(bits, HELD), [4]);
-  assert.deepEqual(having(bits, TWICE), []);
+  assert.deepEqual(having(bits, ACKED_HERE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(bits, UNACKED), [4]);
+  assert.deepEqual(having(bits, FORECAST_DUPLICATE), []);
 });
 
 test("in the other region, messages acked elsewhere and not here would be duplicates", () => {
   const bits = bitsOf(lab(), "b");
-  assert.deepEqual(having(bits, TWICE), [2, 3, 5, 7]);
-  assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(bits, FORECAST_DUPLICATE), [2, 3, 5, 7]);
+  assert.deepEqual(having(bits, ACKED), [0, 1, 2, 3, 5, 7]);
 });
 
 test("messages that ack sync reported as acked are filtered and are no duplicates", () => {
   const bits = bitsOf(lab({ b: { ...cursor({ mark: 1 }), reported: [[2, 3], [7, 7]] } }), "b");
-  assert.deepEqual(having(bits, TWICE), [5]);
-  assert.deepEqual(having(bits, DONE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5]);
+  assert.deepEqual(having(bits, ACKED), [0, 1, 2, 3, 5, 7]);
 });
 
 test("causes: beyond the mark-delete a hole, up to it no snapshot that covers the entry", () => {
@@ -81,20 +81,20 @@ test("causes: entries covered by a used snapshot wait for its update", () => {
 test("with the subscription missing in the other region, all acked messages would be duplicates if the forecast counts them", () => {
   const missing = lab();
   delete missing.view.clusters.b.topics.orders.subscriptions.billing;
-  assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [0, 1, 2, 3, 5, 7]);
   missing.view.forecast = forecast(0);
-  assert.deepEqual(having(bitsOf(missing, "b"), TWICE), [], "at Latest nothing comes again");
+  assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [], "at Latest nothing comes again");
 });
 
 test("messages that a cursor passed without an ack are neither acked nor duplicates when the engine forecasts none", () => {
   const bits = bitsOf(lab({ more: { forecast: forecast(0) } }), "b");
-  assert.deepEqual(having(bits, TWICE), []);
-  assert.deepEqual(having(bits, DONE), [0, 1], "the rest comes, once");
+  assert.deepEqual(having(bits, FORECAST_DUPLICATE), []);
+  assert.deepEqual(having(bits, ACKED), [0, 1], "the rest comes, once");
 });
 
 test("a marker belongs to the subject when the subject requested its snapshot, also responses of others", () => {
   const state = lab({ log: "aQRSU" });
-  assert.deepEqual(having(bitsOf(state, "a", 5), OURS), [1, 2, 3, 4]);
+  assert.deepEqual(having(bitsOf(state, "a", 5), OWN_MARKER), [1, 2, 3, 4]);
 });
 
 test("after a failover, actual and expected duplicates and messages not replicated are marked", () => {
@@ -105,9 +105,9 @@ test("after a failover, actual and expected duplicates and messages not replicat
   after.clusters.a.state = "down";
   const state = reduce(lab(), frame(2, { view: after, cells: { "a/orders": cells("b", { first: 8 }) } }));
   const bits = bitsOf(state, "b");
-  assert.deepEqual(having(bits, CAME_TWICE), [2, 3], "2 acknowledged again, 3 in hand again");
-  assert.deepEqual(having(bits, TWICE), [5, 7]);
-  assert.deepEqual(having(bitsOf(state, "a", 9), STRANDED), [8]);
+  assert.deepEqual(having(bits, DUPLICATE), [2, 3], "2 acknowledged again, 3 in hand again");
+  assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5, 7]);
+  assert.deepEqual(having(bitsOf(state, "a", 9), NOT_REPLICATED), [8]);
   assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 duplicates. 1 message not replicated, 0 lost.");
   const drained = { ...state, view: { ...state.view, failovers: [{ ...state.view.failovers[0], stranded_unprocessed: 0 }] } };
   assert.match(plainSentence(sentenceOf(drained, whatIsWatched(drained, {}))), /0 messages not replicated \(unread\), 0 lost\.$/);
@@ -119,8 +119,8 @@ test("duplicates counted by the engine are marked, however the page got to the i
   shown.clusters.a.state = "down";
   const log = cells("aaaaaaaa");
   const state = [welcome(), frame(1, { view: shown, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
-  assert.deepEqual(having(bitsOf(state, "b"), CAME_TWICE), [2, 3, 5]);
-  assert.deepEqual(having(bitsOf(state, "b"), TWICE), [7], "7 was acknowledged in a and has not come again yet");
+  assert.deepEqual(having(bitsOf(state, "b"), DUPLICATE), [2, 3, 5]);
+  assert.deepEqual(having(bitsOf(state, "b"), FORECAST_DUPLICATE), [7], "7 was acknowledged in a and has not come again yet");
 });
 
 test("a viewer's choice applies while it exists, and the subject is the cluster with the consumers", () => {
@@ -174,6 +174,6 @@ test("messages that a cursor covers without an ack are lost when they are as man
   const figures = (lost) => ({ billing: { from: "a", to: { b: { duplicates: 4, redeliveries: 0, lost, stranded: 0, stranded_unprocessed: 0 } } } });
   const seen = (lost) => bitsOf(lab({ b: cursor({ mark: 1, ranges: [[4, 4]] }), more: { forecast: figures(lost) } }), "b");
   assert.deepEqual(having(seen(1), LOST), [4], "a's consumer still holds it");
-  assert.deepEqual(having(seen(1), DONE), [0, 1, 2, 3, 5, 7]);
+  assert.deepEqual(having(seen(1), ACKED), [0, 1, 2, 3, 5, 7]);
   assert.deepEqual(having(seen(2), LOST), [], "not as many: nothing is claimed");
 });
