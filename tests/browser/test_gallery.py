@@ -49,7 +49,7 @@ def test_search_by_words_and_the_empty_state(open_gallery):
     expect(page.locator(".card:visible")).to_have_count(1)
     expect(page.get_by_role("status").filter(has_text="1 of")).to_be_visible()
     search.fill("xyzzy")
-    expect(page.get_by_text("No scenario has these words.")).to_be_visible()
+    expect(page.get_by_text("No scenario matches.")).to_be_visible()
     expect(page.get_by_role("heading", name="Replicated subscriptions", exact=True)).to_be_hidden()
     page.get_by_role("button", name="Show all scenarios").click()
     expect(page.locator(".card:visible").nth(24)).to_be_visible()

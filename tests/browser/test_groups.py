@@ -74,7 +74,7 @@ def test_two_readers_of_one_stream_are_reported_drawn_and_inspected(open_lab):
     page.get_by_role("button", name="client ben").click()
     page.get_by_role("menuitem", name="Connect it to n1 (takeover)").hover()
     expect(says).to_contain_text(
-        "ben takes its session over at n1: the old connection closes and no leader receives a message."
+        "ben takes over its session at n1: the old connection closes and no leader receives a message."
     )
     page.keyboard.press("Escape")
     page.get_by_role("button", name="node n1, up").click()

@@ -26,7 +26,7 @@ def lab(make_lab):
 
 def my_labs(lab: Any) -> Page:
     lab.page.goto(f"{lab.site.address}/labs/")
-    expect(lab.page.get_by_text("Looking for labs…")).to_have_count(0)
+    expect(lab.page.get_by_text("Loading labs…")).to_have_count(0)
     lab.at_rest()
     return lab.page
 

@@ -32,7 +32,7 @@ def set_up_states(page: Any, address: str) -> Iterator[str]:
     page.get_by_label("Receiver queue").fill("-1")
     expect(page.get_by_label("Receiver queue")).to_have_attribute("aria-invalid", "true")
     yield "problems at their fields"
-    page.get_by_role("button", name="YAML of my own").click()
+    page.get_by_role("button", name="My own YAML").click()
     text = page.get_by_label("Scenario as YAML")
     text.fill(text.input_value() + "wrong: {}\n")
     expect(page.get_by_text("unknown key")).to_be_visible()

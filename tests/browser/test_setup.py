@@ -31,7 +31,7 @@ def open_set_up(open_page: Callable[..., Page]) -> Callable[..., Page]:
 
 
 def answered(page: Page) -> None:
-    page.get_by_role("button", name=re.compile("Answer from|Ask again")).click()
+    page.get_by_role("button", name=re.compile("Answer from|Run again")).click()
     wait_until(page, "() => globalThis.failoverSetUp.answer().state === 'done'")
     wait_until_at_rest(page)
 
@@ -123,13 +123,13 @@ def test_an_answer_about_an_earlier_set_up_is_marked(open_set_up):
     page = open_set_up(QUICK)
     answered(page)
     page.get_by_label("Period, ms").fill("2000")
-    expect(page.get_by_role("button", name="Ask again: the set-up has changed")).to_be_enabled()
+    expect(page.get_by_role("button", name="Run again: the set-up has changed")).to_be_enabled()
     expect(page.locator(".plot .dot").nth(19), "what was found stays").to_be_visible()
 
 
 def test_a_users_own_text_has_problems_with_line_and_column(open_set_up, tmp_path: Path):
     page = open_set_up(QUICK)
-    page.get_by_role("button", name="YAML of my own").click()
+    page.get_by_role("button", name="My own YAML").click()
     text = page.get_by_label("Scenario as YAML")
     right = text.input_value()
     text.fill(right.replace("rate: 40/s", "rate: many"))
@@ -184,7 +184,7 @@ def test_nothing_is_wider_than_the_page(open_set_up, width):
 
 def test_a_text_is_shared_by_link(open_set_up):
     page = open_set_up(QUICK, permissions=["clipboard-read", "clipboard-write"])
-    page.get_by_role("button", name="YAML of my own").click()
+    page.get_by_role("button", name="My own YAML").click()
     text = page.get_by_label("Scenario as YAML")
     text.fill(text.input_value().replace("My", "my") + "# ours\n")
     page.get_by_role("button", name="Copy link").click()

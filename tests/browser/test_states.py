@@ -60,7 +60,7 @@ def test_the_notice_of_a_slow_page_disappears_and_that_of_an_internal_error_stay
     ("differs", "words"),
     [
         ({"protocol": "single-log"}, "protocol is “single-log”, and this page can show only emqx and pulsar"),
-        ({"wire": 1}, "The server speaks wire version 1"),
+        ({"wire": 1}, "The server uses wire version 1"),
     ],
 )
 def test_a_lab_that_the_page_cannot_show_has_a_message_with_what_to_do(make_lab, differs, words):

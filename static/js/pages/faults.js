@@ -45,7 +45,7 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
     if (item.words) return item.words;
     if (item.command) return `${consequencesOf(item.command, getState(), getWatched())}${item.before_us === undefined ? "" : " Given just before it left, on a branch."}`;
     if (item.form) return consequencesOf({ do: item.form.name, ...item.form.preset }, getState(), getWatched());
-    return item.act === "failOver" ? "Choose source, target and mode; the dialog shows the cost before you confirm." : "Every command there is, with what it does.";
+    return item.act === "failOver" ? "Choose source, target and mode; the dialog shows the cost before you confirm." : "All commands and their effects.";
   }
 
   /** `state` is the state that an open dialog shows; without one, the present state. */

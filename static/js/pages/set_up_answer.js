@@ -111,7 +111,7 @@ function makeProgress(root, onAsk, onCancel) {
       const busy = isBusy(answer);
       cancel_button.hidden = !busy;
       ask_button.disabled = busy || !can_ask;
-      setText(ask_button, stale ? "Ask again: the set-up has changed" : `Answer from ${total} seeds`);
+      setText(ask_button, stale ? "Run again: the set-up has changed" : `Answer from ${total} seeds`);
       progress.hidden = !busy;
       progress.setAttribute("aria-valuenow", String(answer.runs.length));
       bar.style.width = `${(100 * answer.runs.length) / total}%`;

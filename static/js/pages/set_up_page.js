@@ -63,7 +63,7 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
     if (!window.location.hash) return;
     const text = await textOf(window.location.hash);
     if (text === null) {
-      say(new RequestError("The link holds no scenario that can be read.", "It may have been cut off when it was copied."));
+      say(new RequestError("The link contains no readable scenario.", "It may have been cut off when it was copied."));
       return;
     }
     own.put(text);

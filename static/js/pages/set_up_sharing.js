@@ -27,10 +27,10 @@ export function makeSharing({ document, root, window, getYaml, isForm }) {
     copyYaml: () => copy(getYaml(), "The YAML is copied."),
     async copyLink() {
       const page = window.location.origin + window.location.pathname;
-      if (isForm()) return copy(page + window.location.search, "The link is copied: it holds every value of the form.");
+      if (isForm()) return copy(page + window.location.search, "The link is copied: it contains every value of the form.");
       const link = page + (await fragmentOf(getYaml()));
       if (link.length > LONGEST_LINK) setText(done, "This text is too long for a link: open it as a lab and share that, or send the file.");
-      else await copy(link, "The link is copied: it holds the whole text, and no server sees it.");
+      else await copy(link, "The link is copied: it contains the whole text, which is never sent to a server.");
     },
     download() {
       const address = window.URL.createObjectURL(new window.Blob([getYaml()], { type: "application/yaml" }));

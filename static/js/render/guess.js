@@ -16,7 +16,7 @@ export function guessField(document, title, guess, keep, done) {
 
   function begin() {
     const input = element(document, "input", { inputmode: "numeric", maxlength: 9, value: guess ?? "", "aria-label": `How many duplicates will there be: ${title}`, autocomplete: "off" });
-    const form = element(document, "form", {}, [input, " twice ", element(document, "button", { type: "submit", text: "Keep" })]);
+    const form = element(document, "form", {}, [input, " duplicates ", element(document, "button", { type: "submit", text: "Keep" })]);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       event.stopPropagation();

@@ -37,7 +37,7 @@ export function makeInspector(document, root) {
    */
   async function showAnswer(heading, ask, write) {
     const own = ++asked;
-    open(heading, [element(document, "p.quiet", { text: "Asking the server…" })]);
+    open(heading, [element(document, "p.quiet", { text: "Loading…" })]);
     let answer;
     try {
       answer = await ask();

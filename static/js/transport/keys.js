@@ -35,7 +35,7 @@ const KEY_GROUPS = [
       { keys: ["+", "="], shown: "+", says: "zoom in on the logs", act: "magnify" },
       { keys: ["-"], shown: "−", says: "zoom out on the logs", act: "reduce" },
       { keys: ["0"], shown: "0", says: "follow latest", act: "follow" },
-      { keys: ["l", "L"], shown: "L", says: "align lanes, or scroll each alone", act: "together" },
+      { keys: ["l", "L"], shown: "L", says: "align lanes, or scroll each separately", act: "together" },
       { keys: ["i", "I"], shown: "I", says: "fold or unfold the partitions", act: "partitions" },
       { keys: ["d", "D"], shown: "D", says: "strips by shard, or by client", act: "foldBy" },
     ],

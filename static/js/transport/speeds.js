@@ -20,6 +20,6 @@ export function speedText(speed) {
 
 /** @returns {string} for screen readers */
 export function speedWords(speed) {
-  if (speed >= FASTEST) return "as fast as it goes";
+  if (speed >= FASTEST) return "as fast as possible";
   return speed >= 1 ? `${speed} times real time` : `one ${Math.round(1 / speed)}th of real time`;
 }

@@ -22,10 +22,10 @@ export function askAbout({ makeSocket, yaml, onMessage }) {
     if (!open) return;
     const message = JSON.parse(event.data);
     if (message.type === "done" || message.type === "error" || message.type === "bye") end();
-    onMessage(message.type === "bye" ? { type: "error", error: message.reason, hint: "Ask again." } : message);
+    onMessage(message.type === "bye" ? { type: "error", error: message.reason, hint: "Request the answer again." } : message);
   });
   socket.addEventListener("close", () => {
-    if (open) onMessage({ type: "error", error: "Connection lost.", hint: "The answers received so far stay. Ask again when the page is connected." });
+    if (open) onMessage({ type: "error", error: "Connection lost.", hint: "The answers received so far stay. Request it again when the page is connected." });
     open = false;
   });
   return end;

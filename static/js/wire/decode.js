@@ -48,7 +48,7 @@ export function decode(text) {
     if (!test(frame[name])) throw new WireError(`The server sent a ${frame.type} frame whose “${name}” is not ${word}.`);
   }
   if (frame.type === "welcome" && frame.wire !== WIRE_VERSION) {
-    throw new VersionError(`The server speaks wire version ${frame.wire}, this page version ${WIRE_VERSION}.`);
+    throw new VersionError(`The server uses wire version ${frame.wire}, this page version ${WIRE_VERSION}.`);
   }
   return frame.type === "frame" ? { ...frame, ...contentOf(frame) } : frame;
 }

@@ -48,7 +48,7 @@ function withoutLeader(state, watched, group, tapes) {
   const { claim } = group;
   if (claim) return [{ strong: watched.group }, " has ", { harm: "no leader" }, ". ", { soft: `The claim of the dead leader at ${claim.node} is valid for ${span(Math.max(0, claim.until_us - state.at_us))} more; ${tapes.some((tape) => fetching(tape).length) ? "connected clients keep reading" : "no client reads until then"}.` }];
   const asking = clientsOf(state, watched.group).some((client) => client.incarnations.length);
-  if (asking) return [{ strong: watched.group }, " has ", { harm: "no leader" }, ". ", { soft: "The next borrower that asks gets one elected." }];
+  if (asking) return [{ strong: watched.group }, " has ", { harm: "no leader" }, ". ", { soft: "One is elected when a borrower next looks for it." }];
   return tapes.length ? ["No client is in ", { strong: watched.group }, ` now; ${counted(tapes.length, "stream")} unread.`] : ["No client has subscribed to ", { strong: watched.group }, " yet. ", { soft: "Press play." }];
 }
 

@@ -6,10 +6,10 @@ const tapeOf = (state, watched, name) => tapesOf(state, watched.group).find((one
 
 const WORDS = {
   node: (state, watched, { node }) => `node ${node}: click to crash it or cut it off`,
-  leader: () => "the leader: click to crash it or look inside",
-  client: (state, watched, { client }) => `${client}: click to kill it, pause its acknowledgements or look inside`,
+  leader: () => "the leader: click to crash it or inspect it",
+  client: (state, watched, { client }) => `${client}: click to kill it, pause its acknowledgements or inspect it`,
   flight: (state, watched, { flight }) => `${flight.what} of ${flight.client} in flight to ${flight.to}: click to drop, delay or duplicate it`,
-  stream: (state, watched, { stream }) => `${stream}: click to look inside`,
+  stream: (state, watched, { stream }) => `${stream}: click to inspect it`,
   fold: (state, watched, { key }) => `${key}: click to expand`,
   chunk: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),
   message: (state, watched, { stream, offset }) => messageWords(tapeOf(state, watched, stream), offset),

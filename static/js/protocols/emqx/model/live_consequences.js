@@ -25,7 +25,7 @@ function withNode(node, state) {
 export const LIVE_CONSEQUENCES = {
   "session.connect": (declared, { session, node }, state) =>
     state.view.sessions?.[session]?.state === "online"
-      ? [`${session} takes its session over${node ? ` at ${node}` : ""}: the old connection closes and no leader receives a message. What was in flight is delivered again, and each leader keeps the old borrower until its last ping is five seconds old.`]
+      ? [`${session} takes over its session${node ? ` at ${node}` : ""}: the old connection closes and no leader receives a message. What was in flight is delivered again, and each leader keeps the old borrower until its last ping is five seconds old.`]
       : [declared],
   "session.kill": (declared, { session }, state) => [declared, ofSession(session, state)],
   "leader.crash": (declared, { group }, state) => [declared, redelivered(state.view.groups?.[group]?.repeats.leader)],

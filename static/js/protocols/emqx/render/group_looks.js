@@ -30,7 +30,7 @@ const LOOKS = { leader: lookAtLeader, client: lookAtClient, stream: lookAtStream
 
 function lookAtLeader({ state, group, name, table, words }) {
   const leading = leaderOf(group);
-  if (!leading) return { title: `No leader of ${name}`, term: "leader", nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is valid until ${seconds(group.claim.until_us, 2)} s: no other leader is elected before.` : "A leader is elected at the node of the first borrower that asks.")] };
+  if (!leading) return { title: `No leader of ${name}`, term: "leader", nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is valid until ${seconds(group.claim.until_us, 2)} s: no other leader is elected before.` : "A leader is elected at the node of the first borrower that looks for one.")] };
   const { number, leader } = leading;
   return {
     title: `Leader ${number} of ${name}`,

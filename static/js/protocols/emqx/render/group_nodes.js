@@ -150,7 +150,7 @@ function paintLeader(context, { plane, group, leading, counts }, state, theme) {
     return;
   }
   if (!leading) {
-    line(0, "elected when a borrower asks");
+    line(0, "elected at the next lookup");
     return;
   }
   const { leader: one } = leading;

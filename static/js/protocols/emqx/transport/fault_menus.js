@@ -74,7 +74,7 @@ export function flightMenu(flight) {
         { says: "Lose it", key: "X", harm: true, command: { do: "protocol.lose", ...next }, before_us },
         { says: "Delay it by 1 s", key: "D", command: { do: "protocol.delay", ...next, by: "1s" }, before_us },
         { says: "Duplicate it", key: "2", command: { do: "protocol.duplicate", ...next, by: "500ms" }, before_us },
-        { says: `Cut ${flight.from} → ${flight.to} under it`, key: "C", harm: true, command: { do: "link.cut", link: `${flight.from} -> ${flight.to}` } },
+        { says: `Cut ${flight.from} → ${flight.to} while it is in flight`, key: "C", harm: true, command: { do: "link.cut", link: `${flight.from} -> ${flight.to}` } },
       ],
     },
   ];

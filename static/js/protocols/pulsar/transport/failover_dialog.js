@@ -5,8 +5,8 @@ import { isUp, lanesOf } from "../../../model/state.js";
 import { counted, seconds } from "../../../model/format.js";
 
 const MODES = {
-  crash: "The clients die with their region: acknowledgements and data on the wire are lost.",
-  planned: "Consumers finish what they hold, close, and open there.",
+  crash: "The clients crash with their region: acknowledgements and data on the wire are lost.",
+  planned: "Consumers finish their unacked messages, close, and connect there.",
   drained: "As planned, but first wait until the target's cursor has caught up, or the limit has passed.",
   auto: "Clients probe their region and move by themselves, as Pulsar's AutoClusterFailover does.",
 };

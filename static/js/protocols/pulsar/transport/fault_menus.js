@@ -69,7 +69,7 @@ export function flightMenu(flight) {
   const heading = `${title}, ${flight.from} → ${flight.to}`;
   if (flight.what === "message") {
     const cut = { do: "link.cut", link: `${flight.from} -> ${flight.to}` };
-    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} under it`, key: "X", harm: true, command: cut }, { says: `Crash ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
+    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} while it is in flight`, key: "X", harm: true, command: cut }, { says: `Crash ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
   }
   const fault = { cluster: flight.from, peer: flight.to, type: flight.what };
   return [
