@@ -60,7 +60,7 @@ urlpatterns = [
     path("labs/<slug:lab_id>/landmarks.json", questions.landmarks, name="landmarks"),
     path("labs/<slug:lab_id>/marker/<whole:number>.json", questions.marker, name="marker"),
     path("labs/<slug:lab_id>/summary.json", questions.summary, name="summary"),
-    path("labs/<slug:lab_id>/why-twice.json", questions.why_twice, name="why-twice"),
+    path("labs/<slug:lab_id>/why-duplicates.json", questions.why_duplicates, name="why-duplicates"),
     path(
         "labs/<slug:lab_id>/failovers/<whole:failover>/<slug:kind>.json", questions.messages, name="messages"
     ),

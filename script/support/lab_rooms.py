@@ -117,7 +117,7 @@ LAB_ROOMS: dict[str, Room] = {
     "lab-text-view": _room("region-down", 5.3, _press("t")),
     "lab-branches": _room("region-down", 5.3, _two_branches),
     "lab-long-run": _room("region-down", 11, _press("n", "n", "n")),
-    "lab-why-twice": _room("region-down", 6, query="?panel=why-twice"),
+    "lab-why-duplicates": _room("region-down", 6, query="?panel=why-duplicates"),
     "lab-what-if": _room("region-down", 6, query="?panel=what-if"),
     "lab-forecast": _room("region-down", 6, query="?panel=forecast"),
     "lab-shadows": _room("shadow-two-audiences", 3.02, query="?panel=shadows"),

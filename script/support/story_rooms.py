@@ -20,15 +20,15 @@ def _panel(page: Any, site: Any, scenario: str, name: str, to_us: int) -> None:
     page.locator(f"#panel-{name}").wait_for()
 
 
-def why_twice(page: Any, site: Any) -> None:
-    _panel(page, site, "ack-hole-delayed-message", "why-twice", HOLE_END_US)
+def why_duplicates(page: Any, site: Any) -> None:
+    _panel(page, site, "ack-hole-delayed-message", "why-duplicates", HOLE_END_US)
     page.locator("button.message").first.wait_for()
     page.locator(".lower").evaluate("panels => panels.scrollIntoView()")
 
 
 def story(page: Any, site: Any) -> None:
     """A story at the step that gives the cause."""
-    _panel(page, site, "ack-hole-delayed-message", "why-twice", HOLE_END_US)
+    _panel(page, site, "ack-hole-delayed-message", "why-duplicates", HOLE_END_US)
     page.locator("button.message").first.click()
     page.locator("[data-part=story-pips] .hole button").click()
     page.wait_for_timeout(600)
@@ -72,7 +72,7 @@ def _brokers(scenario: str, at_us: int) -> Callable[[Any, Any], None]:
 
 
 STORY_ROOMS: dict[str, Callable[[Any, Any], None]] = {
-    "why-twice": why_twice,
+    "why-duplicates": why_duplicates,
     "story": story,
     "what-helped": what_helped,
     "forecast": forecast,

@@ -18,7 +18,7 @@ LONGEST_READ_MS = 30_000
 
 @pytest.fixture
 def lab(make_lab):
-    opened = make_lab("region-down").open("?panel=why-twice")
+    opened = make_lab("region-down").open("?panel=why-duplicates")
     opened.seek(10_000_000)
     yield opened
     assert opened.troubles == []
@@ -92,7 +92,7 @@ def test_a_story_steps_by_key_and_the_lab_follows(lab):
 def test_a_story_plays_until_it_is_paused(make_lab):
     lab = make_lab("region-down")
     lab.page.clock.install()
-    lab.open("?panel=why-twice").seek(10_000_000)
+    lab.open("?panel=why-duplicates").seek(10_000_000)
     lab.page.get_by_role("button", name=re.compile("^shop.50, delivered")).click()
     count = lab.page.locator("[data-part=story-count]")
     expect(count).to_contain_text("1 of")
@@ -137,13 +137,13 @@ def test_the_link_under_the_sentence_leads_to_the_list(make_lab):
 
 
 def test_before_any_failover_the_panel_explains_what_it_will_show(make_lab):
-    lab = make_lab("two-regions").open("?panel=why-twice")
+    lab = make_lab("two-regions").open("?panel=why-duplicates")
     expect(lab.page.get_by_role("tabpanel", name="Why duplicates?")).to_contain_text("No failover yet")
     assert lab.troubles == []
 
 
 def test_hundreds_of_messages_are_shown_in_pages_with_their_number(make_lab):
-    lab = make_lab("slow-consumer-oldest-first").open("?panel=why-twice")
+    lab = make_lab("slow-consumer-oldest-first").open("?panel=why-duplicates")
     lab.seek(45_000_000)
     group = lab.page.locator("details.group.duplicates").first
     expect(group.locator("button.message")).to_have_count(60)
@@ -156,7 +156,7 @@ def test_hundreds_of_messages_are_shown_in_pages_with_their_number(make_lab):
 
 
 def test_several_failovers_can_be_chosen(make_lab):
-    lab = make_lab("region-down-twice").open("?panel=why-twice")
+    lab = make_lab("region-down-twice").open("?panel=why-duplicates")
     lab.seek(20_000_000)
     choice = lab.page.get_by_label("Which failover")
     choice.select_option("1")
@@ -166,7 +166,7 @@ def test_several_failovers_can_be_chosen(make_lab):
 
 def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
     lab = make_lab("region-down", viewport={"width": 390, "height": 844}, has_touch=True).open(
-        "?panel=why-twice"
+        "?panel=why-duplicates"
     )
     lab.seek(10_000_000)
     select_message(lab, "shop/53")
@@ -194,7 +194,7 @@ def test_on_a_phone_the_story_keeps_the_logs_in_view(make_lab):
     ],
 )
 def test_every_step_of_every_kind_of_story_can_be_selected(make_lab, name):
-    lab = make_lab(name).open("?panel=why-twice")
+    lab = make_lab(name).open("?panel=why-duplicates")
     lab.seek(lab.state("state.welcome.until_us"))
     groups = lab.page.locator("details.group")
     expect(groups.first).to_be_visible()

@@ -23,7 +23,7 @@ PART = "{ include: [['.panel:not([hidden])'], ['.story-bar'], ['.questions']] }"
 def test_a_story_after_a_failover_has_no_findings(make_lab, viewport, judged):
     lab = make_lab(
         "region-down-twice", viewport=viewport, color_scheme="light", reduced_motion="reduce"
-    ).open("?panel=why-twice")
+    ).open("?panel=why-duplicates")
     lab.seek(20_000_000)
     panel = lab.page.get_by_role("tabpanel")
     panel.get_by_role("button", name=re.compile("^shop.15.,")).first.click()

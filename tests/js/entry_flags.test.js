@@ -83,13 +83,13 @@ test("with the subscription missing in the other region, all acked messages woul
   delete missing.view.clusters.b.topics.orders.subscriptions.billing;
   assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [0, 1, 2, 3, 5, 7]);
   missing.view.forecast = forecast(0);
-  assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [], "at Latest nothing comes again");
+  assert.deepEqual(having(bitsOf(missing, "b"), FORECAST_DUPLICATE), [], "at Latest there are no duplicates");
 });
 
 test("messages that a cursor passed without an ack are neither acked nor duplicates when the engine forecasts none", () => {
   const bits = bitsOf(lab({ more: { forecast: forecast(0) } }), "b");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), []);
-  assert.deepEqual(having(bits, ACKED), [0, 1], "the rest comes, once");
+  assert.deepEqual(having(bits, ACKED), [0, 1], "the rest is delivered once");
 });
 
 test("a marker belongs to the subject when the subject requested its snapshot, also responses of others", () => {
@@ -105,7 +105,7 @@ test("after a failover, actual and expected duplicates and messages not replicat
   after.clusters.a.state = "down";
   const state = reduce(lab(), frame(2, { view: after, cells: { "a/orders": cells("b", { first: 8 }) } }));
   const bits = bitsOf(state, "b");
-  assert.deepEqual(having(bits, DUPLICATE), [2, 3], "2 acknowledged again, 3 in hand again");
+  assert.deepEqual(having(bits, DUPLICATE), [2, 3], "2 was acknowledged again, 3 is delivered again and unacked");
   assert.deepEqual(having(bits, FORECAST_DUPLICATE), [5, 7]);
   assert.deepEqual(having(bitsOf(state, "a", 9), NOT_REPLICATED), [8]);
   assert.equal(plainSentence(sentenceOf(state, whatIsWatched(state, {}))), "a failed. b has delivered 2 duplicates. 1 message not replicated, 0 lost.");
@@ -120,7 +120,7 @@ test("duplicates counted by the engine are marked, however the page got to the i
   const log = cells("aaaaaaaa");
   const state = [welcome(), frame(1, { view: shown, cells: { "a/orders": log, "b/orders": log } })].reduce(reduce, emptyLab());
   assert.deepEqual(having(bitsOf(state, "b"), DUPLICATE), [2, 3, 5]);
-  assert.deepEqual(having(bitsOf(state, "b"), FORECAST_DUPLICATE), [7], "7 was acknowledged in a and has not come again yet");
+  assert.deepEqual(having(bitsOf(state, "b"), FORECAST_DUPLICATE), [7], "7 was acknowledged in a and is not delivered in b yet");
 });
 
 test("a viewer's choice applies while it exists, and the subject is the cluster with the consumers", () => {

@@ -114,7 +114,7 @@ test("the label under the last lane's bracket has a place, also in large type", 
     for (const names of [["a"], ["a", "b"], ["a", "b", "c"]]) {
       const plane = makePlane({ width: 1400, scale, names, room: 300 });
       const words = { x: 600, y: plane.lanes.at(-1).base + plane.cell + WORDS_PX * scale };
-      const [placed] = placeLabels([{ priority: 3, height: Math.round(type_px * 1.25), forms: [{ width: 60, label: "18 twice", places: [words] }] }], plane);
+      const [placed] = placeLabels([{ priority: 3, height: Math.round(type_px * 1.25), forms: [{ width: 60, label: "18 duplicates", places: [words] }] }], plane);
       assert.ok(placed, `${names.length} lanes at ${scale}`);
     }
   }

@@ -37,7 +37,7 @@ test("cells that the window needs are requested tile by tile and used on the sam
   assert.deepEqual(asked, [1]);
   state = reduce(state, older);
   assert.deepEqual([state.cells["a/orders"].first, state.cells["a/orders"].count, state.older], [512, 188, 1]);
-  assert.deepEqual(olderCells(scene, state, tiles), [], "the next tile has not come yet");
+  assert.deepEqual(olderCells(scene, state, tiles), [], "the next tile has not arrived yet");
   assert.deepEqual(asked, [1, 0]);
   assert.equal(reduce(state, { ...older, branch: 3 }), state);
   const wide = { ...scene, lanes: { a: { strip: { from: 0, to: 50_000 } } } };
@@ -125,7 +125,7 @@ test("entries before the begin of a late cursor are not acked, and lost when the
   const flagsOf = makeEntryFlags(state, whatIsWatched(state, {}));
   const having = (cluster, bit) => [...flagsOf(cluster, 0, 8).entries()].filter(([, one]) => one & bit).map(([index]) => index);
   assert.deepEqual(having("b", LOST), [3, 4, 5], "0 to 2 had been acknowledged in a");
-  assert.deepEqual(having("a", FORECAST_DUPLICATE), [6], "only what b's consumers really acknowledged would come again in a");
+  assert.deepEqual(having("a", FORECAST_DUPLICATE), [6], "only messages that b's consumers acknowledged would be duplicates in a");
 });
 
 test("a run includes gaps of up to three entries", () => {

@@ -51,7 +51,7 @@ test("the headline names the worst: a loss before invisible entries, these befor
   const words = (more) => shadowSentence(lab(more), watched("orders")).map((part) => part.strong ?? part.harm ?? part.soft ?? part).join("");
   assert.match(words({}), /orders and 1 shadow share one set of ledgers\. 400 B saved\./);
   assert.match(words({ audit: { behind_entries: 4, stale_us: 2_000_000 } }), /Not visible in orders-audit: 4 entries\./);
-  assert.match(words({ audit: { behind_entries: 1, stale_us: 1000 } }), /saved\./, "a position on its way is nothing to be told of");
+  assert.match(words({ audit: { behind_entries: 1, stale_us: 1000 } }), /saved\./, "a lag of 1 ms is not mentioned");
   assert.match(words({ audit: { lost: { audit: 7 }, behind_entries: 4, stale_us: 9 } }), /Lost for orders-audit: 7 messages\./);
   assert.equal(shadowSentence({ view: { clusters: {} } }, watched("orders")), null);
 });

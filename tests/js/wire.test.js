@@ -109,7 +109,7 @@ test("a connection sends hello first, and again with the last frame received aft
   sockets[1].onopen();
   assert.equal(sockets[1].sent[0].number, 2);
   sockets[0].onmessage({ data: JSON.stringify(welcome()) });
-  assert.equal(received.frames.length, 1, "the old socket is not heard any more");
+  assert.equal(received.frames.length, 1, "frames of the old socket are ignored");
 });
 
 test("a page reports every tenth frame, and each snapshot frame at once", () => {

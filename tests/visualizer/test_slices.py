@@ -160,7 +160,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "admin": {"tool": "stats-internal", "cluster": "a", "topic": "orders"},
     "inputs": {},
     "tile": {"branch": 0, "cluster": "a", "topic": "orders", "level": 6, "index": 0},
-    "why-twice": {},
+    "why-duplicates": {},
     "messages": {"failover": 0, "kind": "stranded", "cause": "", "first": 0, "limit": 50},
     "story": {"failover": 0, "kind": "stranded", "place": 0, "producer": None, "number": None},
     "what-if": {},
@@ -267,7 +267,7 @@ async def test_the_loop_continues_while_a_run_is_counted(lab, work):
             "landmarks",
             "summary",
             "inputs",
-            "why-twice",
+            "why-duplicates",
             "what-if",
         }
     ),

@@ -62,7 +62,7 @@ def world() -> World:
 
 
 async def test_the_failover_is_returned_with_its_groups_and_its_forecast(page_of_lab, ask, world):
-    _, body = await ask("why-twice.json")
+    _, body = await ask("why-duplicates.json")
     real = world.counted().failovers[0]
     told = body["failovers"][0]
     assert told["duplicates"] == real.duplicates > 0 and told["groups"] == groups(real)
@@ -71,9 +71,9 @@ async def test_the_failover_is_returned_with_its_groups_and_its_forecast(page_of
 
 
 async def test_the_lists_stay_while_a_story_is_stepped_through(page_of_lab, ask):
-    after = (await ask("why-twice.json"))[1]
+    after = (await ask("why-duplicates.json"))[1]
     await page_of_lab.seek(1_000_000)
-    assert (await ask("why-twice.json"))[1] == after
+    assert (await ask("why-duplicates.json"))[1] == after
 
 
 async def test_messages_are_returned_in_pages(page_of_lab, ask, world):
@@ -266,7 +266,7 @@ async def test_a_shared_group_has_lists_and_stories_like_a_failover(hub):
         answer = await AsyncClient().get(f"/labs/{made.lab.pk}/{path}")
         return answer.status_code, json.loads(answer.content)
 
-    _, why = await get("why-twice.json")
+    _, why = await get("why-duplicates.json")
     assert why["failovers"] == [] and why["shared"] == [
         {
             "number": 0,

@@ -115,7 +115,7 @@ ARGUMENTS: dict[str, dict[str, Argument]] = {
         "level": Argument(int, HIGHEST_LEVEL),
         "index": Argument(int, HIGHEST_TILE),
     },
-    "why-twice": {},
+    "why-duplicates": {},
     "messages": {
         "failover": NUMBER,
         "kind": TEXT,

@@ -142,7 +142,7 @@ def require_topic(session: Session, cluster: str, topic: str) -> None:
         raise Refused("not-found", f"There is no topic {topic} in {cluster}.", f"Topics are {known}.")
 
 
-COUNTED = frozenset({"summary", "inputs", "why-twice", "messages", "story"})
+COUNTED = frozenset({"summary", "inputs", "why-duplicates", "messages", "story"})
 """Requests that may take seconds in a long run. The page shows that one is running."""
 
 
@@ -189,7 +189,7 @@ ANSWERS: dict[str, Callable[..., Work]] = {
     "admin": admin,
     "inputs": inputs,
     "tile": tile_of,
-    "why-twice": stories.why_twice,
+    "why-duplicates": stories.why_duplicates,
     "messages": stories.messages,
     "story": stories.story,
     "what-if": stories.what_if,

@@ -215,8 +215,8 @@ async def tile(
 
 
 @answers
-async def why_twice(request: HttpRequest, lab_id: str) -> HttpResponse:
-    return json_answer(await current_hub().ask(lab_id, "why-twice"))
+async def why_duplicates(request: HttpRequest, lab_id: str) -> HttpResponse:
+    return json_answer(await current_hub().ask(lab_id, "why-duplicates"))
 
 
 @answers

@@ -20,7 +20,7 @@ from visualizer.live.wire import Refused
 from visualizer.questions.curve import FIGURES as RISKS
 
 
-def why_twice(session: Session) -> Work:
+def why_duplicates(session: Session) -> Work:
     """Every case of the branch with its figures, its forecast, and its messages in groups."""
     world = session.world
     stories = world.protocol.stories

@@ -9,8 +9,8 @@ import { required, setText } from "../render/dom.js";
 /** @param {HTMLElement} root @param {ReturnType<import("./panels.js").makePanels>} panels */
 export function makeQuestionButtons(root, panels) {
   const line = required(root, "[data-part=questions]");
-  const why = required(line, "[data-act=why-twice]");
-  for (const [act, name] of Object.entries({ "why-twice": "why-twice", "what-helps": "what-if" })) {
+  const why = required(line, "[data-act=why-duplicates]");
+  for (const [act, name] of Object.entries({ "why-duplicates": "why-duplicates", "what-helps": "what-if" })) {
     required(line, `[data-act=${act}]`).addEventListener("click", () => {
       panels.show(name);
       const panel = required(root, `#panel-${name}`);

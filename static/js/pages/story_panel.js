@@ -14,7 +14,7 @@ const EVERY_MS = 3000;
 const KIND_ORDER = ["lost", "duplicates", "redeliveries", "stranded"];
 
 /** @type {import("./panel_list.js").Panel} */
-export const WHY_DUPLICATES = { name: "why-twice", title: "Why duplicates?", needs: ["peers", "groups"], make };
+export const WHY_DUPLICATES = { name: "why-duplicates", title: "Why duplicates?", needs: ["peers", "groups"], make };
 
 function make(section, parts) {
   const { document, requests, base, getState, getWatched, say, wake } = parts;
@@ -30,7 +30,7 @@ function make(section, parts) {
     asked_ms = wall_ms;
     key = next_key;
     try {
-      answer = await requests.get(`${base}why-twice.json`);
+      answer = await requests.get(`${base}why-duplicates.json`);
       write();
     } catch (reason) {
       section.replaceChildren(element(document, "p.quiet", { text: `${reason.message} ${reason.hint ?? ""}` }));

@@ -115,7 +115,7 @@ function makeWholeRun(requests, base) {
     async ask({ branch, furthest_us, failovers: known }) {
       const wanted = [branch, furthest_us, known.length].join("|");
       if (wanted === key) return;
-      ({ failovers } = await requests.get(`${base}why-twice.json`));
+      ({ failovers } = await requests.get(`${base}why-duplicates.json`));
       key = wanted;
     },
   };
