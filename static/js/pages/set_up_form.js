@@ -6,7 +6,7 @@
 import { required } from "../render/dom.js";
 import { lightPieces, writeYaml } from "../render/yaml.js";
 import { makeFields } from "./set_up_fields.js";
-import { soonest } from "./soonest.js";
+import { debounced } from "./debounced.js";
 
 /** Pause after the last keystroke, ms. */
 const PAUSE_MS = 180;
@@ -29,7 +29,7 @@ export function makeForm({ document, root, window, requests, address, first, lin
   const fields = makeFields(document, form, required(root, "[data-part=pairs]"));
   let reading = first;
   let yaml = pre.textContent;
-  const read = soonest(window, PAUSE_MS, () => requests.get(`${address}?${fields.query()}`), take, onTrouble);
+  const read = debounced(window, PAUSE_MS, () => requests.get(`${address}?${fields.query()}`), take, onTrouble);
 
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", () => {

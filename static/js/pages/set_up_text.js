@@ -2,7 +2,7 @@
 
 import { placeInText } from "../model/text_place.js";
 import { required } from "../render/dom.js";
-import { soonest } from "./soonest.js";
+import { debounced } from "./debounced.js";
 
 /** Pause after the last keystroke, ms. */
 const PAUSE_MS = 300;
@@ -22,7 +22,7 @@ export function makeOwnText({ root, window, requests, address, onReading, onTrou
   const area = required(root, "textarea[data-part=text]");
   const file = required(root, "input[data-part=file]");
   let reading = NOTHING;
-  const read = soonest(window, PAUSE_MS, () => requests.post(address, { yaml: area.value }), taken, onTrouble);
+  const read = debounced(window, PAUSE_MS, () => requests.post(address, { yaml: area.value }), taken, onTrouble);
 
   area.addEventListener("input", read);
   area.addEventListener("dragover", (event) => event.preventDefault());

@@ -136,8 +136,8 @@ export function placesOf(state, tenant, one = null) {
 /** The same as text. */
 export function placesWords({ from, to, source, target, nowhere }) {
   const words = [`${source.length} connected in ${from}`, ...(to ? [`${target.length} in ${to}`] : [])];
-  const looking = nowhere.map(([name, tries]) => (tries ? `${name} (${counted(tries, "failed lookup")})` : name));
-  if (looking.length) words.push(`${looking.length} without a broker: ${looking.join(", ")}`);
+  const unconnected = nowhere.map(([name, tries]) => (tries ? `${name} (${counted(tries, "failed lookup")})` : name));
+  if (unconnected.length) words.push(`${unconnected.length} without a broker: ${unconnected.join(", ")}`);
   return `Clients: ${words.join(", ")}.`;
 }
 
@@ -146,7 +146,7 @@ export function restSentence(state) {
   const { up, tenants, clients } = state.view.lookup;
   const places = Object.entries(tenants).map(([tenant, cluster]) => `${tenant} is in ${cluster}`).join(", ");
   if (up) return [`No migration is running. LookupService: ${places}.`];
-  const looking = Object.values(clients).flatMap(({ nowhere }) => Object.keys(nowhere));
-  const who = looking.length ? [{ harm: `${counted(looking.length, "client")} without a broker` }, "; connected clients are not affected."] : ["connected clients are not affected."];
+  const unconnected = Object.values(clients).flatMap(({ nowhere }) => Object.keys(nowhere));
+  const who = unconnected.length ? [{ harm: `${counted(unconnected.length, "client")} without a broker` }, "; connected clients are not affected."] : ["connected clients are not affected."];
   return [`No migration is running. ${places}. `, { harm: "The LookupService is down" }, ": ", ...who];
 }

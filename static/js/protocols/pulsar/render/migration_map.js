@@ -30,12 +30,12 @@ export function drawMove(document, svg, client_places, view, width, scale, most)
 
   box(svg, centre - side / 2, 1, side, service, `service${up ? "" : " down"}`);
   write(svg, centre, 20 * scale, "LookupService", "place", "middle");
-  write(svg, centre, 40 * scale, up ? `${tenant} → ${mapped}` : "is down", up ? "says" : "says refused", "middle");
+  write(svg, centre, 40 * scale, up ? `${tenant} → ${mapped}` : "is down", up ? "mapped" : "mapped refused", "middle");
   arrow(svg, centre, service + 1, mapped === from ? side / 2 : right + side / 2, top, up);
   place(0, from, source);
   if (to !== null) place(right, to, target);
-  nowhere.slice(0, LOOKING_SHOWN).forEach(([name, tries], index) => looking(drawing, centre + side / 2, name, tries, 18 * scale + index * row));
-  if (nowhere.length > LOOKING_SHOWN) write(svg, centre + side / 2 + 10 * scale, 18 * scale + LOOKING_SHOWN * row, `and ${nowhere.length - LOOKING_SHOWN} more`, "quiet");
+  nowhere.slice(0, UNCONNECTED_SHOWN).forEach(([name, tries], index) => drawUnconnected(drawing, centre + side / 2, name, tries, 18 * scale + index * row));
+  if (nowhere.length > UNCONNECTED_SHOWN) write(svg, centre + side / 2 + 10 * scale, 18 * scale + UNCONNECTED_SHOWN * row, `and ${nowhere.length - UNCONNECTED_SHOWN} more`, "quiet");
   if (to !== null) {
     link(svg, view, [side, right], from, to, top + 18 * scale, true);
     link(svg, view, [side, right], to, from, top + 34 * scale, false);
@@ -53,7 +53,7 @@ export function drawMove(document, svg, client_places, view, width, scale, most)
 }
 
 const CHARACTER_WIDTH = 7;
-const LOOKING_SHOWN = 3;
+const UNCONNECTED_SHOWN = 3;
 
 /** Shortens a name to fit its place. */
 function fitted(name, width, scale) {
@@ -96,7 +96,7 @@ function client({ svg, side, scale }, x, y, name, open, refused = false) {
 }
 
 /** Draws a client without a broker beside the LookupService; after a refused lookup in the colour of harm with a broken line. */
-function looking(drawing, from_x, name, tries, y) {
+function drawUnconnected(drawing, from_x, name, tries, y) {
   const { svg, scale } = drawing;
   const x = from_x + 10 * scale;
   if (tries) line(svg, from_x + 1, y - 4 * scale, x - 1, y - 4 * scale, "wire broken");

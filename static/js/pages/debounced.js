@@ -9,7 +9,7 @@
  * @param {(reason: Error) => void} trouble
  * @returns {() => void}
  */
-export function soonest(window, pause_ms, ask, take, trouble) {
+export function debounced(window, pause_ms, ask, take, trouble) {
   let timer = 0;
   let newest = 0;
   return () => {
