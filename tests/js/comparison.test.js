@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { CELL, causesOf, cellAt, columnsOf, figureOf, highestFigure, holeAt, missingWords, passagesAt, reached, figuresAt, stepsOf, duplicateAt } from "../../static/js/model/comparison.js";
-import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../../static/js/playback/own_clock.js";
+import { atSpeed, clockUpTo, paused, played, settled, shown, movedTo } from "../../static/js/playback/own_clock.js";
 
 const messages = {
   producer: ["p", "p", "p", "p"],
@@ -116,8 +116,8 @@ test("changing the speed keeps the instant, and seeking keeps the speed", () => 
   let clock = played(clockUpTo(1_000_000, 1), 0);
   clock = atSpeed(clock, 0.1, 100);
   assert.equal(shown(clock, 200), 110_000);
-  clock = soughtTo(clock, 700_000, 200);
+  clock = movedTo(clock, 700_000, 200);
   assert.equal(shown(clock, 300), 710_000);
   assert.equal(shown(paused(clock, 300), 9_000), 710_000);
-  assert.equal(soughtTo(clock, -5, 0).at_us, 0);
+  assert.equal(movedTo(clock, -5, 0).at_us, 0);
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { everRose, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/protocols/pulsar/model/risk_points.js";
+import { isEverAboveZero, grown, lastOf, noPoints, POINTS_KEPT, upTo } from "../../static/js/protocols/pulsar/model/risk_points.js";
 
 const columns = (...values) => Object.fromEntries(["duplicates", "stranded", "lost", "lag_us"].map((name) => [name, values]));
 
@@ -40,6 +40,6 @@ test("the number of points is bounded, and the newer half is kept completely", (
 
 test("a figure that was always 0 has no strip, unless a failover had it", () => {
   const points = grown(noPoints(0, "billing"), { at_us: [1], peers: { b: columns(0) } });
-  assert.equal(everRose(points, [], "lost"), false);
-  assert.equal(everRose(points, [{ lost: 2, forecast: { lost: 0 } }], "lost"), true);
+  assert.equal(isEverAboveZero(points, [], "lost"), false);
+  assert.equal(isEverAboveZero(points, [{ lost: 2, forecast: { lost: 0 } }], "lost"), true);
 });

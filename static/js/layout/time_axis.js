@@ -27,7 +27,7 @@ export const spanFor = (speed) => Math.max(DEFAULT_US, PAGE_S * speed * 1e6);
  */
 export function turned(window, now_us, wanted_us) {
   if (window?.away) return window;
-  if (window?.held && isWellInside(window, now_us)) return window;
+  if (window?.held && isInsideMargin(window, now_us)) return window;
   const span_us = window?.held ? window.span_us : wanted_us;
   const page = Math.max(0, Math.floor((now_us / span_us - EARLIEST) / STEP));
   const start_us = Math.round(page * STEP * span_us);
@@ -36,7 +36,7 @@ export function turned(window, now_us, wanted_us) {
 }
 
 /** Whether the now line is well inside a window that the viewer has zoomed: the window then does not move. */
-function isWellInside({ start_us, span_us }, now_us) {
+function isInsideMargin({ start_us, span_us }, now_us) {
   const share = (now_us - start_us) / span_us;
   return share <= 0.92 && (share >= 0.3 || (start_us === 0 && share >= 0));
 }

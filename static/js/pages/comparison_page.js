@@ -96,7 +96,7 @@ async function openRun({ root, window, requests }, yaml, at_us) {
   window.location.assign(`${made.url}#token=${made.token}`);
 }
 
-/** End of the clock: when the last picture stops changing or the window closes, so that nobody watches an hour without events. */
+/** End of the clock: when the last picture stops changing or the window closes, so that it does not run through an hour without events. */
 function endOf(columns, until_us) {
   const last = Math.max(...columns.flatMap(({ followed, sorted }) => [followed.at_us, ...[sorted.stored, sorted.acknowledged, sorted.replicated, sorted.duplicates].map((list) => list.at(-1) ?? 0)]));
   return Math.min(until_us, last * AFTER);

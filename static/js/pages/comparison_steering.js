@@ -4,7 +4,7 @@
  */
 
 import { seconds } from "../model/format.js";
-import { atSpeed, clockUpTo, paused, played, settled, shown, soughtTo } from "../playback/own_clock.js";
+import { atSpeed, clockUpTo, paused, played, settled, shown, movedTo } from "../playback/own_clock.js";
 import { element, required, setText } from "../render/dom.js";
 import { blurClickedButtons, listenToKeys } from "../transport/keys.js";
 import { SPEEDS, placeOfSpeed, speedText } from "../transport/speeds.js";
@@ -31,13 +31,13 @@ export function makeSteering({ document, window }, { instants, changed }) {
     changed();
   }
 
-  const seek = (at_us) => set(soughtTo(clock, at_us, now()));
+  const seek = (at_us) => set(movedTo(clock, at_us, now()));
   const speedBy = (by) => set(atSpeed(clock, SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, placeOfSpeed(clock.speed) + by))], now()));
 
   function step(by) {
     const at_us = shown(clock, now());
     const to = by > 0 ? instants().find((instant) => instant > at_us) : instants().findLast((instant) => instant < at_us);
-    set(soughtTo(paused(clock, now()), to ?? (by > 0 ? clock.end_us : 0), now()));
+    set(movedTo(paused(clock, now()), to ?? (by > 0 ? clock.end_us : 0), now()));
   }
 
   function listen() {
@@ -69,7 +69,7 @@ export function makeSteering({ document, window }, { instants, changed }) {
     write: (exact_us, at_us) => bar.write(clock, exact_us, at_us),
     /** Updates the text for screen readers: seldom, since it is read aloud. */
     say: bar.say,
-    seek: (at_us) => set(soughtTo(paused(clock, now()), at_us, now())),
+    seek: (at_us) => set(movedTo(paused(clock, now()), at_us, now())),
   };
 }
 

@@ -1,7 +1,7 @@
 /** The list of events: rows of data that frames do not contain, and the chain of causes under a chosen row. */
 
 import { allOf, found } from "../render/dom.js";
-import { becauseOf } from "../render/because.js";
+import { causeNodes } from "../render/because.js";
 import { makeEvents } from "../render/events.js";
 import { makeEventWindow } from "../model/event_window.js";
 import { required } from "../render/dom.js";
@@ -29,7 +29,7 @@ export function makeEventPanel({ document, root, link, requests, base, getState,
       if (owner && getState().playing) link.pause();
       if (owner) link.seekSeq(row.seq); // a viewer cannot seek: only the causes are shown
       const answer = await requests.get(`${base}row/${row.seq}.json`);
-      list.open(row.seq, becauseOf(document, answer, wordsOfRow, actsOfRow(answer.row ?? answer)));
+      list.open(row.seq, causeNodes(document, answer, wordsOfRow, actsOfRow(answer.row ?? answer)));
     } catch (reason) {
       say({ error: reason.message, hint: reason.hint });
     }

@@ -22,7 +22,7 @@ import { makePlayed } from "./played.js";
 /**
  * @typedef {object} Held what the page holds of its lab
  * @property {import("../model/state.js").LabState} state
- * @property {object} wish what the viewer chose to show
+ * @property {object} selection what the viewer chose to show
  * @property {object} clock
  * @property {boolean} fresh_hello whether the next hello requests a snapshot frame
  */
@@ -42,15 +42,15 @@ export function openLab({ document, root, window, makeSocket, fetcher, now, rand
   const token = ownerToken(root.dataset.labId, window.location, storageOf(window), window.history);
   const requests = makeRequests(fetcher, found(root, "input[name=csrfmiddlewaretoken]")?.value ?? "");
   /** @type {Held} */
-  const held = { state: emptyLab(), wish: {}, clock: stoppedClock(), fresh_hello: false };
+  const held = { state: emptyLab(), selection: {}, clock: stoppedClock(), fresh_hello: false };
   const getState = () => held.state;
-  const getWatched = () => whatIsWatched(held.state, held.wish);
+  const getWatched = () => whatIsWatched(held.state, held.selection);
   const say = (notice) => view.say(notice);
   const wake = () => loop.wake();
 
   const link = makeLabLink({ send: (message) => connection.send(message), isOwner: () => held.state.welcome && held.state.welcome.owner === true, say });
   const choose = (more) => {
-    held.wish = { ...held.wish, ...more };
+    held.selection = { ...held.selection, ...more };
     view.redraw();
     wake();
   };

@@ -10,7 +10,7 @@
  * @property {string} base path of the lab, ending in "/"
  * @property {() => any} getState the LabState, with what the protocol folds from frames
  * @property {() => object} getWatched
- * @property {(wish: object) => void} choose sets what is shown
+ * @property {(selection: object) => void} choose sets what is shown
  * @property {() => void} wake requests one more drawing
  * @property {() => void} redraw requests that everything is redrawn
  * @property {(notice: {error: string, hint?: string, tone?: string}) => void} say

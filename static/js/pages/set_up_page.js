@@ -37,11 +37,11 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
   const part = () => (way === "form" ? form : own);
 
   ways.hidden = false;
-  for (const button of allOf(ways, "[data-way]")) button.addEventListener("click", () => turnTo(button.dataset.way));
+  for (const button of allOf(ways, "[data-way]")) button.addEventListener("click", () => showWay(button.dataset.way));
   read("form", first);
   takeLink();
 
-  function turnTo(wanted) {
+  function showWay(wanted) {
     way = wanted;
     for (const button of allOf(ways, "[data-way]")) button.setAttribute("aria-pressed", String(button.dataset.way === way));
     for (const [name, of] of Object.entries({ form: "form", own: "text", "yaml-home": "form" })) required(root, `[data-part=${name}]`).hidden = way !== of;
@@ -67,7 +67,7 @@ export function openSetUp({ document, root, window, fetcher, makeSocket }) {
       return;
     }
     own.put(text);
-    turnTo("text");
+    showWay("text");
   }
 
   function say(reason) {

@@ -24,7 +24,7 @@ export function played(clock, wall_ms) {
 
 export const paused = (clock, wall_ms) => ({ ...taken(clock, wall_ms), playing: false });
 export const atSpeed = (clock, speed, wall_ms) => ({ ...taken(clock, wall_ms), speed });
-export const soughtTo = (clock, at_us, wall_ms) => ({ ...clock, at_us: Math.max(0, Math.min(clock.end_us, at_us)), since_ms: wall_ms });
+export const movedTo = (clock, at_us, wall_ms) => ({ ...clock, at_us: Math.max(0, Math.min(clock.end_us, at_us)), since_ms: wall_ms });
 
 /** Paused if the end is reached. */
 export const settled = (clock, wall_ms) => (clock.playing && shown(clock, wall_ms) >= clock.end_us ? paused(clock, wall_ms) : clock);

@@ -12,7 +12,7 @@ const SHOWN = 7;
  * @param {(row: object) => Array<string | object>} wordsOfRow
  * @param {{says: string, act: () => void}[]} acts_of_row actions that are offered for the row
  */
-export function becauseOf(document, answer, wordsOfRow, acts_of_row) {
+export function causeNodes(document, answer, wordsOfRow, acts_of_row) {
   const row = answer.row ?? answer;
   const causes = (answer.causes ?? []).filter((one) => one.seq !== row.seq);
   const shown = causes.length > SHOWN ? [...causes.slice(0, SHOWN - 1), causes[causes.length - 1]] : causes;

@@ -25,8 +25,8 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
     dialog.close();
     onCommand(command);
   });
-  dialog.addEventListener("input", tell);
-  dialog.addEventListener("change", tell);
+  dialog.addEventListener("input", describe);
+  dialog.addEventListener("change", describe);
 
   function read() {
     /** @type {Object<string, string | boolean>} */
@@ -35,7 +35,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
     return commandOf(getState(), chooser.value, given);
   }
 
-  function tell() {
+  function describe() {
     const words = consequencesOf(read(), getState(), getWatched());
     says.textContent = words && `At ${seconds(getState().at_us)} s: ${words}`;
   }
@@ -44,7 +44,7 @@ export function makeCommandForm(document, dialog, { getState, getWatched, onComm
     const command = commandsOf(getState())[name];
     title.textContent = capitalised(command.label);
     fields.replaceChildren(...command.arguments.map((argument) => fieldOf(document, argument, preset[argument.name], { choices: choicesOf(argument, getState(), getWatched()), hint: hintOf(argument.kind, getState()) })));
-    tell();
+    describe();
   }
 
   return {

@@ -3,7 +3,7 @@
  * Refusals are shown as notices. Without the owner's token nothing is sent and a notice explains why.
  */
 
-/** Most requests that are held until the page knows whether it is the owner's: what a viewer presses in a few seconds. */
+/** Most requests that are held until the server has confirmed the owner: what a viewer presses in a few seconds. */
 export const WAITING_MOST = 20;
 
 /**

@@ -35,7 +35,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
     focused_before = document.activeElement?.matches(":focus-visible") ? document.activeElement : null; // after opening by pointer, the space key should play
     const buttons = [];
     const says = element(document, "p.menu-says", { id: "menu-says" });
-    const tell = (item) => {
+    const describe = (item) => {
       says.textContent = wordsOf(item);
       if (open) place(open, anchor, home); // longer words need more room
     };
@@ -44,7 +44,7 @@ export function makeMenu(document, home, onItem, wordsOf) {
       .flatMap((group) => [
         element(document, "p.menu-title", { text: group.title, role: "presentation" }),
         ...group.items.map((item) => {
-          const button = itemButton(document, item, tell, choose);
+          const button = itemButton(document, item, describe, choose);
           buttons.push([button, item]);
           return button;
         }),
@@ -73,8 +73,8 @@ export function makeMenu(document, home, onItem, wordsOf) {
   return { show, close, isOpen: () => open !== null };
 }
 
-function itemButton(document, item, tell, choose) {
-  const listeners = { onfocus: () => tell(item), onpointerenter: () => tell(item), onclick: (event) => choose(item, event.detail > 0) };
+function itemButton(document, item, describe, choose) {
+  const listeners = { onfocus: () => describe(item), onpointerenter: () => describe(item), onclick: (event) => choose(item, event.detail > 0) };
   return element(document, `button.menu-item${item.harm ? ".harm" : ""}`, { type: "button", role: "menuitem", tabindex: -1, "aria-describedby": "menu-says", ...listeners }, [
     element(document, "span", { text: item.says }),
     ...(item.key ? [element(document, "kbd", { text: item.key, "aria-hidden": "true" })] : []),

@@ -35,10 +35,10 @@ function twoReaders(tapes, doubled) {
   const [one, other] = doubled.readers;
   const both = one.client === other.client ? `Two incarnations of ${one.client}` : `${one.client} and ${other.client}`;
   const finishing = doubled.readers.some((reader) => reader.lease === "absent");
-  return [{ strong: both }, { harm: finishing ? " both hold messages of " : " both read " }, { strong: doubled.name }, more > 0 ? ` and ${counted(more, "other stream")}. ` : ". ", { soft: believes(doubled) }];
+  return [{ strong: both }, { harm: finishing ? " both hold messages of " : " both read " }, { strong: doubled.name }, more > 0 ? ` and ${counted(more, "other stream")}. ` : ". ", { soft: leaderTableWords(doubled) }];
 }
 
-function believes({ leader_entry, readers }) {
+function leaderTableWords({ leader_entry, readers }) {
   if (!leader_entry?.owner) return "In the leader's table it is unassigned.";
   const gone = readers.find((reader) => reader.id !== leader_entry.owner);
   return `In the leader's table it is assigned to ${readers.find((reader) => reader.id === leader_entry.owner)?.client ?? "a third client"}${gone ? `, not to ${gone.client}` : ""}.`;

@@ -14,19 +14,19 @@ const STEPS_SHOWN = 3;
 /**
  * @param {import("../../../model/state.js").LabState} state
  * @param {string} group
- * @param {Partial<Member>} wish what the viewer chose, applied while it exists
+ * @param {Partial<Member>} selection what the viewer chose, applied while it exists
  * @returns {(Member & {clients: string[], borrowers: string[], streams: string[]}) | null}
  */
-export function memberOf(state, group, wish) {
+export function memberOf(state, group, selection) {
   const clients = clientsOf(state, group);
   const busy = clients.find(({ incarnations }) => incarnations.some(({ own }) => own)) ?? clients[0];
-  const client = clients.find(({ name }) => name === wish.client) ?? busy;
+  const client = clients.find(({ name }) => name === selection.client) ?? busy;
   if (!client) return null;
   const borrowers = client.incarnations.map(({ id }) => id);
-  const borrower = borrowers.includes(wish.borrower) ? wish.borrower : (client.incarnations.findLast(({ own }) => own)?.id ?? borrowers.at(-1) ?? null);
+  const borrower = borrowers.includes(selection.borrower) ? selection.borrower : (client.incarnations.findLast(({ own }) => own)?.id ?? borrowers.at(-1) ?? null);
   const all = state.view.groups[group].streams;
   const streams = Object.keys(all);
-  const stream = streams.includes(wish.stream) ? wish.stream : (streams.find((name) => all[name].readers[borrower]) ?? streams[0] ?? null);
+  const stream = streams.includes(selection.stream) ? selection.stream : (streams.find((name) => all[name].readers[borrower]) ?? streams[0] ?? null);
   return { client: client.name, borrower, stream, clients: clients.map(({ name }) => name), borrowers, streams };
 }
 

@@ -76,7 +76,7 @@ function foldMessages(rows, again) {
     by_seq.set(row.seq, message);
     TAKES[row.type]?.(message, row);
   }
-  for (const message of found) arriveAtHome(message);
+  for (const message of found) addLocalArrival(message);
   return found;
 }
 
@@ -120,7 +120,7 @@ function passedOn(asked, row) {
 }
 
 /** A message within one node has no row of its arrival: it arrives at once, or after its delay. */
-function arriveAtHome(message) {
+function addLocalArrival(message) {
   if (message.remote || message.lost || message.unanswered) return;
   message.arrivals.push({ at_us: message.sent.at_us + message.delayed_us, order: message.delayed_us ? Infinity : message.sent.order + 0.5 });
 }

@@ -1,7 +1,7 @@
 /** EMQX's view of the lab page: the leader with its clients and tapes, the table of redeliveries, and the effect of clicks. */
 
 import { groupThingWords } from "../model/group_words.js";
-import { lookInside } from "../render/group_looks.js";
+import { inspectorOf } from "../render/group_looks.js";
 import { makeGroupRisk } from "../render/group_risk.js";
 import { makeGroupStage } from "../render/group_stage.js";
 import { MENUS } from "../transport/fault_menus.js";
@@ -19,7 +19,7 @@ export function makeGroupView({ document, root, getState, getWatched, wake, menu
   }
 
   function look(thing) {
-    const found = lookInside(document, getState(), getWatched(), thing);
+    const found = inspectorOf(document, getState(), getWatched(), thing);
     if (found) inspector.showFacts(found.title, found.nodes, found.term);
   }
 

@@ -14,7 +14,7 @@ export const LAYERS = { name: "layers", title: "Layers", needs: "sessions", make
 function make(section, { document, requests, base, lights, wake }) {
   section.classList.add("layers-panel");
   /** @type {{client?: string, borrower?: string, stream?: string}} */
-  let wish = {};
+  let selection = {};
   let known = {}; // what is shown, computed once per state
   const choices = { client: choiceOf("client", "client"), borrower: choiceOf("borrower", "borrower"), stream: choiceOf("stream", "stream") };
   const bar = element(document, "div.bar", {}, Object.values(choices));
@@ -30,13 +30,13 @@ function make(section, { document, requests, base, lights, wake }) {
 
   function choose(name, value) {
     /** @type {{client?: string, borrower?: string, stream?: string}} */
-    const { client, borrower, stream } = { ...wish, [name]: value };
-    wish = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // the other choices then follow from this one
+    const { client, borrower, stream } = { ...selection, [name]: value };
+    selection = { client, borrower: name === "client" ? undefined : borrower, stream: name === "stream" ? stream : undefined }; // the other choices then follow from this one
     wake();
   }
 
   function lookAt(state, group, wall_ms) {
-    if (known.state !== state || known.wish !== wish || known.group !== group) known = { state, wish, group, member: group === null ? null : memberOf(state, group, wish), rows: null };
+    if (known.state !== state || known.selection !== selection || known.group !== group) known = { state, selection, group, member: group === null ? null : memberOf(state, group, selection), rows: null };
     if (known.member === null) return null;
     const rows = latest.rows(state, group, known.member, wall_ms);
     if (rows !== known.rows) Object.assign(known, { rows, machines: machinesNow(state, group, known.member, rows), exchanges: exchangedBetween(rows, known.member) });

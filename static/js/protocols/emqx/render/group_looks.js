@@ -13,7 +13,7 @@ import { columnHeads } from "../../../render/terms.js";
  * @param {object} thing as returned by the group stage
  * @returns {{title: string, term: string, nodes: Node[]} | null} term: glossary entry of the title
  */
-export function lookInside(document, state, watched, thing) {
+export function inspectorOf(document, state, watched, thing) {
   const look = LOOKS[thing.kind];
   return look ? look({ document, state, group: state.view.groups[watched.group], name: watched.group, thing, table: tableOf(document), words: (text) => element(document, "p", { text }) }) : null;
 }
@@ -26,9 +26,9 @@ const tableOf = (document) => (head, rows) =>
 
 const left = (state, us) => (us === null || us === undefined ? "–" : span(Math.max(0, us - state.at_us)));
 
-const LOOKS = { leader: lookAtLeader, client: lookAtClient, stream: lookAtStream, chunk: lookAtChunk, message: lookAtMessage, flight: lookAtFlight };
+const LOOKS = { leader: leaderDetails, client: clientDetails, stream: streamDetails, chunk: chunkDetails, message: messageDetails, flight: flightDetails };
 
-function lookAtLeader({ state, group, name, table, words }) {
+function leaderDetails({ state, group, name, table, words }) {
   const leading = leaderOf(group);
   if (!leading) return { title: `No leader of ${name}`, term: "leader", nodes: [words(group.claim ? `Leader ${group.claim.leader} at ${group.claim.node} is dead. Its claim of ${seconds(group.claim.heartbeat_us, 2)} s is valid until ${seconds(group.claim.until_us, 2)} s: no other leader is elected before.` : "A leader is elected at the node of the first borrower that looks for one.")] };
   const { number, leader } = leading;
@@ -43,7 +43,7 @@ function lookAtLeader({ state, group, name, table, words }) {
   };
 }
 
-function lookAtClient({ state, name, thing, table, words }) {
+function clientDetails({ state, name, thing, table, words }) {
   const client = clientsOf(state, name).find((one) => one.name === thing.client);
   const session = state.view.sessions[thing.client];
   const held = tapesOf(state, name).flatMap((tape) => tape.readers.filter((one) => one.client === thing.client).map((one) => [tape.name, one.lease, one.acknowledged, one.delivered]));
@@ -60,7 +60,7 @@ function lookAtClient({ state, name, thing, table, words }) {
   };
 }
 
-function lookAtStream({ state, name, thing, table, words }) {
+function streamDetails({ state, name, thing, table, words }) {
   const tape = tapesOf(state, name).find((one) => one.name === thing.stream);
   const leader_entry = tape.leader_entry ? `In the leader's table: ${tape.leader_entry.state}${tape.leader_entry.owner ? `, ${tape.leader_entry.owner}` : ""}.` : "Not in the leader's table.";
   return {
@@ -88,11 +88,11 @@ function cursorsOf(tape) {
   ];
 }
 
-function lookAtChunk(given) {
+function chunkDetails(given) {
   const { state, name, thing, words } = given;
   const tape = tapesOf(state, name).find((one) => one.name === thing.stream);
   const reader = tape?.readers.find((one) => one.id === thing.reader);
-  if (!reader?.chunk) return lookAtStream(given);
+  if (!reader?.chunk) return streamDetails(given);
   const [first, end] = reader.chunk;
   return {
     title: `Chunk ${first} to ${end - 1}`,
@@ -105,12 +105,12 @@ function lookAtChunk(given) {
   };
 }
 
-function lookAtMessage({ state, name, thing, words }) {
+function messageDetails({ state, name, thing, words }) {
   const tape = tapesOf(state, name).find((one) => one.name === thing.stream);
   return { title: `Message ${thing.offset} of ${thing.stream}`, term: "message", nodes: [words(messageWords(tape, thing.offset))] };
 }
 
-function lookAtFlight({ thing: { flight }, words }) {
+function flightDetails({ thing: { flight }, words }) {
   return {
     title: `${flight.what}, message ${flight.number}`,
     term: "protocol message",

@@ -93,7 +93,7 @@ export function clientWords(client) {
 }
 
 /** @returns {{words: string, harm: boolean} | null} where the client's state and the leader's table differ */
-export function disbelief(client) {
+export function mismatchWords(client) {
   const ghosts = client.incarnations.filter((one) => !one.own);
   if (client.paused) return { words: "acknowledges nothing", harm: true };
   if (ghosts.length > 0) return { words: `${ghosts.length > 1 ? `${ghosts.length} stale borrowers` : `stale borrower ${ghosts[0].id.split("/").at(-1)}`} at leader`, harm: true };
@@ -120,7 +120,7 @@ function paintCard(context, card, { plane, clients }, theme) {
   context.font = fontOf(theme, theme.label, 400);
   context.fillStyle = client.online ? theme.ink.ink2 : theme.ink.harm;
   context.fillText(clientWords(client), x, card.y + 30 * k);
-  const odd = disbelief(client);
+  const odd = mismatchWords(client);
   if (!odd) return;
   context.fillStyle = odd.harm ? theme.ink.harm : theme.ink.ink3;
   context.fillText(odd.words, x, card.y + 44 * k);

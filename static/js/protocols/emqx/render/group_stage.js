@@ -13,7 +13,7 @@ import { required } from "../../../render/dom.js";
 import { flightPlaces, paintDials, paintFlights, paintLeaderDials } from "./group_dials.js";
 import { makeGroupHandles } from "./group_handles.js";
 import { paintNodes } from "./group_nodes.js";
-import { paintStrips, worthALook } from "./group_strips.js";
+import { paintStrips, mostNotable } from "./group_strips.js";
 import { paintTapes } from "./group_tapes.js";
 import { fontOf } from "../../../render/theme.js";
 
@@ -146,7 +146,7 @@ function layTable(choice, { plane }, tapes, theme) {
   const folds = foldsOf(tapes, choice.by);
   const strips = layStrips(folds, given);
   const fold = folds.find(({ key }) => key === choice.magnified);
-  const shown = fold ? worthALook(fold.tapes, MAGNIFIED_MAX) : [];
+  const shown = fold ? mostNotable(fold.tapes, MAGNIFIED_MAX) : [];
   const rows = layTapes(shown, { ...given, top: strips.foot + 34 * plane.scale });
   return { laid: { ...strips, ...(fold ? { rows: rows.rows, tall: rows.tall } : {}) }, fold, head_y: top - 26 * theme.scale, height: (fold ? rows.foot : strips.foot) + 8, folded: true };
 }

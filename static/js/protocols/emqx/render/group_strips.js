@@ -66,7 +66,7 @@ function totals(context, { fold, y, height }, theme, k, x) {
 }
 
 /** @returns {import("../model/groups.js").Tape[]} the most interesting ones: two readers first, then unread, then by redeliveries */
-export function worthALook(tapes, most) {
+export function mostNotable(tapes, most) {
   const weight = (tape) => (isDoubled(tape) ? 1e9 : 0) + (isUnread(tape) ? 1e6 : 0) + tape.again.leader;
   return tapes.map((tape, at) => ({ tape, at })).sort((a, b) => weight(b.tape) - weight(a.tape) || a.at - b.at).slice(0, most).map(({ tape }) => tape);
 }

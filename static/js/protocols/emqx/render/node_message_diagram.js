@@ -146,8 +146,8 @@ function paintMessage(context, message, theme, room, taken) {
 function endsOf(message, { scale, now_us, spans_us }, { x0, x1, y0 }) {
   const ends = message.arrivals.filter(({ at_us }) => at_us <= now_us).map((point) => ({ x: x1, y: scale.at(point), landed: true }));
   if (message.lost && message.lost.at_us <= now_us) {
-    const at_its_door = message.lost.why === "no-such-process" || message.lost.why === "node-down";
-    ends.push({ x: at_its_door ? x1 : (x0 + x1) / 2, y: scale.at(message.lost), lost: true });
+    const at_receiver = message.lost.why === "no-such-process" || message.lost.why === "node-down";
+    ends.push({ x: at_receiver ? x1 : (x0 + x1) / 2, y: scale.at(message.lost), lost: true });
   }
   if (message.unanswered) ends.push({ x: x0 + Math.sign((x1 ?? x0) - x0 || 1) * 22, y: y0 + 4, open: true });
   // in flight: drawn halfway, since its arrival is not known yet

@@ -26,9 +26,9 @@ export function threadsOf(state, watched) {
   const pending = new Map((topic?.controller?.pending ?? []).map((one) => [one.snapshot, one]));
   const cached = new Set((topic?.subscriptions?.[watched.subscription]?.cache ?? []).map((one) => one.snapshot));
   const groups = { applied: [], used: [], ready: [], finished: [], building: [], "timed-out": [], evicted: [] };
-  const ours = [...state.snapshots.values()].filter((one) => one.cluster === watched.subject && one.topic === watched.topic);
-  const newest_used = Math.max(0, ...ours.filter((one) => one.kept[watched.subscription]?.state === "used").map((one) => one.number));
-  for (const snapshot of ours) {
+  const own_snapshots = [...state.snapshots.values()].filter((one) => one.cluster === watched.subject && one.topic === watched.topic);
+  const newest_used = Math.max(0, ...own_snapshots.filter((one) => one.kept[watched.subscription]?.state === "used").map((one) => one.number));
+  for (const snapshot of own_snapshots) {
     const word = stateOf(snapshot, watched.subscription, { pending, cached, newest_used });
     if (!word) continue;
     const thread = toThread(state, watched, snapshot, word, pending.get(snapshot.number));

@@ -87,7 +87,7 @@ export function makeEntryFlags(state, watched) {
     if (!store) return bits;
     const held = new Set(Object.values(cursor?.consumers ?? {}).flatMap((consumer) => consumer.unacked ?? []));
     const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
-    // where the subscription is missing it would be created: the engine's forecast tells whether at the earliest position
+    // where the subscription is missing it would be created: the engine's forecast shows whether at the earliest position
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.duplicates : undefined;
     const would_deliver = cluster !== subject && (cursor !== undefined || counted > 0);
     // if the engine forecasts no duplicates, a message that some cursor passed without an ack (a skip, an unsafe snapshot) is still delivered, once

@@ -24,16 +24,16 @@ export function passedOver(state, watched, cluster, moved, elsewhere) {
   if (cluster !== subject) {
     const forecast = state.view.forecast?.[subscription];
     const counted = forecast?.from === subject ? forecast.to?.[cluster]?.lost : 0;
-    return counted ? asMany(counted, store, (index) => isAcknowledged(cursor, index), elsewhere(cluster)) : new Set();
+    return counted ? takeCounted(counted, store, (index) => isAcknowledged(cursor, index), elsewhere(cluster)) : new Set();
   }
   const failover = state.view.failovers?.findLast((one) => one.subscription === subscription);
   if (!failover?.lost || moved?.to !== cluster) return new Set();
   const begin = state.begins[beginKey(cluster, topic, subscription)] ?? -1;
   const then = (index) => index > begin && (index <= moved.mark_delete_index || inRanges(moved.ranges, index));
-  return asMany(failover.lost, store, then, elsewhere(cluster));
+  return takeCounted(failover.lost, store, then, elsewhere(cluster));
 }
 
-function asMany(counted, store, covered, elsewhere) {
+function takeCounted(counted, store, covered, elsewhere) {
   const found = new Set();
   let messages = 0;
   const { kind, size } = store.columns;

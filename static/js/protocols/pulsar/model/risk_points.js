@@ -52,5 +52,5 @@ function thinned(points) {
 }
 
 /** @returns {boolean} whether a figure was ever above 0, forecast or actual */
-export const everRose = (points, failovers, name) =>
+export const isEverAboveZero = (points, failovers, name) =>
   Object.values(points.peers).some((columns) => columns[name].some((value) => value > 0)) || failovers.some((one) => one[name] > 0 || one.forecast?.[name] > 0);

@@ -124,7 +124,7 @@ export function shadowSentence(state, watched) {
   const lostOf = (reader) => reader.cursors.reduce((total, { lost }) => total + lost, 0);
   const worst = shadows.reduce((one, other) => (lostOf(other) > lostOf(one) ? other : one));
   if (lostOf(worst)) return [...opening, `Lost for ${worst.name}: `, { harm: counted(lostOf(worst), "message") }, "."];
-  const blindest = shadows.reduce((one, other) => (other.stale_us > one.stale_us ? other : one));
-  if (isBlind(blindest)) return [...opening, `Not visible in ${blindest.name}: `, { harm: counted(blindest.behind, "entry", "entries") }, "."];
+  const most_stale = shadows.reduce((one, other) => (other.stale_us > one.stale_us ? other : one));
+  if (isBlind(most_stale)) return [...opening, `Not visible in ${most_stale.name}: `, { harm: counted(most_stale.behind, "entry", "entries") }, "."];
   return [...opening, { soft: `${bytes(savedBytes(shared))} saved.` }];
 }

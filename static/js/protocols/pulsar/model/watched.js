@@ -8,17 +8,17 @@ import { clustersOf, isUp, lanesOf } from "../../../model/state.js";
 import { subscriptionsOf, topicsOf, topicView } from "./topics.js";
 
 /** @returns {{topic: string, subscription: string, subject: string, target: string | null, clusters: string[], lanes: string[], peers: string[]}} see the shell's `model/watched.js` */
-export function watchedOfLogs(state, wish) {
+export function watchedOfLogs(state, selection) {
   const [clusters, lanes] = [clustersOf(state), lanesOf(state)];
   const topics = topicsOf(state);
-  const subscription_wish = wish.subscription ?? state.view.sentence?.subscription;
-  const topic = topics.includes(wish.topic) ? wish.topic : (topics.find((name) => subscriptionsOf(state, name).includes(subscription_wish)) ?? topics[0]);
+  const chosen_subscription = selection.subscription ?? state.view.sentence?.subscription;
+  const topic = topics.includes(selection.topic) ? selection.topic : (topics.find((name) => subscriptionsOf(state, name).includes(chosen_subscription)) ?? topics[0]);
   const subscriptions = subscriptionsOf(state, topic);
-  const subscription = subscriptions.includes(subscription_wish) ? subscription_wish : subscriptions[0];
+  const subscription = subscriptions.includes(chosen_subscription) ? chosen_subscription : subscriptions[0];
   const subject = subjectOf(state, topic, subscription, clusters);
   const forecast = state.view.forecast?.[subscription];
   const peers = lanes.filter((cluster) => forecast?.to?.[cluster]);
-  const target = [wish.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name !== subject && isUp(state, name)) ?? null;
+  const target = [selection.target, plannedTarget(state, subscription), state.view.sentence?.to, peers[0]].find((name) => name !== subject && isUp(state, name)) ?? null;
   return { topic, subscription, subject, target, clusters, lanes, peers };
 }
 

@@ -29,7 +29,7 @@ export const ADMIN_PANEL = { name: "pulsar-admin", title: "pulsar-admin", needs:
 
 /** @param {HTMLElement} section @param {import("../../../pages/panels.js").PanelParts} parts */
 function make(section, { document, window, requests, base, getState, say, wake }) {
-  let wish = { tool: "stats", cluster: null, view: "noted" };
+  let selection = { tool: "stats", cluster: null, view: "noted" };
   let asked = { key: "", again_ms: -Infinity, waits: false };
   let answer = null;
   const now = () => window.performance.now();
@@ -37,8 +37,8 @@ function make(section, { document, window, requests, base, getState, say, wake }
   const page = makeView(document, section, change, copy);
 
   function change(more) {
-    wish = { ...wish, ...more };
-    page.draw(wish, answer);
+    selection = { ...selection, ...more };
+    page.draw(selection, answer);
     wake();
   }
 
@@ -52,7 +52,7 @@ function make(section, { document, window, requests, base, getState, say, wake }
       answer = { trouble: `${reason.message} ${reason.hint ?? ""}`.trim() };
     }
     asked = { key, again_ms: Math.max(began_ms + ASK_EVERY_MS, now() + REST_FACTOR * (now() - began_ms)), waits: false };
-    page.draw(wish, answer);
+    page.draw(selection, answer);
     wake();
   }
 
@@ -73,17 +73,17 @@ function make(section, { document, window, requests, base, getState, say, wake }
     say({ error: "This browser does not let the page copy.", hint: "All lines are selected: copy them with Ctrl+C.", tone: "plain" });
   }
 
-  page.draw(wish, answer);
+  page.draw(selection, answer);
   return {
     copy,
     update(state, watched) {
       page.offerClusters(watched.lanes);
-      if (!watched.clusters.includes(wish.cluster)) wish = { ...wish, cluster: watched.subject };
-      page.pressCluster(wish.cluster);
-      const key = [state.view.branch, state.at_us, state.view.seq, wish.tool, wish.cluster, watched.topic].join("|");
+      if (!watched.clusters.includes(selection.cluster)) selection = { ...selection, cluster: watched.subject };
+      page.pressCluster(selection.cluster);
+      const key = [state.view.branch, state.at_us, state.view.seq, selection.tool, selection.cluster, watched.topic].join("|");
       if (key === asked.key || asked.waits) return;
       if (getState().playing && now() < asked.again_ms) return;
-      ask(key, `${base}admin/${[wish.tool, wish.cluster, watched.topic].map(encodeURIComponent).join("/")}.json`);
+      ask(key, `${base}admin/${[selection.tool, selection.cluster, watched.topic].map(encodeURIComponent).join("/")}.json`);
     },
   };
 }
@@ -122,10 +122,10 @@ function makeView(document, section, change, copy) {
       clusters.replaceChildren(...cluster_choice.node.children);
     },
     pressCluster: (cluster) => cluster_choice?.press(cluster),
-    draw(wish, answer) {
-      tools.press(wish.tool);
-      cluster_choice?.press(wish.cluster);
-      views.press(wish.view);
+    draw(selection, answer) {
+      tools.press(selection.tool);
+      cluster_choice?.press(selection.cluster);
+      views.press(selection.view);
       const text = answer?.text ?? "";
       copy_button.disabled = text === "";
       list.hidden = text === "";
@@ -135,8 +135,8 @@ function makeView(document, section, change, copy) {
         setText(command, `$ ${answer.command}`);
         setText(when, `at ${seconds(answer.at_us)} s`);
       }
-      list.className = `printout ${wish.tool}`;
-      printout.show(folded(text === "" ? [] : linesOf(answer), VIEWS[wish.view]));
+      list.className = `printout ${selection.tool}`;
+      printout.show(folded(text === "" ? [] : linesOf(answer), VIEWS[selection.view]));
     },
   };
 }

@@ -17,13 +17,13 @@ const NO_TENANTS = "No tenant of this scenario is in a LookupService's map. In a
 export const MIGRATION = { name: "migration", title: "Tenant migration", family: "tenant-migration", needs: "tenants", make };
 
 function make(section, { document, window, link }) {
-  let [wish, drawn] = [null, ""];
+  let [selection, drawn] = [null, ""];
   const { chooser, says, acts, steps, waits, svg, map, places, cost, both } = skeleton(document, section);
 
   function offer(state, one) {
     const tenants = tenantMap(state);
     chooser.hidden = tenants.length < 2;
-    chooser.replaceChildren(...tenants.map(([name, cluster]) => element(document, "button", { type: "button", "aria-pressed": String(name === (wish ?? one?.tenant ?? tenants[0][0])), text: `${name} in ${cluster}`, onclick: () => (wish = name) })));
+    chooser.replaceChildren(...tenants.map(([name, cluster]) => element(document, "button", { type: "button", "aria-pressed": String(name === (selection ?? one?.tenant ?? tenants[0][0])), text: `${name} in ${cluster}`, onclick: () => (selection = name) })));
   }
 
   function before(state) {
@@ -38,7 +38,7 @@ function make(section, { document, window, link }) {
     putParts(document, says, restSentence(state));
     acts.replaceChildren(...movesOf(tenants, Object.keys(state.view.clusters)).map(button), button(serviceAction(state.view.lookup.up)));
     for (const part of [steps, waits, cost]) part.replaceChildren();
-    const client_places = placesOf(state, tenants.some(([tenant]) => tenant === wish) ? wish : tenants[0][0]);
+    const client_places = placesOf(state, tenants.some(([tenant]) => tenant === selection) ? selection : tenants[0][0]);
     drawMap(state, client_places);
     setText(places, placesWords(client_places));
   }
@@ -64,13 +64,13 @@ function make(section, { document, window, link }) {
   return {
     update(state) {
       if (!state.view) return;
-      const one = shownMigration(state, wish);
-      const wanted = JSON.stringify([one, wish, map.clientWidth, ...shownOf(state.view)]);
+      const one = shownMigration(state, selection);
+      const wanted = JSON.stringify([one, selection, map.clientWidth, ...shownOf(state.view)]);
       if (wanted === drawn) return;
       drawn = wanted;
       keepFocus(document, section, () => {
         offer(state, one);
-        if (one && (!wish || one.tenant === wish)) write(state, one);
+        if (one && (!selection || one.tenant === selection)) write(state, one);
         else before(state);
       });
     },

@@ -21,7 +21,7 @@ export const SHADOWS = { name: "shadows", title: "Shadow topics", family: "shado
 
 function make(section, { document, window }) {
   section.classList.add("shadows");
-  let wish = null;
+  let selection = null;
   let drawn = "";
   const chooser = element(document, "div.choice", { role: "group", "aria-label": "Source topic" });
   const says = element(document, "p.says", {});
@@ -43,7 +43,7 @@ function make(section, { document, window }) {
   }
 
   function choose(state, source) {
-    wish = source;
+    selection = source;
     drawn = "";
     write(state, source);
   }
@@ -60,7 +60,7 @@ function make(section, { document, window }) {
   return {
     update(state, watched) {
       const known = sourcesOf(state);
-      const source = known.find(([cluster, name]) => wish && cluster === wish[0] && name === wish[1]) ?? sourceWatched(state, watched);
+      const source = known.find(([cluster, name]) => selection && cluster === selection[0] && name === selection[1]) ?? sourceWatched(state, watched);
       picture.hidden = table.hidden = key.hidden = !source;
       if (!source) {
         drawn = "";

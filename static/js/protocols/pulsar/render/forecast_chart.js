@@ -5,7 +5,7 @@
  */
 
 import { counted, seconds, span } from "../../../model/format.js";
-import { everRose } from "../model/risk_points.js";
+import { isEverAboveZero } from "../model/risk_points.js";
 import { plainChart } from "../../../render/plain_chart.js";
 
 export const CHART_EVERY_MS = 300;
@@ -23,7 +23,7 @@ const STRIPS = [
 ];
 
 /** @returns {typeof STRIPS} the figures with something to show */
-export const stripsOf = (points, failovers) => STRIPS.filter(({ name, always }) => always || everRose(points, failovers, name));
+export const stripsOf = (points, failovers) => STRIPS.filter(({ name, always }) => always || isEverAboveZero(points, failovers, name));
 
 /** @param {HTMLElement} element @param {() => object | undefined} plotly */
 export function makeForecastChart(element, plotly) {

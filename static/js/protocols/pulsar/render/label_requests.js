@@ -43,7 +43,7 @@ export function labelRequests(scene, state, measure, line) {
     askCursor(scene, lane, ask);
     askHoles(scene, state, lane, ask);
     askCauses(scene, state, lane, ask);
-    askStranded(scene, state, lane, ask);
+    requestNotReplicated(scene, state, lane, ask);
     askLedgers(scene, lane, ask);
   });
   for (const thread of scene.threads) askThread(scene, thread, ask);
@@ -183,7 +183,7 @@ function firstHoleName(scene, state) {
   return at >= 0 && at < store.count && store.columns.kind[at] < 100 ? nameOfMessage(state, store, at) : null;
 }
 
-function askStranded(scene, state, lane, ask) {
+function requestNotReplicated(scene, state, lane, ask) {
   const { plane } = scene;
   const { strip, bits } = scene.lanes[lane.name];
   for (const [bit, word, reason] of /** @type {[number, string, string][]} */ ([

@@ -26,15 +26,15 @@ export function paintPassages(context, state, passages, theme, given) {
   }
   const glyphs = [];
   for (const marker of passages.markers) {
-    const ours = markerCluster(state, marker) === given.watched.subject;
+    const is_own = markerCluster(state, marker) === given.watched.subject;
     const lit = given.lit?.markers.has(marker.number) ?? false;
-    const ink = ours || lit ? theme.ink.proto : theme.ink.strong;
+    const ink = is_own || lit ? theme.ink.proto : theme.ink.strong;
     context.strokeStyle = ink;
     context.fillStyle = ink;
-    context.globalAlpha = lit ? 1 : given.lit ? UNLIT : ours ? 1 : FAINT;
+    context.globalAlpha = lit ? 1 : given.lit ? UNLIT : is_own ? 1 : FAINT;
     context.lineWidth = (marker.round === 2 ? 2.2 : 1.1) * (lit ? 1.3 : 1) * theme.scale;
     for (const hop of marker.hops) paintHop(context, theme, marker, hop, given);
-    if (ours || lit) glyphs.push(...glyphsOf(marker, given, lit));
+    if (is_own || lit) glyphs.push(...glyphsOf(marker, given, lit));
   }
   context.globalAlpha = 1;
   const size = Math.max(0.55, Math.min(1, ((given.x1 - given.x0) / Math.max(1, glyphs.length)) * 0.16)) * theme.scale;

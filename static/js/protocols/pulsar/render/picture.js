@@ -30,13 +30,13 @@ export function paintLanesPicture(canvas, picture, page_theme, { ratio, width, h
   const cell = Math.min(22, pitch * 0.5);
   const left = lanes.findIndex((lane) => lane.cluster === picture.subject);
   const subject = left < 0 ? subjectOf(lanes, subscription) : left;
-  const ours = ownMarkers(lanes, lanes[subject].number);
-  const units = Math.max(1, ...lanes.map((lane) => lane.cells.kind.reduce((sum, kind, at) => sum + unitsOf(lane.cells, at, ours), 0)));
+  const isOwn = ownMarkers(lanes, lanes[subject].number);
+  const units = Math.max(1, ...lanes.map((lane) => lane.cells.kind.reduce((sum, kind, at) => sum + unitsOf(lane.cells, at, isOwn), 0)));
   const unit_px = Math.max(NARROWEST_PX, Math.min(WIDEST_PX * (height / 112), width / units));
   const head = Math.min(width - 5, units * unit_px + 2);
   const placed = lanes.map((lane, at) => {
     const base = at * pitch + Math.max(6, (pitch - cell - 10) / 2);
-    const edges = paintLane(context, lane, theme, { base, cell, unit_px, width: head, cursor: lane.subscriptions?.[subscription], acknowledged, ours });
+    const edges = paintLane(context, lane, theme, { base, cell, unit_px, width: head, cursor: lane.subscriptions?.[subscription], acknowledged, isOwn });
     return { lane, base, edges, cursor: lane.subscriptions?.[subscription] };
   });
   for (const thread of picture.threads ?? []) if (thread.of === lanes[subject].cluster) paintThread(context, theme, thread, placed, cell);
@@ -80,7 +80,7 @@ function identities(lanes, subscription) {
   return known;
 }
 
-const unitsOf = (cells, at, ours) => (cells.kind[at] < 100 ? 1 : ours(cells, at) ? 0.8 : 0.36);
+const unitsOf = (cells, at, isOwn) => (cells.kind[at] < 100 ? 1 : isOwn(cells, at) ? 0.8 : 0.36);
 
 /** The lane whose cursor covers the largest share of its log, which is taken as the one with the consumers. */
 function subjectOf(lanes, subscription) {
@@ -103,7 +103,7 @@ function ownMarkers(lanes, number) {
   return (cells, at) => (owners.get(cells.snapshot[at]) ?? originOf(cells.kind[at])) === number;
 }
 
-function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged, ours }) {
+function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, acknowledged, isOwn }) {
   const { cells } = lane;
   const plane = { turned: false, cell, scale: cell / 30 };
   const edges = new Map();
@@ -113,14 +113,14 @@ function paintLane(context, lane, theme, { base, cell, unit_px, width, cursor, a
   let duplicates_to = 0;
   for (let at = cells.kind.length - 1; at >= 0; at--) {
     const kind = cells.kind[at];
-    const length = unitsOf(cells, at, ours) * unit_px;
+    const length = unitsOf(cells, at, isOwn) * unit_px;
     along -= length;
     if (along < -length) break;
     edges.set(cells.first + at, along + length);
     const here = isAcknowledged(cursor, cells.first + at);
     if (cursor && cells.first + at <= cursor.mark_delete_index) mark = Math.max(mark, along + length);
     if (kind >= 100) {
-      paintMarker(context, theme, kind, { x: along + length / 2, y: base + cell / 2, radius: Math.min(3.8, unit_px * 0.36), here, own: ours(cells, at) });
+      paintMarker(context, theme, kind, { x: along + length / 2, y: base + cell / 2, radius: Math.min(3.8, unit_px * 0.36), here, own: isOwn(cells, at) });
       continue;
     }
     const done = here || acknowledged.has(identityAt(cells, at));

@@ -121,8 +121,8 @@ export function drawFlags(context, scene, lane, theme) {
     fillBox(context, plane, lane, along - 0.5, -height, 1, height);
     const origin = scene.watched.clusters.indexOf(peer) % ORIGINS;
     context.fillStyle = theme.origin[origin];
-    const cloth = { ...plane, cell: 8 * plane.scale, scale: 0.6 * plane.scale };
-    laneCell(context, cloth, lane, origin, along + 0.5, -height, 7 * plane.scale, theme.ink.bg);
+    const flag_plane = { ...plane, cell: 8 * plane.scale, scale: 0.6 * plane.scale };
+    laneCell(context, flag_plane, lane, origin, along + 0.5, -height, 7 * plane.scale, theme.ink.bg);
   }
 }
 
