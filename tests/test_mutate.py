@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from script.support.mutate import ROOT, TABLE, Target, survivors_of, targets_of
+from script.support.mutate import ROOT, TABLE, Target, survivors_of, targets_of, unused_lines
 
 
 def test_the_table_names_existing_modules_and_tests():
@@ -17,11 +17,12 @@ def test_the_table_names_existing_modules_and_tests():
         assert all((ROOT / name).is_file() for name in (target.module, *target.tests)), target
 
 
-def test_a_survivor_is_listed_unless_the_table_explains_it():
-    def mutant(outcome: str | None, line: str) -> str:
-        result = {"test_outcome": outcome, "diff": f"--- a\n+++ b\n-    x = 1\n+    {line}\n"}
-        return json.dumps([{"job_id": "1"}, result if outcome else None])
+def mutant(outcome: str | None, line: str) -> str:
+    result = {"test_outcome": outcome, "diff": f"--- a\n+++ b\n-    x = 1\n+    {line}\n"}
+    return json.dumps([{"job_id": "1"}, result if outcome else None])
 
+
+def test_a_survivor_is_listed_unless_the_table_explains_it():
     dump = "\n".join(
         [
             mutant("killed", "x = 2"),
@@ -32,3 +33,9 @@ def test_a_survivor_is_listed_unless_the_table_explains_it():
     )
     left = list(survivors_of(dump, Target("m.py", ("t.py",), {"x = 4": "never read"})))
     assert len(left) == 1 and "x = 3" in left[0]
+
+
+def test_a_line_of_the_table_that_no_mutant_has_is_listed():
+    dump = "\n".join([mutant("killed", "x = 2"), mutant("survived", "x = 3")])
+    explained = {"x = 2": "killed, but a mutant", "x = 3": "never read", "y = 3": "of an earlier module"}
+    assert unused_lines(dump, Target("m.py", ("t.py",), explained)) == ["y = 3"]

@@ -75,13 +75,28 @@ def targets_of(text: str) -> list[Target]:
 
 def survivors_of(dump: str, target: Target) -> Iterator[str]:
     """The diffs in cosmic-ray's dump that no test noticed and that the table does not declare equivalent."""
+    for result in _results(dump):
+        if result["test_outcome"] == "survived" and _mutated_line(result) not in target.equivalent:
+            yield result["diff"]
+
+
+def unused_lines(dump: str, target: Target) -> list[str]:
+    """Lines that the table declares equivalent although no mutant has them, because the module changed."""
+    mutated = {_mutated_line(result) for result in _results(dump)}
+    return [line for line in target.equivalent if line not in mutated]
+
+
+def _results(dump: str) -> Iterator[dict[str, str]]:
+    """The results of the mutants that were run."""
     for line in dump.splitlines():
         _work, result = json.loads(line)
-        if result is None or result["test_outcome"] != "survived":
-            continue
-        added = [one[1:].strip() for one in result["diff"].splitlines() if one.startswith("+")]
-        if added[-1] not in target.equivalent:
-            yield result["diff"]
+        if result is not None:
+            yield result
+
+
+def _mutated_line(result: dict[str, str]) -> str:
+    """The line that the mutant adds, without indentation."""
+    return [line[1:].strip() for line in result["diff"].splitlines() if line.startswith("+")][-1]
 
 
 def main() -> int:
@@ -124,6 +139,8 @@ def _run(supervisor: Supervisor, target: Target, clone: Path, folder: Path) -> i
     survivors = list(survivors_of(dump, target))
     for diff in survivors:
         say(diff)
+    for line in unused_lines(dump, target):
+        say(f"   no mutant has this line of the table any more: {line}")
     say(f"   {len(dump.splitlines())} mutants, {len(survivors)} survived")
     return len(survivors)
 
