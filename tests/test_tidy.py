@@ -58,17 +58,9 @@ EVENT_REGISTRY = "simulator/protocols/registry.py"
 
 STILL_LONGER = frozenset(
     {
-        "simulator/protocols/pulsar/admin/stats.py _subscription",
-        "simulator/protocols/pulsar/admin/stats.py tree",
-        "simulator/protocols/pulsar/admin/truth.py of_metrics",
         "simulator/protocols/pulsar/fast_path/groups.py _gather",
-        "spark_reports/protocols/pulsar/html/charts.py positions",
-        "spark_reports/protocols/pulsar/html/migration.py _crossed",
-        "spark_reports/protocols/pulsar/transforms/fates.py fates",
-        "spark_reports/protocols/pulsar/transforms/protocol.py snapshots_before",
         "script/benchmarks/groups.py measure",
         "script/benchmarks/live.py measure",
-        "visualizer/live/frames.py _ordinary",
     }
 )
 """Files and functions beyond the limits, to be divided.

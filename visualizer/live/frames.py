@@ -19,7 +19,7 @@ from visualizer.live.changes import changes
 from visualizer.live.kept import KeptRows
 from visualizer.live.packing import packed, table
 from visualizer.live.wire import encode
-from visualizer.questions.curve import RiskCurves, packed_points
+from visualizer.questions.curve import Point, RiskCurves, packed_points
 
 MOVING_THINGS = 500
 """Messages and markers in flight in one frame, which is as many as a screen can show."""
@@ -236,13 +236,7 @@ class FrameMaker:
 
         Returns (the frame's text, the view as it shows it).
         """
-        cells, sampled = {}, False
-        for where, topic in _topics(view):
-            first = self._lengths.get(where, 0)
-            if topic["length"] > first:
-                newest = max(first, topic["length"] - FRAME_CELLS)
-                sampled |= newest > first
-                cells[where] = self._cells(where, newest, topic["length"])
+        cells, sampled = self._new_cells(view)
         rows, rows_from = self._newest_control_rows(self._seq, FRAME_ROWS + 1), self._seq
         if len(rows) > FRAME_ROWS:
             rows, sampled = rows[1:], True
@@ -258,7 +252,7 @@ class FrameMaker:
                 else view
             )
             changed, whole = changes(self._view, shown)
-            points_here = thinning.newest(points, most)
+            points_here, from_us = self._newest_points(points, most, head["at_us"])
             brought = thinning.newest(rows, most)
             brought_from = (
                 rows_from if len(brought) == len(rows) else brought[0]["seq"] if brought else head["seq"]
@@ -274,11 +268,7 @@ class FrameMaker:
                 "rows_from": brought_from,
                 "kept": table([row for row in kept if row["seq"] < brought_from]),
                 "forecast": packed_points(points_here),
-                "forecast_from_us": self._shown_us
-                if len(points_here) == len(points)
-                else points_here[0][0]
-                if points_here
-                else head["at_us"],
+                "forecast_from_us": from_us,
                 "sampled": sampled or level > 0,
             }
             text = encode({**head, **content})
@@ -292,6 +282,24 @@ class FrameMaker:
                 )
                 return text, shown
             level += 1
+
+    def _newest_points(self, points: list[Point], most: int, at_us: int) -> tuple[list[Point], int]:
+        """At most so many points of the risk curve, and the instant after which none is missing."""
+        shown = thinning.newest(points, most)
+        if len(shown) == len(points):
+            return shown, self._shown_us
+        return shown, shown[0][0] if shown else at_us
+
+    def _new_cells(self, view: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+        """The cells since the last frame by log, the newest of each; and whether some were left out."""
+        cells, sampled = {}, False
+        for where, topic in _topics(view):
+            first = self._lengths.get(where, 0)
+            if topic["length"] > first:
+                newest = max(first, topic["length"] - FRAME_CELLS)
+                sampled |= newest > first
+                cells[where] = self._cells(where, newest, topic["length"])
+        return cells, sampled
 
     def _cells(self, where: str, first: int, length: int) -> dict[str, Any]:
         cluster, topic = where.split("/", 1)

@@ -32,6 +32,35 @@ RATE_WINDOW_US = 10_000_000
 ADVANCED = ("acknowledgement", "update")
 """Reasons of a moved mark-delete that a broker notes in lastMarkDeleteAdvancedTimestamp."""
 
+_ZERO_OF_TOPIC = (
+    "publishRateLimitedTimes",
+    "earliestMsgPublishTimeInBacklogs",
+    "offloadedStorageSize",
+    "lastOffloadLedgerId",
+    "lastOffloadSuccessTimeStamp",
+    "lastOffloadFailureTimeStamp",
+    "ongoingTxnCount",
+    "abortedTxnCount",
+    "committedTxnCount",
+)
+_ZERO_OF_COMPACTION = (
+    "lastCompactionRemovedEventCount",
+    "lastCompactionSucceedTimestamp",
+    "lastCompactionFailedTimestamp",
+    "lastCompactionDurationTimeInMills",
+)
+_ZERO_OF_SUBSCRIPTION = (
+    "filterProcessedMsgCount",
+    "filterAcceptedMsgCount",
+    "filterRejectedMsgCount",
+    "filterRescheduledMsgCount",
+    *(
+        f"dispatchThrottled{unit}EventsBy{limit}Limit"
+        for limit in ("Subscription", "Topic", "Broker")
+        for unit in ("Msg", "Bytes")
+    ),
+)
+
 
 class Counters(NamedTuple):
     """Counts since the topic's load, and over the window of the rates."""
@@ -136,20 +165,7 @@ class TopicStats:
             "backlogQuotaLimitSize": -1,
             "backlogQuotaLimitTime": -1,
             "oldestBacklogMessageAgeSeconds": -1,
-            **dict.fromkeys(
-                (
-                    "publishRateLimitedTimes",
-                    "earliestMsgPublishTimeInBacklogs",
-                    "offloadedStorageSize",
-                    "lastOffloadLedgerId",
-                    "lastOffloadSuccessTimeStamp",
-                    "lastOffloadFailureTimeStamp",
-                    "ongoingTxnCount",
-                    "abortedTxnCount",
-                    "committedTxnCount",
-                ),
-                0,
-            ),
+            **dict.fromkeys(_ZERO_OF_TOPIC, 0),
             "publishers": [self._publisher(producer) for producer in self._producers()],
             "waitingPublishers": 0,
             "subscriptions": subscriptions,
@@ -165,15 +181,7 @@ class TopicStats:
             ),
             "nonContiguousDeletedMessagesRangesSerializedSize": 0,
             "delayedMessageIndexSizeInBytes": 0,
-            "compaction": dict.fromkeys(
-                (
-                    "lastCompactionRemovedEventCount",
-                    "lastCompactionSucceedTimestamp",
-                    "lastCompactionFailedTimestamp",
-                    "lastCompactionDurationTimeInMills",
-                ),
-                0,
-            ),
+            "compaction": dict.fromkeys(_ZERO_OF_COMPACTION, 0),
             "topicCreationTimeStamp": 0,
             "lastPublishTimeStamp": max(0, stored.last_us) // 1000,
         }
@@ -253,23 +261,7 @@ class TopicStats:
             "nonContiguousDeletedMessagesRangesSerializedSize": 0,
             "delayedMessageIndexSizeInBytes": 0,
             "subscriptionProperties": {},
-            **dict.fromkeys(
-                (
-                    "filterProcessedMsgCount",
-                    "filterAcceptedMsgCount",
-                    "filterRejectedMsgCount",
-                    "filterRescheduledMsgCount",
-                ),
-                0,
-            ),
-            **dict.fromkeys(
-                (
-                    f"dispatchThrottled{what}EventsBy{whose}Limit"
-                    for whose in ("Subscription", "Topic", "Broker")
-                    for what in ("Msg", "Bytes")
-                ),
-                0,
-            ),
+            **dict.fromkeys(_ZERO_OF_SUBSCRIPTION, 0),
             "durable": True,
             "replicated": one.replicated,
         }

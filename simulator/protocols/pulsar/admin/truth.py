@@ -205,7 +205,7 @@ def _holes_words(one: Subscription, found: Backlog) -> str:
 
 def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
     """Notes to the metrics; keyed by a metric's name and labels as printed without the cluster."""
-    topic, cluster = stats.topic, stats.topic.cluster
+    cluster = stats.topic.cluster
     pending = sum(len(one.controller.pending) for one in cluster.topics.values() if one.controller)
     drift = counts.gauge - pending
     left = (
@@ -238,6 +238,23 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
             "otel_scope_name=org.apache.pulsar.broker",
         ): "Counted at the start, so those that never end are in it.",
     }
+    notes.update(_of_subscription_metrics(stats))
+    buckets = (
+        "pulsar_broker_replication_subscription_snapshot_operation_duration_seconds_bucket",
+        "otel_scope_name=org.apache.pulsar.broker",
+    )
+    if counts.completed_us:
+        longest = seconds(max(counts.completed_us))
+        notes[(*buckets, "pulsar_replication_subscription_snapshot_operation_result=success", "le=5.0")] = (
+            f"The longest took {longest}; the first border is 5 s."
+        )
+    return notes
+
+
+def _of_subscription_metrics(stats: TopicStats) -> Notes:
+    """A note to each subscription's backlog, and one to the last one's rate."""
+    notes: Notes = {}
+    topic = stats.topic
     for name, one in topic.subscriptions.items():
         updates, applied = (
             stats.since("update.written", subscription=one.number),
@@ -252,18 +269,8 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
             f"No metric shows: {some(updates.rows, 'Update')} written, {applied.rows:,} applied here. "
             f"{' '.join(remote_words(stats.runtime, one))}"
         ).strip()
-    first_rate = ("pulsar_subscription_msg_rate_out", *labels) if topic.subscriptions else None
-    if first_rate:
-        notes[first_rate] = (
+    if topic.subscriptions:
+        notes[("pulsar_subscription_msg_rate_out", *labels)] = (
             f"Over the last {seconds(min(stats.counted.window_us, RATE_WINDOW_US))} of simulated time."
-        )
-    buckets = (
-        "pulsar_broker_replication_subscription_snapshot_operation_duration_seconds_bucket",
-        "otel_scope_name=org.apache.pulsar.broker",
-    )
-    if counts.completed_us:
-        longest = seconds(max(counts.completed_us))
-        notes[(*buckets, "pulsar_replication_subscription_snapshot_operation_result=success", "le=5.0")] = (
-            f"The longest took {longest}; the first border is 5 s."
         )
     return notes

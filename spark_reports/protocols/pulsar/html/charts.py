@@ -161,38 +161,7 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
     share = 1 / max(1, len(clusters))
     for number, cluster in enumerate(clusters, start=1):
         suffix = "" if number == 1 else str(number)
-        for kind, words, line in (
-            ("end", "end of the log", {"color": GREY, "width": 1.2, "shape": "hv"}),
-            ("mark", "mark-delete", {"color": INK, "width": 2.2, "shape": "hv"}),
-        ):
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines",
-                    **_points(figures[cluster][kind]),
-                    "line": line,
-                    "name": words,
-                    "xaxis": f"x{suffix}",
-                    "yaxis": f"y{suffix}",
-                    "showlegend": number == 1,
-                    "connectgaps": False,
-                }
-            )
-            if kind == "end":
-                traces.append(
-                    {
-                        "type": "scatter",
-                        "mode": "lines",
-                        **_points(_floor(figures[cluster])),
-                        "line": {"width": 0, "shape": "hv"},
-                        "xaxis": f"x{suffix}",
-                        "yaxis": f"y{suffix}",
-                        "showlegend": False,
-                        "hoverinfo": "skip",
-                        "fill": "tonexty",
-                        "fillcolor": HARM_VEIL,
-                    }
-                )
+        traces += _position_traces(figures[cluster], suffix)
         drawn[f"xaxis{suffix}"] = axis(
             ticksuffix=" s",
             nticks=4,
@@ -201,32 +170,8 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
             anchor=f"y{suffix}",
         )
         drawn[f"yaxis{suffix}"] = axis(anchor=f"x{suffix}", nticks=4, rangemode="tozero")
-        at = failover["at_us"] / 1e6
-        shapes.append(
-            {
-                "type": "line",
-                "xref": f"x{suffix}",
-                "yref": f"y{suffix} domain",
-                "x0": at,
-                "x1": at,
-                "y0": 0,
-                "y1": 1,
-                "line": {"color": HARM, "width": 1.3, "dash": "dot"},
-            }
-        )
-        notes.append(
-            {
-                "xref": f"x{suffix} domain",
-                "yref": f"y{suffix} domain",
-                "x": 0,
-                "y": 1.02,
-                "yanchor": "bottom",
-                "xanchor": "left",
-                "text": f"<b>{cluster}</b>",
-                "showarrow": False,
-                "font": {"size": 12, "color": INK},
-            }
-        )
+        shapes.append(_instant_line(failover["at_us"] / 1e6, suffix))
+        notes.append(_cluster_title(cluster, suffix))
     drawn.update(shapes=shapes, annotations=notes)
     drawn["margin"] = {"l": 40, "r": 8, "t": 60, "b": 34}
     drawn["legend"] = {
@@ -238,6 +183,57 @@ def positions(failover: dict[str, Any]) -> dict[str, Any]:
         "font": {"size": 11},
     }
     return {"data": traces, "layout": drawn}
+
+
+def _position_traces(figures: dict[str, Any], suffix: str) -> list[dict[str, Any]]:
+    """The two lines of a cluster and the area between them; axes have the suffix, the first ones none."""
+    axes = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+    line = {"type": "scatter", "mode": "lines"}
+    end, floor, mark = (
+        {**line, **_points(points), **axes} for points in (figures["end"], _floor(figures), figures["mark"])
+    )
+    named = {"showlegend": not suffix, "connectgaps": False}
+    return [
+        {**end, **named, "name": "end of the log", "line": {"color": GREY, "width": 1.2, "shape": "hv"}},
+        {
+            **floor,
+            "line": {"width": 0, "shape": "hv"},
+            "showlegend": False,
+            "hoverinfo": "skip",
+            "fill": "tonexty",
+            "fillcolor": HARM_VEIL,
+        },
+        {**mark, **named, "name": "mark-delete", "line": {"color": INK, "width": 2.2, "shape": "hv"}},
+    ]
+
+
+def _instant_line(at_s: float, suffix: str) -> dict[str, Any]:
+    """A dotted vertical line at an instant."""
+    return {
+        "type": "line",
+        "xref": f"x{suffix}",
+        "yref": f"y{suffix} domain",
+        "x0": at_s,
+        "x1": at_s,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": HARM, "width": 1.3, "dash": "dot"},
+    }
+
+
+def _cluster_title(cluster: str, suffix: str) -> dict[str, Any]:
+    """The name of a cluster above its axes."""
+    return {
+        "xref": f"x{suffix} domain",
+        "yref": f"y{suffix} domain",
+        "x": 0,
+        "y": 1.02,
+        "yanchor": "bottom",
+        "xanchor": "left",
+        "text": f"<b>{cluster}</b>",
+        "showarrow": False,
+        "font": {"size": 12, "color": INK},
+    }
 
 
 def lag(failover: dict[str, Any]) -> dict[str, Any]:

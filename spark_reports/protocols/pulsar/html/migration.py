@@ -92,14 +92,6 @@ def _switched(one: dict[str, Any]) -> str:
 
 def _crossed(run: dict[str, Any], one: dict[str, Any]) -> Markup:
     there, back, lookups = one["crossed"]["there"], one["crossed"]["back"], one["lookups"]
-    moves = [
-        failover
-        for failover in run["failovers"]
-        if failover["mode"] in BY_MAP
-        and {failover["from"], failover["to"]} == {one["from"], one["to"]}
-        and failover["at_us"] >= one["started_us"]
-        and (one["ended_us"] is None or failover["at_us"] <= one["ended_us"])
-    ]
     ways = [
         [
             f"{source} → {target}",
@@ -112,6 +104,25 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> Markup:
     asked = f"{plural(lookups['answered'], 'request', 'requests')} answered by the LookupService" + (
         f", {number(lookups['failed'])} failed" if lookups["failed"] else ""
     )
+    return section(
+        f"{one['tenant']}: traffic between the clusters",
+        f"Messages replicated, resends included, and ack-state sync requests. {asked}.",
+        table(["direction", "messages", "sync requests", "size of requests"], ways),
+    ) + _effects(run, one)
+
+
+def _effects(run: dict[str, Any], one: dict[str, Any]) -> Markup:
+    """The subscriptions that moved by the tenant map, each counted as a failover."""
+    moves = [
+        failover
+        for failover in run["failovers"]
+        if failover["mode"] in BY_MAP
+        and {failover["from"], failover["to"]} == {one["from"], one["to"]}
+        and failover["at_us"] >= one["started_us"]
+        and (one["ended_us"] is None or failover["at_us"] <= one["ended_us"])
+    ]
+    if not moves:
+        return NOTHING
     cost = [
         [
             move["subscription"],
@@ -127,7 +138,6 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> Markup:
         ]
         for move in moves
     ]
-    classes = ["harm" if move["lost"] else "" for move in moves]
     heads = [
         "subscription",
         "moved",
@@ -140,20 +150,9 @@ def _crossed(run: dict[str, Any], one: dict[str, Any]) -> Markup:
         "reordered",
         "delivery gap",
     ]
-    bill = (
-        section(
-            f"{one['tenant']}: effect on subscriptions",
-            "Counted like any failover, from the switch of the tenant map on.",
-            table(heads, cost, classes, words=3),
-        )
-        if cost
-        else NOTHING
-    )
-    return (
-        section(
-            f"{one['tenant']}: traffic between the clusters",
-            f"Messages replicated, resends included, and ack-state sync requests. {asked}.",
-            table(["direction", "messages", "sync requests", "size of requests"], ways),
-        )
-        + bill
+    classes = ["harm" if move["lost"] else "" for move in moves]
+    return section(
+        f"{one['tenant']}: effect on subscriptions",
+        "Counted like any failover, from the switch of the tenant map on.",
+        table(heads, cost, classes, words=3),
     )

@@ -151,15 +151,22 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: Data
         .filter(F.col("of").isNull() | (F.col("of") == F.col("subscription")))
         .join(F.broadcast(opened), [*FAILOVER, "topic", "cluster"], "left")
     )
+    met = met.join(unsettled, FATE, "leftsemi")
+    return met.groupBy(*FATE, "subscription", "source", "target", "end_seq", "source_ended_seq").agg(
+        *_deciding_rows()
+    )
+
+
+def _deciding_rows() -> list[Column]:
+    """The columns of `fates`, over the rows of one failover and message."""
     stored, removed = F.col("type") == "message.stored", F.col("type") == "message.removed"
     by_end = F.col("seq") < F.col("end_seq")
     at_source, at_target = F.col("cluster") == F.col("source"), F.col("cluster") == F.col("target")
-    met = met.join(unsettled, FATE, "leftsemi")
     native = stored & F.col("peer").isNull() & ~at_target & by_end
     to_target = (F.col("type") == "message.not-replicated") & (F.col("peer") == F.col("target"))
     deduplicated = (F.col("type") == "message.deduplicated") & at_target
     newest = F.when(native, F.col("place"))
-    return met.groupBy(*FATE, "subscription", "source", "target", "end_seq", "source_ended_seq").agg(
+    return [
         first_seq(F.col("type") == "message.receipted").alias("receipted_seq"),
         first_seq(F.col("type") == "message.acknowledged").alias("acknowledged_seq"),
         first_seq(F.col("type") == "message.acknowledged", "at_us").alias("acknowledged_us"),
@@ -185,7 +192,7 @@ def fates(rows: DataFrame, scopes: DataFrame, opened: DataFrame, unsettled: Data
         first_seq(to_target & by_end).alias("passed_over_seq"),
         first_seq(deduplicated & by_end).alias("deduplicated_seq"),
         F.coalesce(_owed(stored), F.lit(False)).alias("owed"),
-    )
+    ]
 
 
 def lost_clusters(rows: DataFrame) -> DataFrame:

@@ -95,6 +95,34 @@ def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame
         Window.partitionBy(*FAILOVER, "topic").orderBy(F.col("asked_us").desc(), F.col("snapshot").desc())
     )
     last = met.withColumn("rank", rank).filter(F.col("rank") <= most)
+    used, evicted, reached = _uses(rows)
+    key = ["run", "subscription", "topic", "snapshot"]
+    return (
+        last.join(used, key, "left")
+        .join(evicted, key, "left")
+        .join(reached, [*key, "target"], "left")
+        .select(
+            *FAILOVER,
+            "topic",
+            "snapshot",
+            "asked_us",
+            "completed_us",
+            "taken_us",
+            "ledger",
+            "entry",
+            "ended",
+            "used_us",
+            "evicted_us",
+            "applied_us",
+        )
+    )
+
+
+def _uses(rows: DataFrame) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """When snapshots were used, evicted by the cache rule, and applied at a target by an Update.
+
+    Each has run, subscription, topic, snapshot and its instant; the last one also has the target.
+    """
     steps = rows.filter(
         is_type("snapshot.used", "snapshot.evicted", "update.position", "update.applied")
     ).select(
@@ -132,26 +160,7 @@ def snapshots_before(snapshots: DataFrame, rows: DataFrame, failovers: DataFrame
         .groupBy("run", "subscription", "topic", "snapshot", "target")
         .agg(F.min("applied_us").alias("applied_us"))
     )
-    key = ["run", "subscription", "topic", "snapshot"]
-    return (
-        last.join(used, key, "left")
-        .join(evicted, key, "left")
-        .join(reached, [*key, "target"], "left")
-        .select(
-            *FAILOVER,
-            "topic",
-            "snapshot",
-            "asked_us",
-            "completed_us",
-            "taken_us",
-            "ledger",
-            "entry",
-            "ended",
-            "used_us",
-            "evicted_us",
-            "applied_us",
-        )
-    )
+    return used, evicted, reached
 
 
 def marker_costs(rows: DataFrame) -> DataFrame:
