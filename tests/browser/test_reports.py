@@ -66,8 +66,8 @@ report is ready, and a test that only reads along may be too late.
 
 def steps_shown(page: Page) -> set[int]:
     """The numbers of all steps that the page has shown so far."""
-    said = str(page.evaluate("sessionStorage.getItem('said') ?? ''")).splitlines()
-    return {int(words.split()[1]) for words in said if words.startswith("Step ")}
+    shown = str(page.evaluate("sessionStorage.getItem('steps') ?? ''")).splitlines()
+    return {int(words.split()[1]) for words in shown if words.startswith("Step ")}
 
 
 def wait_for(what: Callable[[], bool], seconds: float) -> None:
@@ -98,7 +98,7 @@ def test_a_report_is_made_by_click_despite_a_killed_worker(
     expect(page.locator("#hint")).to_contain_text("Try again")
     assert lab.troubles == [], "a dead worker is no error of the page"
 
-    page.evaluate("sessionStorage.removeItem('said')")
+    page.evaluate("sessionStorage.removeItem('steps')")
     page.get_by_role("button", name="Try again").click()
     start_worker()
     expect(page.locator("iframe")).to_be_visible(timeout=MADE_WITHIN_MS)

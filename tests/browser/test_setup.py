@@ -188,7 +188,7 @@ def test_a_text_is_shared_by_link(open_set_up):
     text = page.get_by_label("Scenario as YAML")
     text.fill(text.input_value().replace("My", "my") + "# ours\n")
     page.get_by_role("button", name="Copy link").click()
-    expect(page.get_by_text("no server sees it")).to_be_visible()
+    expect(page.get_by_text("which is never sent to a server")).to_be_visible()
     link = page.evaluate("() => navigator.clipboard.readText()")
     other = open_set_up()
     other.goto("about:blank")

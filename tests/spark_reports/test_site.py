@@ -163,7 +163,7 @@ def test_while_spark_is_installed_a_waiting_report_shows_it(
         return status["words"], status["note"]
 
     words, note = shown_progress('{"state": "installing", "words": "fetching pyspark"}')
-    assert words == "Installing Spark: fetching pyspark." and "begins by itself" in note
+    assert words == "Installing Spark: fetching pyspark." and "starts automatically" in note
     assert b"Installing Spark: fetching pyspark." in Client().get(f"/reports/{report.pk}/").content
     words, note = shown_progress('{"state": "failed", "words": "pip ended with an error"}')
     assert words == "Spark could not be installed, so this report waits." and "script/server" in note
