@@ -219,8 +219,8 @@ def test_without_held_messages_there_are_no_duplicates():
 
 
 def test_the_fixed_broker_loses_nothing():
-    mended = failover_of("issue-20767", "options.missingSubscriptionCreation=earliest")
-    assert mended["lost"] == 0 and mended["duplicates"] == 0
+    with_earliest = failover_of("issue-20767", "options.missingSubscriptionCreation=earliest")
+    assert with_earliest["lost"] == 0 and with_earliest["duplicates"] == 0
 
 
 def test_waiting_until_the_backlog_is_passed_makes_the_failover_cheap():

@@ -274,19 +274,19 @@ def test_the_old_backlog_is_copied_only_with_start_at_earliest():
     "cut_ms, name", [(1150, "metadata"), (1550, "topic-data"), (1720, "consumption-progress")]
 )
 @pytest.mark.parametrize(
-    "fault, mended",
+    "fault, repair",
     [
         ("link.cut, link: blue <-> green", "link.heal, link: blue <-> green"),
         ("cluster.crash, cluster: green", "cluster.restart, cluster: green"),
         ("cluster.crash, cluster: blue", "cluster.restart, cluster: blue"),
     ],
 )
-def test_a_fault_in_a_step_is_reported_and_another_attempt_finishes_it(cut_ms, name, fault, mended):
+def test_a_fault_in_a_step_is_reported_and_another_attempt_finishes_it(cut_ms, name, fault, repair):
     later = (SWITCH.replace("5s", "9s"), CLEAN_UP.replace("9s", "15s"))
     world = run(
         START,
         f"at: {cut_ms}ms, do: {fault}",
-        f"at: 3s, do: {mended}",
+        f"at: 3s, do: {repair}",
         "at: 3500ms, do: migration.resume, tenant: acme",
         *later,
         until="20s",

@@ -187,16 +187,16 @@ def commands(draw, logs):
 def healing():
     """Everything healed and restarted; every paused migration is resumed."""
     at = milliseconds(HEALED_MS)
-    mended = [
+    repairs = [
         {"do": "link.heal", "link": "blue <-> green"},
         *({"do": "cluster.restart", "cluster": name} for name in ("blue", "green")),
         {"do": "lookup.start"},
     ]
-    again = [
+    retries = [
         {"at": milliseconds(HEALED_MS + 500 * number), "do": "migration.resume", "tenant": "acme"}
         for number in (1, 2, 3)
     ]
-    return [{"at": at, **command} for command in mended] + again
+    return [{"at": at, **command} for command in repairs] + retries
 
 
 def run(scenario):
