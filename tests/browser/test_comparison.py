@@ -157,7 +157,7 @@ def test_a_column_opens_as_a_lab_at_the_instant_shown(opened):
     expect(page).to_have_title(re.compile(re.escape("Snapshots (PIP-33)")))
 
 
-def test_a_run_without_a_failover_says_so(open_page):
+def test_the_comparison_of_a_run_without_a_failover_states_that(open_page):
     page = open_page("/compare/two-regions/")
     expect(page.get_by_role("alert")).to_contain_text(
         "This run has no failover, so there is nothing to compare."

@@ -263,7 +263,7 @@ def test_a_lost_connection_is_reported_and_resumed(lab):
     ]
 
 
-def test_undo_goes_to_the_run_without_the_command(lab):
+def test_undo_opens_the_run_without_the_command(lab):
     lab.seek(5_000_000)
     lab.page.get_by_role("button", name="us-west", exact=True).click()
     says = lab.page.locator(".menu-says")

@@ -57,7 +57,7 @@ def test_a_row_opens_as_a_users_own_lab_at_the_failover(lab):
     assert "1000 ms instead of 2000 ms" in other.title()
 
 
-def test_without_a_failover_the_panel_says_so(make_lab):
+def test_the_panel_of_a_run_without_a_failover_states_that(make_lab):
     lab = make_lab("two-regions").open("?panel=what-if")
     expect(panel_of(lab)).to_contain_text("This run has no failover")
     assert lab.troubles == []

@@ -67,7 +67,7 @@ def test_a_message_that_is_not_its_own_counts_once_it_is_delivered_or_acknowledg
 
 
 @pytest.mark.parametrize("position, lost", [(0, 0), (1, 1), (2, 2), (3, 3)])
-def test_a_message_before_the_saved_position_that_nobody_got_is_lost(position, lost):
+def test_an_undelivered_message_before_the_saved_position_is_lost(position, lost):
     one = GroupTrace()
     one.found()
     one.store(1, 2, 3)
@@ -108,7 +108,7 @@ def test_a_message_of_an_earlier_life_of_the_group_waits():
         ({"ada": 0}, ((ADA, 0, 1), (BEN, 1, 3)), 1),
     ],
 )
-def test_messages_of_quality_of_service_0_that_nobody_got_count_separately(qos, taken, lost_qos0):
+def test_undelivered_qos_0_messages_are_counted_separately(qos, taken, lost_qos0):
     one = GroupTrace(**qos)
     one.found()
     one.store(1, 2, 3, 4)
@@ -153,7 +153,7 @@ def test_a_delivery_after_an_acknowledgement_is_a_duplicate_with_its_evidence():
     assert duplicate.evidence == evidence | {"acknowledged": evidence["decided"] - 1}
 
 
-def test_a_delivery_again_without_an_acknowledgement_before_it_is_a_redelivery():
+def test_a_repeated_delivery_without_an_earlier_acknowledgement_is_a_redelivery():
     one, _evidence = handed_over(acknowledged=False)
     one.ack(BEN, 0)
     assert figures(one, "delivered", "acknowledged", "duplicates", "redeliveries") == {
@@ -199,7 +199,7 @@ def test_the_cause_is_that_of_the_latest_acknowledgement():
     assert one.counted().by_cause["owner_declared_dead"] == 1
 
 
-def test_a_chunk_sent_again_by_a_session_that_came_back_is_a_duplicate_without_a_lease():
+def test_a_chunk_resent_after_a_reconnect_is_a_duplicate_without_a_lease():
     one, _evidence = handed_over()
     again = one.deliver(one.fetch(BEN, 0, 1, "again"), BEN, 0)
     _first, other = one.counted().duplicates_list

@@ -31,7 +31,7 @@ def test_the_filter_of_a_group_is_what_follows_its_name(asked, wanted):
     assert groups[number_of(one, "h")].filter == wanted and groups[number_of(one, "h")].name == "h"
 
 
-def test_a_group_that_is_declared_again_has_two_lives_and_its_first_filter():
+def test_a_group_declared_again_has_two_lifetimes_and_its_first_filter():
     one = GroupTrace(start_us=5)
     destroyed = one.row("group.destroyed", subscription="g")
     one.declare(70, "$share/g/other/#")
@@ -256,7 +256,7 @@ def test_a_borrower_that_is_gone_ends_all_its_own_leases(state, end_us):
     assert ends == [[None, end_us, None]] * 2
 
 
-def test_a_chunk_is_of_the_latest_lease_of_its_reader_unless_it_is_sent_again():
+def test_a_chunk_belongs_to_the_latest_lease_of_its_reader_unless_it_is_resent():
     one = GroupTrace()
     one.lease(ADA)
     first = one.fetch(ADA, 0, 1)

@@ -38,7 +38,7 @@ def spans(counted):
     )
 
 
-def test_a_stream_that_nobody_reads_is_unowned_from_its_first_instant():
+def test_a_stream_without_a_reader_is_unowned_from_its_first_instant():
     assert spans(readers()) == (0, None, 400, 0, 0)
     assert spans(readers(found=False)) == (0, None, 0, 0, 0)
 
@@ -90,7 +90,7 @@ def test_readers_late_in_a_long_row_overlap_too():
     assert spans(counted) == (4 + 1, 0, 0, 1, 100)
 
 
-def test_the_same_client_again_is_no_hand_over_and_no_second_reader():
+def test_a_new_lease_of_the_same_client_is_neither_a_hand_over_nor_a_second_reader():
     assert spans(readers((150, ADA), (200, ADA, "granted", 1))) == (0, None, 50, 0, 0)
     assert spans(readers((150, ADA), (200, ADA, "absent"), (230, ADA, "granted", 1))) == (0, None, 80, 0, 0)
 
@@ -116,7 +116,7 @@ def test_after_its_end_a_stream_has_no_reader_and_needs_none():
     assert spans(late) == (2, 0, 50, 0, 0), "leases from its end on do not count as readers"
 
 
-def test_a_stream_found_again_goes_on_from_when_it_was_found_first():
+def test_a_stream_found_again_keeps_its_first_instant():
     again = [(200, lambda one: one.saved(NULL)), (300, lambda one: one.found())]
     assert spans(readers(more=again)) == (0, None, 400, 0, 0)
 

@@ -71,7 +71,9 @@ def test_a_grant_and_its_revokes_have_one_epoch_and_the_next_grant_another():
         (0, 2, [0, 0]),
     ],
 )
-def test_targets_differ_by_one_and_the_rest_goes_to_the_lowest(streams, borrowers, targets):
+def test_targets_differ_by_at_most_one_and_the_lowest_borrowers_get_the_remainder(
+    streams, borrowers, targets
+):
     assert list(settled(streams, borrowers).targets().values()) == targets
 
 
@@ -166,7 +168,7 @@ def test_a_stream_that_storage_does_not_list_any_more_is_taken_back_in_every_sta
     assert ("f", "revoked", "s1") in told_of(one.round(listed(1), lambda name: 0))
 
 
-def test_a_stream_that_is_revoked_already_is_not_taken_back_twice():
+def test_a_stream_that_is_being_revoked_is_not_revoked_again():
     one = granted(2, {F: [0, 1]})
     assert told_of(one.round(listed(1), lambda name: 0)) == [("f", "revoked", "s1")]
     assert one.round(listed(1), lambda name: 0) == []

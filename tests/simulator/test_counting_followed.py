@@ -117,7 +117,7 @@ def sync(world: TraceBuilder, peer: str, target: str, sent: int) -> int:
     return world.ours("acknowledgements.applied", target, peer=peer, evidence_seq=sent, count=0)
 
 
-def test_a_mark_delete_that_passed_a_place_before_its_message_came_is_known_from_the_storing():
+def test_a_mark_delete_above_a_message_counts_from_the_row_that_stores_the_message():
     world = subscribed()
     world.publish([0], "a")
     world.at(2000).move("b", 0, "update")

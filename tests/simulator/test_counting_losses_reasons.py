@@ -147,7 +147,7 @@ def test_the_newest_copy_at_the_origin_is_the_one_that_is_still_sent():
     assert reasons(world) == []
 
 
-def test_a_copy_that_came_from_another_cluster_is_never_sent_on():
+def test_a_replicated_copy_is_not_replicated_further():
     world = subscribed("a", "b", "c")
     world.publish([0], "a", to=["c"])
     passed = world.here(

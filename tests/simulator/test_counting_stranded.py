@@ -219,7 +219,7 @@ def test_a_message_removed_from_the_target_before_the_failover_is_not_waited_for
     assert resolved_us(world) == 2000
 
 
-def test_a_message_that_came_after_the_failover_is_not_waited_for():
+def test_a_message_stored_after_the_failover_is_not_part_of_its_backlog():
     world = subscribed()
     world.publish([0], "a", to=["b"])
     world.at(1000).fail_over("a", "b", "planned")

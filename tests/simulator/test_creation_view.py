@@ -146,6 +146,6 @@ def test_replicators_of_a_region_that_is_down_are_not_running():
         lambda world: world.marker(1),
     ],
 )
-def test_a_protocol_without_topic_creation_says_so(ask):
+def test_the_view_of_a_protocol_without_topic_creation_states_that(ask):
     with pytest.raises(NotOffered, match="his protocol"):
         ask(World.open("groups-killed"))

@@ -190,7 +190,7 @@ def test_a_new_cursor_recovers_to_where_it_was_created():
         assert state(cursor) == expected(set(range(index + 1)))
 
 
-def test_a_cursor_is_created_before_the_first_entry_at_0_us_unless_told_otherwise():
+def test_a_cursor_is_created_before_the_first_entry_at_0_us_by_default():
     assert (Cursor().mark_delete, Cursor().last_persist_us) == (-1, 0)
 
 

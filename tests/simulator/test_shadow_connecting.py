@@ -95,7 +95,7 @@ def test_failed_starts_wait_longer_and_a_connection_resets_the_wait():
     assert connecting.retries == 0
 
 
-def test_the_thousandth_connection_is_told_from_the_one_before_it():
+def test_the_thousandth_connection_is_distinguished_from_the_one_before_it():
     connecting = ShadowConnecting(stream=1, number=998)
     connecting.start()
     connecting.interrupted()
