@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
-from types import MethodType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 COMMAND_RANK = 1 << 40
 """Commands run after everything else at their instant."""
@@ -66,8 +65,9 @@ class Clock:
     def schedule(self, at_us: int, rank: int, handler: Handler, argument: Any = None) -> None:
         """Schedule `handler(argument)` at `at_us` (not before now)."""
         assert at_us >= self.now_us, f"event for {handler} at {at_us} us lies before now, {self.now_us} us"
-        self._order += 1
-        heappush(self._queue, (at_us, rank, self._order, *_divided(handler), argument))
+        self._order = order = self._order + 1
+        method: Any = handler  # a bound method: checkpoints keep its function as a name
+        heappush(self._queue, (at_us, rank, order, method.__self__, method.__func__, argument))
 
     def drop(self, method: Callable[..., int | None]) -> None:
         """Remove every event that would call this method of a class."""
@@ -94,10 +94,10 @@ class Clock:
         `events` `(at_us, rank, handler, argument)` are scheduled again, in this order.
         """
         first = self._order + 1
-        asked = [
-            (at_us, rank, order, *_divided(handler), argument)
-            for order, (at_us, rank, handler, argument) in enumerate(events, first)
-        ]
+        asked = []
+        for order, (at_us, rank, handler, argument) in enumerate(events, first):
+            method: Any = handler
+            asked.append((at_us, rank, order, method.__self__, method.__func__, argument))
         self._order += len(asked)
         self._queue[:] = [event for event in self._queue if event[0] >= horizon_us] + asked
         heapify(self._queue)
@@ -149,9 +149,3 @@ class Clock:
             events -= method(target, argument) or 1
         self.now_us = max(self.now_us, until_us)
         return False
-
-
-def _divided(handler: Handler) -> tuple[Any, Callable[..., int | None]]:
-    """Splits a bound method into its target and function: checkpoints keep a function as a name."""
-    method = cast(MethodType, handler)
-    return method.__self__, method.__func__

@@ -204,7 +204,8 @@ def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:
     replicator.sent_entries += count
     replicator.sent_bytes += count * stretch.flow.producer.spec.size_bytes
     seqs = wire.seqs[wire.before + arrived :].tolist()
+    connection = replicator.connection
     return [
-        (at_us, replicator.rank, replicator.arrive, (replicator.connection, index, seq))
+        (at_us, replicator.rank, replicator.arrive, (connection, index, seq))
         for at_us, index, seq in zip(due_us, indices, seqs)
     ]
