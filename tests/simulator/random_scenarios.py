@@ -16,14 +16,14 @@ def random_scenario(seed: int) -> str:
     """One scenario's text."""
     chance = Random(seed)
     clusters = "abc"[: chance.choice((2, 3))]
-    parts = [_head(chance, clusters), _producers(chance, clusters), _clients(chance), "commands:"]
+    parts = [_head(seed, chance, clusters), _producers(chance, clusters), _clients(chance), "commands:"]
     commands = sorted(_command(chance, clusters) for _ in range(chance.randint(2, 9)))
     return (
         "\n".join(parts + [f"  - {{at: {at}ms, {rest}}}" for at, rest in commands] + _brokers(chance)) + "\n"
     )
 
 
-def _head(chance: Random, clusters: str) -> str:
+def _head(seed: int, chance: Random, clusters: str) -> str:
     pick = chance.choice
     settings = {
         "replicatedSubscriptionsSnapshotFrequencyMillis": pick((200, 500, 1000)),
@@ -38,6 +38,7 @@ def _head(chance: Random, clusters: str) -> str:
         "replicatedSubscriptionsSnapshotTimeoutSeconds": pick((1, 30)),
         "replicatedSubscriptionsSnapshotMaxCachedPerSubscription": pick((3, 10)),
         "maxUnackedMessagesPerConsumer": pick((0, 20, 50000)),
+        "managedLedgerNewEntriesCheckDelayInMillis": (0, 10, 3)[seed % 3],
     }
     options = {
         "snapshotCacheRule": pick(("spread", "oldest-first")),

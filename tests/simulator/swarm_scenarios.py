@@ -88,6 +88,7 @@ def broker_settings(draw):
         "managedLedgerDefaultMarkDeleteRateLimit": draw(st.sampled_from([0, 1])),
         "replicationProducerQueueSize": draw(st.sampled_from([100, 1000])),
         "brokerDeduplicationEnabled": draw(st.booleans()),
+        "managedLedgerNewEntriesCheckDelayInMillis": draw(st.sampled_from([0, 0, 10])),
     }
     if draw(st.booleans()):
         values["replicatedSubscriptionsSnapshotMaxCachedPerSubscription"] = draw(st.sampled_from([3, 5]))

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from simulator import World
 from simulator.protocols.pulsar.broker import dispatch_shared
 from simulator.protocols.pulsar.client import producer
-from simulator.protocols.pulsar.fast_path import flow, groups, peer_events, running, survey, work
+from simulator.protocols.pulsar.fast_path import flow, groups, peer_events, running, survey, wire, work
+from simulator.protocols.pulsar.storage import tail_read
 from tests.examples import examples
 
 UNTIL_US = 1_500_000
@@ -35,6 +36,8 @@ PROCESSING = (
 RATES = (
     "rate: 1000/s",
     "rate: 333/s",
+    "rate: 90/s",
+    "rate: 90/s, arrivals: poisson",
     "rate: 2000/s, arrivals: poisson",
     "rate: 900/s, count: 700",
     "rate: 700/s, arrivals: poisson, stop: 900ms, keys: 7",
@@ -95,6 +98,7 @@ def scenarios(draw) -> str:
         f"retentionCheckIntervalInSeconds: 1,"
         f" managedLedgerDefaultMarkDeleteRateLimit: {pick(1, 1, 7, 0)}, "
         f"managedLedgerCursorPositionFlushSeconds: {pick(60, 1)},"
+        f" managedLedgerNewEntriesCheckDelayInMillis: {pick(0, 0, 1, 3, 10)},"
         f" maxUnackedMessagesPerConsumer: {pick(50000, 50000, 40)}, dispatcherMaxRoundRobinBatchSize: "
         f"{pick(20, 1)}}}",
         "clusters: {" + ", ".join(f"{name}: {{}}" for name in names.split(", ")) + "}",
@@ -204,6 +208,14 @@ consumers:
     )
     for name in ("one", "two", "three", "four")
 )
+TAIL = PLAIN.replace("until: 3s", "until: 3s\nsettings: {managedLedgerNewEntriesCheckDelayInMillis: 10}")
+SLOW_TAIL = TAIL.replace("rate: 1000/s", "rate: 90/s")
+UNEVEN_TAIL = TAIL.replace("rate: 1000/s", "rate: 64/s").replace(
+    "latency: 40ms", "latency: {distribution: uniform, low: 0ms, high: 30ms}"
+)
+RANDOM_TAIL = TAIL.replace("rate: 1000/s", "rate: 60/s, arrivals: poisson").replace(
+    "latency: 40ms", "latency: 5ms"
+)
 HELD_SHORTLY = SHARED.replace("for: 2s", "for: 30ms")
 
 
@@ -241,6 +253,12 @@ def test_markers_at_a_peer_do_not_end_the_fast_path(monkeypatch):
     """
     published = batched_messages(monkeypatch, PLAIN)
     assert sum(1 for count in published if count) <= 4 * 3, "in three seconds"
+
+
+def test_traffic_slower_than_the_check_of_new_entries_takes_the_fast_path(monkeypatch):
+    """A message every 11 ms finds every reader notified, except after a marker; a faster one does not."""
+    assert sum(batched_messages(monkeypatch, SLOW_TAIL)) > 180
+    assert sum(batched_messages(monkeypatch, TAIL)) == 0
 
 
 def test_a_lab_at_its_row_limit_pauses_at_the_same_instant_on_the_fast_path(monkeypatch):
@@ -297,6 +315,24 @@ def forget_turns(monkeypatch):
     monkeypatch.setattr(dispatch_shared.SharedDispatcher, "in_turn", lambda one: one.sessions)
 
 
+def forget_waiting_reads(monkeypatch):
+    """A message that follows another one is read at once, though its readers wait."""
+    monkeypatch.setattr(flow.Flow, "_read_at_once", lambda _one, _first_us: flow.MESSAGES_AT_ONCE)
+
+
+def forget_what_peers_skip(monkeypatch):
+    """A peer's replicator does not wait after it has skipped a message of a batch."""
+    store, skip = wire.Wire.store, tail_read.TailRead.skip
+
+    def storing(*arguments):
+        with monkeypatch.context() as patch:
+            patch.setattr(tail_read.TailRead, "skip", lambda *_arguments: None)
+            store(*arguments)
+
+    monkeypatch.setattr(wire.Wire, "store", storing)
+    assert tail_read.TailRead.skip is skip
+
+
 @pytest.mark.parametrize(
     ("mistake", "text"),
     [
@@ -305,6 +341,8 @@ def forget_turns(monkeypatch):
         (forget_answers, PLAIN),
         (forget_what_is_held, HELD_SHORTLY),
         (forget_turns, SHARED),
+        (forget_waiting_reads, RANDOM_TAIL),
+        (forget_what_peers_skip, UNEVEN_TAIL),
     ],
 )
 def test_a_fast_path_that_skips_an_event_is_detected(monkeypatch, mistake, text):

@@ -18,6 +18,7 @@ from simulator.protocols.pulsar.replication.roles import ClusterOfEntries, Topic
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
     from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec
+    from simulator.protocols.pulsar.storage.tail_read import TailRead
 
 
 class ConnectionsOfProducer(Protocol):
@@ -71,6 +72,8 @@ class ConsumerOfRuntime(Protocol):
 
 class ReplicatorOfRuntime(ReplicatorOfSync, Protocol):
     """A replicator whose connection breaks with its link."""
+
+    tail: TailRead
 
     def disconnect(self, reason: str, cause: int) -> None:
         """The connection broke."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from simulator.kernel.clock import CONTINUES_RANK
 from simulator.protocols.pulsar.broker.hash_ring import chosen_on_ring, full_topic_name
+from simulator.protocols.pulsar.storage.tail_read import TailRead
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +44,7 @@ class Dispatcher:
         # entries below may be individually deleted: check before sending
         self.check_below = self.topic.log.length
         self.busy = False
+        self.tail = TailRead()
         self.unacked = 0  # messages with consumers, of the whole subscription
         self.redeliveries: dict[int, int] = {}  # by entry, for consumers that request single entries
 
@@ -78,6 +80,7 @@ class Dispatcher:
             self.check_below, self.topic.log.length, self.subscription.cursor.last_acknowledged + 1
         )
         self.read_index = max(self.subscription.cursor.mark_delete + 1, self.topic.log.first_kept)
+        self.tail.cancel()
 
     def disconnect_all(self, reason: str, cause: int) -> None:
         """The broker failed: every session ends."""
@@ -89,13 +92,21 @@ class Dispatcher:
     def next_deliverable(self, cause: int) -> int | None:
         """The next entry to send, from the read position; markers before it are filtered.
 
-        None at the end.
+        None at the end, and while a read waits there (`storage.tail_read`).
         """
         log, reads = self.topic.log, self.topic.reads
-        if self.read_index >= log.length and reads is None:
+        end = log.length
+        if delay_us := self.topic.hot.new_entries_check_delay_us:
+            if not self.tail.begin(self.topic, self.read_index, self.runtime.now_us, delay_us):
+                self._wait_for_entries(delay_us, cause)
+                return None
+            end = self.tail.end
+        if self.read_index >= end and reads is None:
+            if delay_us:
+                self._wait_for_entries(delay_us, cause)
             return None
         cursor, reported = self.subscription.cursor, self.subscription.filter.reported
-        while (index := self.read_index) < log.length:
+        while (index := self.read_index) < (end if delay_us else log.length):
             self.read_index = index + 1
             if index < self.check_below and cursor.is_acknowledged(index):
                 continue
@@ -113,9 +124,28 @@ class Dispatcher:
                 or not self.postponed(index, record)
             ):
                 return index
+        if delay_us:
+            self._wait_for_entries(delay_us, cause)
         if reads is not None:
             reads.reached_end()
         return None
+
+    def _wait_for_entries(self, delay_us: int, cause: int) -> None:
+        """The end is reached: entries that were appended meanwhile are read after the delay."""
+        tail, runtime = self.tail, self.runtime
+        tail.wait(runtime.now_us, delay_us)
+        assert tail.check_us is not None
+        if self.read_index < self.topic.log.length and not tail.check_due:
+            tail.check_due = True
+            argument = (tail.check_us, cause)
+            runtime.schedule(tail.check_us, self.topic.rank, self.check_for_new_entries, argument)
+
+    def check_for_new_entries(self, argument: tuple[int, int]) -> None:
+        """The delay is over, and entries were appended in it."""
+        check_us, cause = argument
+        if self.tail.check_due and self.tail.check_us == check_us:
+            self.tail.check_due = False
+            self.dispatch(cause)
 
     def postponed(self, index: int, record: int) -> bool:
         """Whether the entry must be sent later; called only on a dispatcher that postpones."""
@@ -253,6 +283,7 @@ class SingleActiveDispatcher(Dispatcher):
         if self.busy or self.waiting or session is None or session.permits <= 0:
             return
         self.busy = True
+        self.tail.end = -1
         left = DISPATCHED_AT_ONCE
         while session.permits > 0 and session is self.active:
             if not left:

@@ -107,6 +107,7 @@ class SharedDispatcher(Dispatcher):
         if self.busy or self.blocked or not self.sessions:
             return
         self.busy = True
+        self.tail.end = -1
         turn_messages = self.topic.hot.turn_messages
         session: Session | None = None
         left = sent = 0
@@ -352,6 +353,7 @@ class KeySharedDispatcher(SharedDispatcher):
         if self.busy or self.blocked or not self.sessions:
             return
         self.busy = True
+        self.tail.end = -1
         blocked_keys: dict[int, bool] = {}
         while not self.blocked and any(session.ready for session in self.sessions):
             index = self._next_index(cause)

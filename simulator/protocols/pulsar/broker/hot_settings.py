@@ -47,6 +47,7 @@ class HotSettings:
     ahead_per_subscription: int
     delays: bool
     persist_interval_us: int
+    new_entries_check_delay_us: int
 
     @classmethod
     def of(cls, topic: TopicOfSettings) -> HotSettings:
@@ -67,4 +68,5 @@ class HotSettings:
             ahead_per_subscription=setting("keySharedLookAheadMsgInReplayThresholdPerSubscription"),
             delays=setting("delayedDeliveryEnabled"),
             persist_interval_us=_SECOND_US // rate if rate else 0,
+            new_entries_check_delay_us=setting("managedLedgerNewEntriesCheckDelayInMillis") * 1000,
         )

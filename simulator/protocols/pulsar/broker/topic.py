@@ -48,6 +48,7 @@ class Topic:
     source: Topic | None = None
     refuses: str | None = None
     terminated = False
+    marker_written = (-1, -1)  # see `storage.tail_read`
 
     def __init__(self, cluster: BaseCluster[Topic], base: str, name: str, partition: int) -> None:
         runtime = cluster.runtime
@@ -355,6 +356,8 @@ class Topic:
         self.stored_seqs.append_at(index, seq)
         if self.keeps_sources:
             self.source_indices.append_at(index, -1)
+        if source is None and self.marker_written[0] != self.runtime.now_us:
+            self.marker_written = (self.runtime.now_us, index)
         self.counts[marker.type] += 1
         self.marker_bytes += size_bytes
         self.rollover.roll_if_full(seq)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.fast_path.roles import ProducerOfFastPath
     from simulator.protocols.pulsar.fast_path.survey import Survey
     from simulator.protocols.pulsar.replication.replicator import Replicator
+    from simulator.protocols.pulsar.storage.tail_read import TailRead
 
 MESSAGES_AT_ONCE = 1024
 """The most messages in one stretch: some 9,000 rows, a few milliseconds."""
@@ -109,6 +110,7 @@ class Flow:
             same_instant = (gaps_us == 0).nonzero()[0]
             # two publishes at one instant are left to the event engine
             count = int(same_instant[0]) if len(same_instant) else count
+        count = min(count, self._read_at_once(first_us))
         if producer.spec.stop_us is not None:  # the publish after the stretch must be in the plan, too
             count = min(count, int(self.published_us.searchsorted(producer.spec.stop_us)) - 1)
         if count <= 0:
@@ -121,6 +123,22 @@ class Flow:
             self.groups = Groups(self.work)
             horizon_us = self.groups.plan(horizon_us)
         return horizon_us
+
+    def _read_at_once(self, first_us: int) -> int:
+        """How many of the next messages find every reader notified (`storage.tail_read`)."""
+        delay_us = self.topic.hot.new_entries_check_delay_us
+        if not delay_us:
+            return MESSAGES_AT_ONCE
+        if any(tail.waits(first_us, delay_us) for tail in self.tails):
+            return 0
+        close = (self.published_us[1:] - self.published_us[:-1] < delay_us).nonzero()[0]
+        return int(close[0]) + 1 if len(close) else MESSAGES_AT_ONCE
+
+    @property
+    def tails(self) -> list[TailRead]:
+        """The reads of its log."""
+        tails = [replicator.tail for replicator, _peer in self.replicators]
+        return [*tails, self.dispatcher.tail] if self.sessions else tails
 
     def _update_us(self, survey: Survey) -> int:
         """When the pending acks are sent, if an Update almost certainly follows; else never.
@@ -179,6 +197,7 @@ def flow_of(producer: ProducerOfFastPath) -> Flow | None:
         topic is None
         or not cluster.up
         or not _stores_only(topic)
+        or (producer.intervals is None and producer.every_us < topic.hot.new_entries_check_delay_us)
         or not all(
             _sends_only(replicator, runtime.clusters[peer].topics.get(topic.name))
             for peer, replicator in topic.replicators.items()

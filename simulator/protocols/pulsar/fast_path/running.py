@@ -184,6 +184,9 @@ def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
     flow.topic.append_many(
         stretch.messages, seqs.stored, count * flow.producer.spec.size_bytes, int(stretch.published_us[-1])
     )
+    if delay_us := flow.topic.hot.new_entries_check_delay_us:
+        for tail in flow.tails:
+            tail.read_at(int(stretch.published_us[-1]), delay_us)
     for wire, arrived in zip(stretch.wires, seqs.arrived, strict=True):
         rest = slice(wire.stored, len(arrived))
         size_bytes = int(flow.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())

@@ -101,6 +101,9 @@ class Wire:
             replicator.wire.popleft()
         if upto > self.stored:
             self.peer.append_many(self.records[stored], seqs, size_bytes, int(self.arrivals_us[upto - 1]))
+            if delay_us := self.peer.hot.new_entries_check_delay_us:
+                for reader in self.peer.replicators.values():
+                    reader.tail.skip(self.arrivals_us[stored].tolist(), delay_us)
             self.entries[stored] = np.arange(log.ledgers[-1].entries - len(seqs), log.ledgers[-1].entries)
             replicator.take_receipts(self.indices[stored], self.arrivals_us[stored], now_us)
             self.stored = upto

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simulator.protocols.pulsar.markers.entries import SNAPSHOT, Marker
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.replication.roles import ReplicatorOfEntries
+
+PASSED_AT_ONCE = 1024
+"""Most entries of other clusters that one step skips, so its time does not grow with the backlog."""
 
 
 def marker_entry(replicator: ReplicatorOfEntries, index: int, marker: Marker) -> None:
@@ -93,6 +98,23 @@ def message_wanted(replicator: ReplicatorOfEntries, index: int, record: int) -> 
     return False
 
 
+def pass_over_others(replicator: ReplicatorOfEntries, index: int) -> None:
+    """Skip consecutive messages of other clusters after `index` in one step, if none was read before.
+
+    The cursor was written at this instant, if that was due.
+    """
+    if replicator.read_to > index + 1:
+        return
+    log = replicator.topic.log
+    records = log.records.view(index + 1, min(log.length, index + 1 + PASSED_AT_ONCE))
+    ours = (records < 0) | (
+        replicator.runtime.messages.values("origin", np.maximum(records, 0)) == replicator.origin_index
+    )
+    last = index + (int(ours.argmax()) if ours.any() else len(records))
+    replicator.cursor.acknowledge_range(index + 1, last)
+    replicator.read_index = last + 1
+
+
 def _expired(replicator: ReplicatorOfEntries, published_us: int) -> bool:
     ttl_us = replicator.topic.hot.ttl_us
     return ttl_us > 0 and published_us + ttl_us < replicator.runtime.now_us
@@ -126,4 +148,7 @@ def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> No
     seq = target.append_messages(
         record, count, source.cluster.number, messages.size_bytes[record] * count, cause, index
     )
+    if delay_us := target.hot.new_entries_check_delay_us:
+        for one in target.replicators.values():
+            one.tail.skip((runtime.now_us,), delay_us)
     target.wake_dispatchers(seq)

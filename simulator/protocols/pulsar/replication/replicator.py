@@ -20,11 +20,12 @@ from simulator.protocols.pulsar.creation import replicated_schemas, replicator_s
 from simulator.protocols.pulsar.creation.replicated_schemas import ReplicatedSchemas
 from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
-from simulator.protocols.pulsar.replication import connecting
+from simulator.protocols.pulsar.replication import connecting, tail_reading
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
-from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage import retention, tail_read
+from simulator.protocols.pulsar.storage.tail_read import TailRead
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.replication.topic_roles import TopicOfReplicator
 
 _REPLICATED = CODE["message.replicated"]
-PASSED_AT_ONCE = 1024
-"""Most entries of other clusters that one step skips, so its time does not grow with the backlog."""
 
 
 class Replicator:
@@ -61,6 +60,7 @@ class Replicator:
         # (index, sent_us, due_us), not yet stored at the peer
         self.wire: deque[tuple[int, int, int]] = deque()
         self.receipts = Receipts(self.cursor, runtime)
+        self.tail = TailRead()
         self.last_arrival_us = 0
         self.border = Border(topic.log)
         self.seen_in = NULL  # the ledger of its last receipts, while an earlier ledger is kept
@@ -92,8 +92,9 @@ class Replicator:
 
     @property
     def reads_on(self) -> bool:
-        """Whether it has read all entries: it is connected, has room, and no schema blocks it."""
-        return self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting
+        """Whether it has read all entries: it is connected, and nothing blocks or delays its reading."""
+        free = self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting
+        return free and not self.tail.check_due
 
     # --- connecting
 
@@ -199,6 +200,7 @@ class Replicator:
         self.started_us = self.runtime.now_us
         self.last_error = None
         self.schemas.reset()
+        self.tail.cancel()
         # order holds within a connection, not across connections
         self.last_arrival_us = self.receipts.last_us = 0
         cluster, topic = self.topic.cluster.number, self.topic.number
@@ -233,6 +235,7 @@ class Replicator:
                     "marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq
                 )
         self.wire.clear()
+        self.tail.cancel()
         self.receipts.pending.clear()
         self.stalled = False
         self.seen_in = NULL
@@ -269,10 +272,15 @@ class Replicator:
         """Read from the cursor while connected and while the queue has room, entry by entry in order."""
         if self.reading or self.connecting.state != STARTED or self.schemas.waiting:
             return
-        self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
+        delay_us = self.topic.hot.new_entries_check_delay_us
+        if delay_us and not tail_read.begin(self, delay_us):
+            return
+        self.reading = True
         values, origins, origin_index = log.records.values, self.runtime.messages.origin, self.origin_index
-        while self.read_index < log.length and self.connecting.state == STARTED:
+        while (
+            self.read_index < (self.tail.end if delay_us else log.length) and self.connecting.state == STARTED
+        ):
             if len(self.wire) + len(self.receipts.pending) >= size_max:
                 self.settle()
                 if self.in_flight >= size_max:
@@ -288,29 +296,21 @@ class Replicator:
             elif origins[record] != origin_index:
                 self.receipts.acknowledge(index)  # from another cluster: never forwarded
                 if index + 1 < log.length:
-                    self._pass_over_others(index)
+                    replication_order.pass_over_others(self, index)
             elif not self._send_message(index, record):
                 self.read_index = index
                 break
         if self.read_to < self.read_index:
             self.read_to = self.read_index
         self.reading = False
+        if delay_us and self.connecting.state == STARTED and not self.stalled and not self.schemas.waiting:
+            tail_read.wait(self, delay_us)
 
-    def _pass_over_others(self, index: int) -> None:
-        """Skip consecutive entries of other clusters after `index` in one step, if none was read before.
-
-        The cursor was written at this instant, if that was due.
-        """
-        if self.read_to > index + 1:
-            return
-        log = self.topic.log
-        records = log.records.view(index + 1, min(log.length, index + 1 + PASSED_AT_ONCE))
-        ours = (records < 0) | (
-            self.runtime.messages.values("origin", np.maximum(records, 0)) == self.origin_index
-        )
-        last = index + (int(ours.argmax()) if ours.any() else len(records))
-        self.cursor.acknowledge_range(index + 1, last)
-        self.read_index = last + 1
+    def check_for_new_entries(self, check_us: int) -> None:
+        """The delay is over, and entries were appended in it."""
+        if self.tail.check_due and self.tail.check_us == check_us:
+            self.tail.check_due = False
+            self.read()
 
     def _send_message(self, index: int, record: int) -> bool:
         """Send or skip it; False when it must wait for its schema."""
@@ -449,7 +449,9 @@ class Replicator:
 
     def catch_up(self) -> None:
         """Bring the cursor up to date: skip entries of other clusters and apply the due receipts."""
-        if not self.stalled:
+        if self.topic.hot.new_entries_check_delay_us:
+            tail_reading.skip_others(self)
+        elif not self.stalled:
             self.read()
         self.settle()
 

@@ -13,10 +13,12 @@ from simulator.protocols.pulsar.storage.roles import ClusterOfLog, RuntimeOfLog,
 
 if TYPE_CHECKING:
     from simulator.log.columns import SharedColumn
+    from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings
     from simulator.protocols.pulsar.markers.entries import Marker
     from simulator.protocols.pulsar.replication.receipts import Receipts
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
+    from simulator.protocols.pulsar.storage.tail_read import TailRead
 
 
 class ClusterOfEntries(ClusterOfLog, Protocol):
@@ -37,12 +39,22 @@ class RuntimeOfEntries(RuntimeOfLog, Protocol):
         """The clusters by name."""
 
 
+class ReaderOfTail(Protocol):
+    """A replicator of the topic, whose read may wait at the end of the log."""
+
+    tail: TailRead
+
+
 class TopicOfEntries(TopicInCluster, Protocol):
     """A topic that a replicator reads, or to which it appends."""
 
     hot: HotSettings
     producers_seen: dict[str, tuple[int, int]]
     controller: SnapshotController | None
+
+    @property
+    def replicators(self) -> Mapping[str, ReaderOfTail]:
+        """Its replicators by peer."""
 
     @property
     def stored_seqs(self) -> SharedColumn:
@@ -83,7 +95,11 @@ class ReplicatorOfEntries(Protocol):
     peer: str
     peer_number: int
     peer_bit: int
+    origin_index: int
+    cursor: Cursor
     receipts: Receipts
+    read_index: int
+    read_to: int
 
     @property
     def topic(self) -> TopicOfEntries:

@@ -2,7 +2,7 @@
 
 Rules: a value in a scenario is checked against its kind. Unknown names are errors. Units are in Pulsar's
 names (Millis, Seconds, Minutes…). Defaults are those of Pulsar's ServiceConfiguration and broker.conf, and of
-its Java client.
+its Java client, except managedLedgerNewEntriesCheckDelayInMillis (docs/fidelity.md).
 """
 
 from __future__ import annotations
@@ -118,6 +118,17 @@ SETTINGS: tuple[Setting, ...] = (
         "integer",
         "individually deleted ranges that survive a close or crash",
         minimum=0,
+    ),
+    _own(
+        "managedLedgerNewEntriesCheckDelayInMillis",
+        0,
+        "integer",
+        (
+            "delay after which a cursor at the end of a log looks for new entries and is notified of them; "
+            "10 in Pulsar, 0 here"
+        ),
+        minimum=0,
+        dynamic=False,
     ),
     _own(
         "retentionCheckIntervalInSeconds",

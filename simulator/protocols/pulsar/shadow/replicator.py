@@ -20,7 +20,8 @@ from simulator.protocols.pulsar.shadow import connecting
 from simulator.protocols.pulsar.shadow.connecting import STARTED, Effect, ShadowConnecting
 from simulator.protocols.pulsar.shadow.reads import entry_bytes
 from simulator.protocols.pulsar.shadow.source_roles import as_shadow
-from simulator.protocols.pulsar.storage import retention
+from simulator.protocols.pulsar.storage import retention, tail_read
+from simulator.protocols.pulsar.storage.tail_read import TailRead
 from simulator.trace.registry import NULL
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class ShadowReplicator:
         self.read_index = topic.log.length
         self.stalled = False
         self.reading = False
+        self.tail = TailRead()
         self.wire: deque[int] = deque()
         self.waiting: dict[int, None] = {}  # arrived at the shadow, whose list lacks their ledger; in order
         self.sent_messages = self.sent_bytes = self.skipped = self.resets = 0
@@ -115,6 +117,7 @@ class ShadowReplicator:
                     self._note("shadow.replicator-stopped", cause, reason)
                 case connecting.Drop():
                     self.wire.clear()
+                    self.tail.cancel()
                     self.waiting.clear()
                     self.stalled = False
                 case connecting.Retry(at_us):
@@ -128,6 +131,7 @@ class ShadowReplicator:
     def _rewind(self) -> None:
         """Read from the cursor on."""
         self.read_index = max(self.cursor.mark_delete + 1, self.topic.log.first_kept)
+        self.tail.cancel()
         self.read()
 
     def _note(self, event: str, cause: int, *more: str) -> int:
@@ -140,9 +144,16 @@ class ShadowReplicator:
         self._reset_if_far_behind()
         if self.state != STARTED or self.reading:
             return
+        delay_us = self.topic.hot.new_entries_check_delay_us
+        if delay_us and not tail_read.begin(self, delay_us):
+            return
         self.reading = True
         log, size_max = self.topic.log, self.topic.hot.replicator_queue_entries
-        while self.read_index < log.length and self.state == STARTED and not self.stalled:
+        while (
+            self.read_index < (self.tail.end if delay_us else log.length)
+            and self.state == STARTED
+            and not self.stalled
+        ):
             if self.in_flight >= size_max:
                 self.stalled = True
                 break
@@ -153,6 +164,14 @@ class ShadowReplicator:
             else:
                 self._send(index)
         self.reading = False
+        if delay_us and self.state == STARTED and not self.stalled:
+            tail_read.wait(self, delay_us)
+
+    def check_for_new_entries(self, check_us: int) -> None:
+        """The delay is over, and entries were appended in it."""
+        if self.tail.check_due and self.tail.check_us == check_us:
+            self.tail.check_due = False
+            self.read()
 
     def _expired(self, index: int) -> bool:
         ttl_us = self.topic.hot.ttl_us

@@ -59,6 +59,7 @@ class TopicOfSource(TopicInCluster, Protocol):
     base: str
     partition: int
     hot: HotSettings
+    marker_written: tuple[int, int]
 
     @property
     def cluster(self) -> ClusterOfSource:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings, TopicWithPolicies
     from simulator.protocols.pulsar.markers.entries import MarkerTable
     from simulator.protocols.pulsar.storage.messages import MessageTable
+    from simulator.protocols.pulsar.storage.tail_read import TailRead
     from simulator.trace.row_columns import RowColumns
     from simulator.trace.trace import Trace
 
@@ -158,6 +159,7 @@ class ReplicatorOfLog(Protocol):
     """A replication cursor of the topic."""
 
     cursor: Cursor
+    tail: TailRead
     read_index: int
     origin_index: int
     peer_number: int
@@ -193,6 +195,7 @@ class TopicOfLog(TopicInCluster, Protocol):
     terminated: bool
     refuses: str | None
     hot: HotSettings
+    marker_written: tuple[int, int]
 
     @property
     def source(self) -> object | None:

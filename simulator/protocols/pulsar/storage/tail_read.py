@@ -1,0 +1,138 @@
+"""The read of a cursor that has reached the end of its log: when it sees a new entry.
+
+Rules: with `managedLedgerNewEntriesCheckDelayInMillis` above 0 such a cursor looks again after that delay,
+and is notified of appends only from then on (`ManagedCursorImpl.asyncReadEntriesWithSkipOrWait` and
+`checkForNewEntries`, `ManagedLedgerImpl.addWaitingCursor` and `notifyCursors`). An entry that is appended
+during the delay is read at its end, a later one at once. A read ends with the entries that the log had when
+it began, so a marker that is written because of a read is appended during the next delay. An entry that is
+appended at the very end of the delay is read at once. With 0 every entry is read at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from simulator.log.ledgers import TopicLog
+
+if TYPE_CHECKING:
+    from simulator.protocols.pulsar.storage.roles import RuntimeOfLog
+
+
+class TopicOfTail(Protocol):
+    """The topic whose log is read."""
+
+    log: TopicLog
+    marker_written: tuple[int, int]
+    """Instant and index of the first marker that its cluster wrote at the latest such instant."""
+
+
+class TailReader(Protocol):
+    """A replicator that reads a log to its end."""
+
+    tail: TailRead
+    rank: int
+    read_index: int
+
+    @property
+    def topic(self) -> TopicOfTail:
+        """The topic that it reads."""
+
+    @property
+    def runtime(self) -> RuntimeOfLog:
+        """Clock and event queue."""
+
+    def check_for_new_entries(self, check_us: int) -> None:
+        """The delay is over, and entries were appended in it."""
+
+
+class TailRead:
+    """The state of one cursor's read.
+
+    `check_us`: when a read that waits looks again; from then on it is notified. None while no read waits: the
+    reader is not connected, has no permits or no room, or has not reached the end. `check_due`: entries were
+    appended during the delay, and the check is an event. `to_skip`: the same where all of them are messages
+    of other clusters, which a replicator skips, so no event is needed. `end`: where the read under way ends,
+    NULL before it is known.
+    """
+
+    __slots__ = ("check_us", "check_due", "to_skip", "end")
+
+    def __init__(self) -> None:
+        self.check_us: int | None = None
+        self.check_due = self.to_skip = False
+        self.end = -1
+
+    def cancel(self) -> None:
+        """Cancel the read that waits (`ManagedCursorImpl.cancelPendingReadRequest`)."""
+        self.check_us = None
+        self.check_due = self.to_skip = False
+
+    def wait(self, now_us: int, delay_us: int) -> None:
+        """The end is reached: a read waits from now on, unless one does already."""
+        if self.check_us is None:
+            self.check_us = now_us + delay_us
+
+    def read_at(self, at_us: int, delay_us: int) -> None:
+        """Everything was read at that instant, and the next read waits."""
+        self.check_us = at_us + delay_us
+        self.check_due = self.to_skip = False
+
+    def waits(self, now_us: int, delay_us: int) -> bool:
+        """Whether a read waits whose delay is not over."""
+        if self.check_us is None:
+            return False
+        if self.to_skip and self.check_us < now_us:  # at its check it skipped them, and waits again
+            self.check_us += delay_us
+            self.to_skip = False
+        return now_us < self.check_us
+
+    def begin(self, topic: TopicOfTail, read_index: int, now_us: int, delay_us: int) -> bool:
+        """Begin or continue a read of `end` entries from `read_index` on; False while one waits.
+
+        A marker that was written at this instant is stored after the entries that precede it were read.
+        """
+        if self.waits(now_us, delay_us):
+            return False
+        length = topic.log.length
+        if read_index < length:
+            self.cancel()
+        if self.end < 0:
+            written_us, written = topic.marker_written
+            self.end = written if written_us == now_us and read_index < written < length else length
+        return True
+
+    def skip(self, at_us: Iterable[int], delay_us: int) -> None:
+        """Messages of other clusters are appended at these instants, which a replicator will skip."""
+        if self.check_us is None or self.check_due:
+            return  # no read waits, or the check reads them, too
+        for instant_us in at_us:
+            if self.waits(instant_us, delay_us):
+                self.to_skip = True
+            else:
+                self.read_at(instant_us, delay_us)
+
+
+def begin(reader: TailReader, delay_us: int) -> bool:
+    """Begin a read up to `tail.end`; False while the delay lasts, at whose end the entries are read."""
+    tail = reader.tail
+    tail.end = -1
+    if tail.begin(reader.topic, reader.read_index, reader.runtime.now_us, delay_us):
+        return True
+    if reader.read_index < reader.topic.log.length:
+        _check_later(reader)
+    return False
+
+
+def wait(reader: TailReader, delay_us: int) -> None:
+    """A read reached its end: the next one waits."""
+    reader.tail.wait(reader.runtime.now_us, delay_us)
+    if reader.read_index < reader.topic.log.length:
+        _check_later(reader)
+
+
+def _check_later(reader: TailReader) -> None:
+    tail = reader.tail
+    if not tail.check_due and tail.check_us is not None:
+        tail.check_due, tail.to_skip = True, False
+        reader.runtime.schedule(tail.check_us, reader.rank, reader.check_for_new_entries, tail.check_us)
