@@ -9,7 +9,9 @@ from statistics import median
 
 import pytest
 
-from tests.simulator.engine_runs import MS, at_ms, do, open_world, rows, run, subscription
+from tests.simulator.admin_runs import tree
+from tests.simulator.engine_runs import MS, at_ms, do, open_world, positions, rows, run, subscription
+from tests.simulator.test_pulsars_own_shadow_cases import KEEP, shadowed
 
 FAR = 100_000
 """Snapshot period in milliseconds with which no tick follows the first one."""
@@ -25,12 +27,14 @@ def body(
     consumer: str = "processing: 0s",
     options: str = "forcedControllerStart: false",
 ) -> str:
-    """A scenario's text; a producer is `cluster at,at…` in milliseconds."""
+    """A scenario's text; a producer is `cluster at,at… more` in milliseconds, or `cluster more`."""
     names = clusters.split(", ")
     lines = []
     for number, producer in enumerate(producers):
-        cluster, times = producer.split(" ", 1)
-        when = f"at: [{', '.join(f'{at}ms' for at in times.split(','))}]" if times[0].isdigit() else times
+        cluster, when = producer.split(" ", 1)
+        if when[0].isdigit():
+            times, _space, more = when.partition(" ")
+            when = f"at: [{', '.join(f'{at}ms' for at in times.split(','))}]{more}"
         lines.append(f"  p{number}: {{topic: t, cluster: {cluster}, {when}}}")
     return "\n".join(
         (
@@ -118,41 +122,72 @@ def test_a_reset_cancels_the_read_that_waits():
 def test_a_restarted_replicator_reads_at_once():
     world = open_world(body("a 50,54"), until="1s")
     world.run(until_us=55 * MS)
-    do(world, "link.cut", link="a <-> b")
-    do(world, "link.heal", link="a <-> b")
+    do(world, "topic.unload", topic="t", cluster="a")
     world.run()
-    started = at_ms(rows(world, "replicator.started", cluster="a", peer="b"))
-    assert replicated(world) == [50, *[started[-1]] * (len(replicated(world)) - 1)]
+    assert at_ms(rows(world, "replicator.started", cluster="a")) == [0, 55]
+    assert replicated(world) == [50, 55]
 
 
 # --- messages of other clusters, which a replicator skips
 
 
 @pytest.mark.parametrize(
-    ("there", "here", "wanted"),
-    [
-        ("50", "54", 60),
-        ("50", "61", 61),
-        ("50,54", "57", 60),  # both are read at 60
-        ("50,54", "65", 70),  # the second is skipped at 60, and the next check is at 70
-        ("50,54", "71", 71),
-        ("50,60", "65", 70),
-        ("50,54,65", "72", 80),
-        ("50,54,65", "81", 81),
-    ],
+    ("there", "here", "wanted"), [("50", "54", 60), ("50", "60", 60), ("50", "61", 61), ("50,60", "65", 70)]
 )
 def test_a_replicator_waits_after_it_has_skipped_a_message_of_its_peer(there, here, wanted):
     world = run(body(f"a {there}", f"b {here}"), until="1s")
     assert replicated(world, source="b") == [wanted]
 
 
-def test_a_skipped_message_at_a_ledgers_end_changes_no_delay():
-    """A rollover moves the replication cursor past messages of other clusters, which is not a read."""
-    text = body("a 50,54", "b 65").replace(
-        "settings: {",
-        "settings: {managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0, ",
+@pytest.mark.parametrize(
+    ("here", "wanted"),
+    [
+        ("57", 60),  # all are read at 60
+        ("60", 60),
+        ("61", 70),  # the second one was skipped at 60, and the next check is at 70
+        ("65", 70),
+        ("70", 70),
+        ("71", 71),
+    ],
+)
+def test_a_message_that_is_skipped_at_the_check_begins_another_delay(here, wanted):
+    # b stores a message of a at 50 and one of c at 54.
+    only_b = ", replicateTo: [b]"
+    text = body(f"a 50 {only_b}", f"c 54 {only_b}", f"b {here}", clusters="a, b, c")
+    world = run(text, until="1s")
+    assert at_ms(rows(world, "message.stored", cluster="b"))[:2] == [50, 54]
+    assert replicated(world, source="b") == [wanted] * 2, "to a and c"
+
+
+def test_moving_the_cursor_past_skipped_messages_at_a_rollover_is_no_read():
+    # Each entry fills a ledger, so at 50 the replication cursor in b moves to the next ledger.
+    small = "managedLedgerMaxEntriesPerLedger: 1, managedLedgerMinLedgerRolloverTimeMinutes: 0, "
+    text = body("a 50", "b 65").replace("settings: {", "settings: {" + small)
+    assert replicated(run(text, until="1s"), source="b") == [65]
+
+
+def test_stats_internal_show_the_read_that_waits():
+    world = open_world(body("a 50,54"), until="1s")
+    world.run(until_us=57 * MS)
+    cursors = tree(world, "stats-internal")["cursors"]
+    assert {name: cursor["waitingReadOp"] for name, cursor in cursors.items()} == {
+        "s": True,
+        "pulsar.repl.b": True,
+    }
+    assert len({cursor["readPosition"] for cursor in cursors.values()}) == 1
+    second = positions(rows(world, "message.stored", cluster="a"))[1]
+    assert cursors["s"]["readPosition"] == second
+
+
+def test_a_shadow_replicator_and_the_readers_of_the_shadow_wait_too():
+    # 1 ms to the shadow. Its dispatcher read at 51, so the entry of 61 is at the end of its delay.
+    settings = f"{KEEP}, managedLedgerNewEntriesCheckDelayInMillis: 10"
+    world = shadowed(
+        settings, producers="p: {topic: source, cluster: eu, at: [50ms, 54ms, 65ms]}", until="1s"
     )
-    assert replicated(run(text, until="1s"), source="b") == [70]
+    world.run()
+    assert at_ms(rows(world, "shadow.added")) == [51, 61, 71]
+    assert at_ms(rows(world, "message.delivered")) == [51, 61, 71]
 
 
 # --- snapshots

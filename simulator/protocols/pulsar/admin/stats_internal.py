@@ -84,7 +84,7 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
         one.cursor,
         one.border.position(one.cursor.mark_delete),
         dispatcher.read_index,
-        waits=reads and caught_up,
+        waits=reads and (caught_up or dispatcher.tail.check_due),
         active=bool(dispatcher.sessions),
         ledger=one.writer.ledger,
         writes=persisted.rows,
@@ -96,10 +96,9 @@ def _subscription_cursor(stats: TopicStats, one: Subscription) -> dict[str, Any]
 
 def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
     topic, cursor = stats.topic, one.cursor_now()
-    read_index = (
-        topic.log.length if one.connected and not one.stalled else max(one.read_index, cursor.mark_delete + 1)
-    )
-    waits = one.connected and read_index >= topic.log.length
+    reads_all = one.connected and not one.stalled and not one.tail.check_due
+    read_index = topic.log.length if reads_all else max(one.read_index, cursor.mark_delete + 1)
+    waits = one.connected and (read_index >= topic.log.length or one.tail.check_due)
     return _cursor(
         topic,
         cursor,
@@ -117,7 +116,7 @@ def _replication_cursor(stats: TopicStats, one: Replicator) -> dict[str, Any]:
 
 def _shadow_cursor(topic: Topic, one: ShadowReplicator) -> dict[str, Any]:
     """A cursor that is not durable: it has no ledger and is created with each load."""
-    waits = one.state == "started" and one.read_index >= topic.log.length
+    waits = one.state == "started" and (one.read_index >= topic.log.length or one.tail.check_due)
     return _cursor(
         topic,
         one.cursor,

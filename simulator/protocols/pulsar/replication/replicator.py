@@ -235,7 +235,6 @@ class Replicator:
                     "marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq
                 )
         self.wire.clear()
-        self.tail.cancel()
         self.receipts.pending.clear()
         self.stalled = False
         self.seen_in = NULL
