@@ -43,6 +43,7 @@ def _head(seed: int, chance: Random, clusters: str) -> str:
     options = {
         "snapshotCacheRule": pick(("spread", "oldest-first")),
         "lookupOnSnapshotArrival": pick(("true", "false")),
+        "firstSnapshotTickFails": Random(chance.getstate()[1][0]).choice(("never", "drawn", "always")),
         "missingSubscriptionCreation": pick(("earliest", "latest")),
         "unsafePartialSnapshotAfter": pick(("0s", "0s", "500ms")),
     }

@@ -42,6 +42,7 @@ def scenarios(draw, safe=True):
         "options": {
             "snapshotCacheRule": draw(st.sampled_from(["spread", "oldest-first"])),
             "lookupOnSnapshotArrival": draw(st.booleans()),
+            "firstSnapshotTickFails": draw(st.sampled_from(["never", "drawn", "always"])),
         },
         "clusters": {name: {} for name in clusters},
         "links": draw(links(clusters)),

@@ -37,15 +37,17 @@ class SnapshotCounts(NamedTuple):
     completed_us: tuple[int, ...]
     timed_out_us: tuple[int, ...]
     abandoned: int
+    failed_ticks: int
     began_us: int
 
     @property
     def gauge(self) -> int:
-        """The gauge of pending snapshots, which still counts those of closed controllers.
+        """The gauge of pending snapshots, which also counts those of closed controllers and failed ticks.
 
-        `ReplicatedSubscriptionsController.close` does not subtract them.
+        `ReplicatedSubscriptionsController.close` does not subtract them. A failed first tick has increased
+        the gauge for a snapshot that never exists (option firstSnapshotTickFails).
         """
-        return self.started - len(self.completed_us) - len(self.timed_out_us)
+        return self.started + self.failed_ticks - len(self.completed_us) - len(self.timed_out_us)
 
 
 def snapshot_counts(tallies: Tallies, cluster: int) -> SnapshotCounts:
@@ -61,7 +63,8 @@ def snapshot_counts(tallies: Tallies, cluster: int) -> SnapshotCounts:
     timed_out = tuple(
         row.at_us - started_us[row.snapshot] for row in mine if row.event == "snapshot.timed-out"
     )
-    return SnapshotCounts(len(started_us), completed, timed_out, _rows(mine, "snapshot.abandoned"), began_us)
+    abandoned, failed = _rows(mine, "snapshot.abandoned"), _rows(mine, "controller.tick-failed")
+    return SnapshotCounts(len(started_us), completed, timed_out, abandoned, failed, began_us)
 
 
 def _rows(rows: Iterable[SnapshotRow], event: str) -> int:

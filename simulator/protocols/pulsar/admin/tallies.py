@@ -44,6 +44,7 @@ SNAPSHOT_EVENTS = (
     "snapshot.completed",
     "snapshot.timed-out",
     "snapshot.abandoned",
+    "controller.tick-failed",
     "cluster.restarted",
 )
 REDELIVERED = "message.redelivered"

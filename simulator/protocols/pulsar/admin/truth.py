@@ -207,7 +207,7 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
     """Notes to the metrics; keyed by a metric's name and labels as printed without the cluster."""
     cluster = stats.topic.cluster
     pending = sum(len(one.controller.pending) for one in cluster.topics.values() if one.controller)
-    drift = counts.gauge - pending
+    drift = counts.gauge - counts.failed_ticks - pending
     left = (
         (
             f" {drift:,} of these {'was' if drift == 1 else 'were'} given up when a controller closed, and "
@@ -216,6 +216,11 @@ def of_metrics(stats: TopicStats, counts: SnapshotCounts) -> Notes:
         if drift
         else ""
     )
+    if counts.failed_ticks:
+        left += (
+            f" {counts.failed_ticks:,} {'was' if counts.failed_ticks == 1 else 'were'} never requested: the "
+            f"first tick of a controller failed after it had increased the gauge."
+        )
     last = stats.counted.since.snapshots
     done_us = [
         row.at_us for row in last if row.event == "snapshot.completed" and row.cluster == cluster.number

@@ -81,6 +81,13 @@ SNAPSHOTS: tuple[EventType, ...] = (
         "the snapshot controller was closed",
     ),
     EventType(
+        173,
+        "controller.tick-failed",
+        ("cluster", "topic"),
+        "control",
+        "the controller's first tick ended with an exception before a request (option firstSnapshotTickFails)",
+    ),
+    EventType(
         41,
         "snapshot.requested",
         ("cluster", "topic", "snapshot", "count"),

@@ -61,6 +61,7 @@ export const PULSAR_ROWS = {
   "snapshot.completed": (row) => [snap(row), row.reason === "partial" ? " completed with responses missing (partial)" : " completed", ` in ${span(row.duration_us ?? 0)}, local position ${at(row)}`],
   "snapshot.position": (row) => [`S${row.snapshot}: position ${there(row)} in ${row.peer}`],
   "snapshot.timed-out": (row) => [h(`S${row.snapshot} timed out`)],
+  "controller.tick-failed": (row) => [b(row.cluster), `'s first snapshot tick for ${row.topic} ended with an exception`],
   "snapshot.abandoned": (row) => [h(`S${row.snapshot} abandoned`), ` (${row.reason})`],
   "snapshot.cached": (row) => [snap(row), ` cached for ${row.subscription}, usable from mark-delete ${at(row)}`],
   "snapshot.evicted": (row) => [`S${row.snapshot} evicted from the cache, unused (${row.reason})`],
