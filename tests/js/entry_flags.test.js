@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import { breakMenu, clusterMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
+import { breakMenu, clusterMenu, flightMenu } from "../../static/js/protocols/pulsar/transport/fault_menus.js";
 import { reduce } from "../../static/js/model/reduce.js";
 import { emptyLab } from "../../static/js/model/state.js";
 import { DUPLICATE, ACKED, UNACKED, ACKED_HERE, LOST, makeEntryFlags, OWN_MARKER, NOT_REPLICATED, FORECAST_DUPLICATE } from "../../static/js/protocols/pulsar/model/entry_flags.js";
@@ -176,4 +176,14 @@ test("messages that a cursor covers without an ack are lost when they are as man
   assert.deepEqual(having(seen(1), LOST), [4], "a's consumer still holds it");
   assert.deepEqual(having(seen(1), ACKED), [0, 1, 2, 3, 5, 7]);
   assert.deepEqual(having(seen(2), LOST), [], "not as many: nothing is claimed");
+});
+
+test("the menus offer both faults of a crash", () => {
+  const state = lab();
+  const watched = whatIsWatched(state, {});
+  const flight = flightMenu({ what: "message", producer: "p", number: 1, from: "a", to: "b" });
+  for (const menu of [clusterMenu(state, watched, "a"), breakMenu(state, watched), flight]) {
+    const crashes = menu.flatMap((group) => group.items).map((item) => item.command).filter((command) => command?.do === "cluster.crash" && command.cluster === "a");
+    assert.deepEqual(crashes, [{ do: "cluster.crash", cluster: "a" }, { do: "cluster.crash", cluster: "a", fault: "process" }]);
+  }
 });

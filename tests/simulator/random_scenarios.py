@@ -136,7 +136,7 @@ def _command(chance: Random, clusters: str) -> tuple[int, str]:
     do = pick(
         (
             f"cluster.crash, cluster: {one}",
-            f"cluster.crash, cluster: {one}",
+            f"cluster.crash, cluster: {one}, fault: process",
             f"cluster.restart, cluster: {one}",
             f"cluster.restart, cluster: {other}",
             fail_over,

@@ -194,7 +194,13 @@ def faults(draw, scenario, home, safe):
         st.sampled_from(sorted(scenario["producers"])),
     )
     commands = [
-        st.fixed_dictionaries({"do": st.just("cluster.crash"), "cluster": cluster}),
+        st.fixed_dictionaries(
+            {
+                "do": st.just("cluster.crash"),
+                "cluster": cluster,
+                "fault": st.sampled_from(["host", "process"]),
+            }
+        ),
         st.fixed_dictionaries({"do": st.just("cluster.restart"), "cluster": cluster}),
         st.fixed_dictionaries({"do": st.just("topic.unload"), "cluster": cluster, "topic": st.just(TOPIC)}),
         st.fixed_dictionaries({"do": st.just("link.cut"), "link": link}),

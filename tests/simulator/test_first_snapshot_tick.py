@@ -19,7 +19,9 @@ STREAM = "p: {topic: t, cluster: a, start: 50ms, every: 100ms}"
 
 def scenario(fails, partitions=0, every="100ms"):
     more = f", partitions: {partitions}" if partitions else ""
-    return body(producers=STREAM.replace("100ms", every), options=f"firstSnapshotTickFails: {fails}", topic_more=more)
+    return body(
+        producers=STREAM.replace("100ms", every), options=f"firstSnapshotTickFails: {fails}", topic_more=more
+    )
 
 
 def failed(world, cluster="b"):

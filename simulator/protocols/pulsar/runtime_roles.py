@@ -75,8 +75,8 @@ class ReplicatorOfRuntime(ReplicatorOfSync, Protocol):
 
     tail: TailRead
 
-    def disconnect(self, reason: str, cause: int) -> None:
-        """The connection broke."""
+    def disconnect(self, reason: str, cause: int, delivered: bool = False) -> None:
+        """The connection broke; `delivered`: the peer's process died, what it had sent arrives."""
 
     @property
     def connected(self) -> bool:

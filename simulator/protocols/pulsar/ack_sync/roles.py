@@ -57,10 +57,25 @@ class RuntimeOfSync(RuntimeOfLog, Protocol):
         """Write a row of numbers; returns its seq."""
 
 
+class BrokenProcessOfSync(Protocol):
+    """What a connection still carries after a broker process died (`broken_process.BrokenProcess`)."""
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether the peer's process is dead and the sender has not noticed."""
+
+    def carries(self, connection: int) -> bool:
+        """Whether what a dead process sent on this connection arrives."""
+
+
 class ReplicatorOfSync(Protocol):
     """The replication to another cluster."""
 
     link: Link
+
+    @property
+    def broken(self) -> BrokenProcessOfSync:
+        """What a connection still carries after a broker process died."""
 
     @property
     def connection(self) -> int:

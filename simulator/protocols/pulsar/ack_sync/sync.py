@@ -230,8 +230,11 @@ class AcknowledgementSender:
         """Whether the connection has lasted until now."""
         epoch, connection = line.connection
         replicator = self.topic.replicators.get(peer)
+        if replicator is not None and replicator.broken.carries(connection):
+            return True  # the broker's process died: what it had sent arrives
         return (
             replicator is not None
+            and not replicator.broken.is_closing
             and self._is_current_epoch(epoch)
             and replicator.connection == connection
             and replicator.reachable()

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 TopicT = TypeVar("TopicT", bound="TopicOfCluster", covariant=True)
 
 UP, DOWN, LOST = "up", "down", "lost"
+HOST, PROCESS = "host", "process"
+"""What fails in a crash: the machines, with what their kernels hold, or only the broker processes."""
+
 FIRST_LEDGERS = (192, 1234, 7655)
 """First ledger ids of the first three clusters: PIP-33's examples. Later clusters start at thousands."""
 
@@ -133,17 +136,21 @@ class BaseCluster(Generic[TopicT]):
         """Present and past topics: all that have columns."""
         return (*self.topics.values(), *self.deleted.values())
 
-    def crash(self, cause: int, state: str = DOWN) -> int:
-        """All brokers fail: state that was not persisted is lost, every connection breaks."""
+    def crash(self, cause: int, state: str = DOWN, fault: str = HOST) -> int:
+        """All brokers fail: state that was not persisted is lost, every connection breaks.
+
+        With the fault HOST what is in flight from them is lost, with PROCESS kernel and network deliver it.
+        """
+        delivered = fault == PROCESS
         event = "cluster.lost" if state == LOST else "cluster.crashed"
         seq = self.runtime.note(event, cause, self.number)
         if self.up:
             self.crashed_at_us = self.runtime.now_us
             for (source, _target), link in self.runtime.links.items():
-                if source == self.name:
+                if source == self.name and not delivered:
                     link.drop_waiting()
             for topic in self.topics.values():
-                topic.unload("crash", seq, clean=False)
+                topic.unload("crash", seq, clean=False, delivered=delivered)
                 for audience in topic.audiences.values():
                     audience.region_down()
         self.state = state
@@ -152,7 +159,7 @@ class BaseCluster(Generic[TopicT]):
             for remote in other.topics.values():
                 replicator = remote.replicators.get(self.name)
                 if replicator is not None:
-                    replicator.disconnect("remote-down", seq)
+                    replicator.disconnect("remote-down", seq, delivered)
         return seq
 
     def restart(self, cause: int) -> int:

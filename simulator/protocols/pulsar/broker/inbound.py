@@ -9,13 +9,16 @@ if TYPE_CHECKING:
     from simulator.protocols.pulsar.shadow.replicator import ShadowReplicator
 
 
-def disconnect(topic: Topic, reason: str, cause: int) -> None:
-    """The replicators of other clusters lose their producers here."""
+def disconnect(topic: Topic, reason: str, cause: int, delivered: bool = False) -> None:
+    """The replicators of other clusters lose their producers here.
+
+    `delivered`: the process died, and the receipts that it had sent arrive before its end is noticed.
+    """
     for other in topic.runtime.clusters.values():
         remote = other.topics.get(topic.name)
         replicator = remote.replicators.get(topic.cluster.name) if remote is not None else None
         if replicator is not None:
-            replicator.disconnect("remote-" + reason, cause)
+            replicator.disconnect("remote-" + reason, cause, delivered)
 
 
 def disconnect_sources(topic: Topic, reason: str, cause: int) -> None:

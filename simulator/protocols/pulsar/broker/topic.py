@@ -156,8 +156,11 @@ class Topic:
         ):
             self.load(cause)
 
-    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker. Clean: cursors are written; otherwise they fall back to their persisted state."""
+    def unload(self, reason: str, cause: int, clean: bool = True, delivered: bool = False) -> None:
+        """Leave the broker. Clean: cursors are written; otherwise they fall back to their persisted state.
+
+        `delivered`: its process died, and kernel and network deliver what it had sent.
+        """
         if not self.loaded:
             return
         self.loaded = False
@@ -169,7 +172,7 @@ class Topic:
         for subscription in self.subscriptions.values():
             subscription.unload(seq, clean)
         for replicator in self.replicators.values():
-            replicator.close(reason, seq, clean)
+            replicator.close(reason, seq, clean, delivered)
         self.shadows.unloaded(reason, seq, clean)
         if self.reads is not None:
             self.reads.clear()
@@ -178,7 +181,7 @@ class Topic:
         if self.controller is not None:
             self.controller.close("unloaded", seq)
             self.controller = None
-        inbound.disconnect(self, reason, seq)
+        inbound.disconnect(self, reason, seq, delivered)
         if self.source is None:
             inbound.disconnect_sources(self, reason, seq)
 

@@ -100,5 +100,5 @@ class TopicOfCluster(TopicOfRuntime, Protocol):
     def load(self, cause: int) -> None:
         """A broker takes the topic."""
 
-    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
-        """Leave the broker."""
+    def unload(self, reason: str, cause: int, clean: bool = True, delivered: bool = False) -> None:
+        """Leave the broker; `delivered`: what its process had sent still arrives."""

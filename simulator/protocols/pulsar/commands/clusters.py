@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simulator.protocols.pulsar.broker.base_cluster import LOST, UP
+from simulator.protocols.pulsar.broker.base_cluster import HOST, LOST, UP
 from simulator.protocols.pulsar.client.consumer import ALIVE, DOWN
 from simulator.scenarios.commands import CommandError
 from simulator.system.commanding import Begin, Handler
@@ -18,7 +18,7 @@ def crash(runtime: Pulsar, arguments: dict, begin: Begin, state: str = "down") -
     cluster = runtime.clusters[arguments["cluster"]]
     if cluster.state == LOST or (state == "down" and cluster.state != UP):
         raise CommandError("not-up", f"{cluster.name} is {cluster.state}", "crash a cluster that is up")
-    cause = cluster.crash(begin(), state)
+    cause = cluster.crash(begin(), state, arguments.get("fault", HOST))
     if not arguments.get("clients", True):
         return
     for consumer in runtime.consumers.values():

@@ -85,7 +85,7 @@ SNAPSHOTS: tuple[EventType, ...] = (
         "controller.tick-failed",
         ("cluster", "topic"),
         "control",
-        "the controller's first tick ended with an exception before a request (option firstSnapshotTickFails)",
+        "its first tick ended with an exception instead of a request (option firstSnapshotTickFails)",
     ),
     EventType(
         41,

@@ -10,7 +10,10 @@ TOPICS: tuple[EventType, ...] = (
         "cluster.crashed",
         ("cluster",),
         "control",
-        "all brokers of the cluster died; unflushed state and data on the wire are gone",
+        (
+            "all brokers of the cluster died; unflushed state is gone, and with the fault host what was on "
+            "the wire from them"
+        ),
     ),
     EventType(
         4,

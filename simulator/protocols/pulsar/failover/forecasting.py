@@ -332,6 +332,8 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
         passed_over |= native - to_send
         if origin is not here and origin.cluster.up:
             coming |= _not_synced(origin, subscription, to_send)
+        elif not origin.cluster.up:
+            coming |= _not_synced(origin, subscription, _still_arriving(origin, there) & native)
     again = BitMap.union(
         BitMap(),
         *(
@@ -341,6 +343,16 @@ def _places(name: str, here: Topic, there: Topic, copies: list[Topic], receipted
         ),
     )
     return Places(_had(runtime, here), there.present, passed_over, coming, again)
+
+
+def _still_arriving(origin: Topic, there: Topic) -> BitMap:
+    """Messages on the wire from a cluster whose broker processes died: the network delivers them."""
+    replicator, found = origin.replicators.get(there.cluster.name), BitMap()
+    for index, _sent_us, _due_us in replicator.broken.entries if replicator is not None else ():
+        record = origin.log.records[index]
+        if record >= 0:
+            found.add_range(record, record + origin.runtime.messages.batch[record])
+    return found
 
 
 def _not_synced(origin: Topic, subscription: Subscription | None, messages: BitMap) -> BitMap:

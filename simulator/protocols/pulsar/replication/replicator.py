@@ -22,6 +22,7 @@ from simulator.protocols.pulsar.events import CODE
 from simulator.protocols.pulsar.ranks import REPLICATOR, rank
 from simulator.protocols.pulsar.replication import connecting, tail_reading
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
+from simulator.protocols.pulsar.replication.broken_process import BrokenProcess
 from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
 from simulator.protocols.pulsar.storage import retention, tail_read
@@ -61,6 +62,7 @@ class Replicator:
         self.wire: deque[tuple[int, int, int]] = deque()
         self.receipts = Receipts(self.cursor, runtime)
         self.tail = TailRead()
+        self.broken = BrokenProcess(self)
         self.last_arrival_us = 0
         self.border = Border(topic.log)
         self.seen_in = NULL  # the ledger of its last receipts, while an earlier ledger is kept
@@ -138,15 +140,14 @@ class Replicator:
                     self._note_refused(effect)
 
     def reachable(self) -> bool:
+        """Whether this topic is loaded, the link is up, and a broker at the peer has the topic."""
+        return self.topic.loaded and self.peer_serves()
+
+    def peer_serves(self) -> bool:
         """Whether the link is up, and a broker at the peer has the topic."""
         remote = self.runtime.clusters[self.peer]
-        return (
-            self.topic.loaded
-            and self.link.up
-            and remote.up
-            and self.topic.name in remote.topics
-            and remote.topics[self.topic.name].loaded
-        )
+        there = remote.topics.get(self.topic.name)
+        return self.link.up and remote.up and there is not None and there.loaded
 
     def _obstacle(self) -> str | None:
         """Why it cannot connect now, None if it can; a missing topic at the peer is no obstacle."""
@@ -154,6 +155,8 @@ class Replicator:
         there = remote.topics.get(self.topic.name)
         if not (self.topic.loaded and self.link.up and remote.up and (there is None or there.loaded)):
             return f"no connection to {self.peer}"
+        if self.broken.entries:
+            return f"a producer of the former connection is still connected in {self.peer}"
         return (
             f"Topic was already terminated in {self.peer}" if there is not None and there.terminated else None
         )
@@ -213,8 +216,15 @@ class Replicator:
             self.runtime.note("replicator.rewound", seq, cluster, self.peer_number, topic, *position)
         self.read()
 
-    def disconnect(self, reason: str, cause: int) -> None:
-        """The connection broke: entries on the wire are lost; retry, unless a retry is scheduled."""
+    def disconnect(self, reason: str, cause: int, delivered: bool = False) -> None:
+        """The connection broke: entries on the wire are lost; retry, unless a retry is scheduled.
+
+        `delivered`: the peer's process died, and what it had sent arrives first.
+        """
+        if delivered and self.connected:
+            self.broken.peer_dies(reason, cause)
+            return
+        self.broken.lose(cause)
         effects = self.connecting.lost(reason, self.topic.loaded, self.runtime.now_us)
         self._perform(effects, cause, reason)
 
@@ -228,19 +238,19 @@ class Replicator:
             self.topic.number,
             reason,
         )
-        for index, _sent_us, _due_us in self.wire:
-            record = self.topic.log.records[index]
-            if record < 0:
-                self.topic.note_marker(
-                    "marker.lost", self.runtime.markers[-record - 1], self.peer, index, seq
-                )
+        self.broken.note_lost(self.wire, seq)
         self.wire.clear()
         self.receipts.pending.clear()
         self.stalled = False
         self.seen_in = NULL
 
-    def close(self, reason: str, cause: int, clean: bool) -> None:
-        """The topic leaves its broker; if not cleanly, receipts since the cursor's last write are lost."""
+    def close(self, reason: str, cause: int, clean: bool, delivered: bool = False) -> None:
+        """The topic leaves its broker; if not cleanly, receipts since the cursor's last write are lost.
+
+        `delivered`: its process died, and entries on the wire still arrive.
+        """
+        if delivered:
+            self.broken.dies()
         self._perform(self.connecting.close(), cause, reason)
         self.sent_entries = self.sent_bytes = 0
         if clean or self._flushed_by_now():
@@ -260,6 +270,7 @@ class Replicator:
 
     def remove(self, cause: int) -> None:
         """The peer was removed from the replication list: remove the cursor, too."""
+        self.broken.lose(cause)
         self._perform(self.connecting.remove(), cause, "removed")
         self.runtime.note(
             "replicator.removed", cause, self.topic.cluster.number, self.peer_number, self.topic.number
@@ -369,6 +380,9 @@ class Replicator:
         """An entry reached the peer: store it and send its receipt back."""
         connection, index, seq = argument
         if connection != self.connecting.number or self.connecting.state != STARTED:
+            self.broken.arrive(connection, index, seq)
+            return
+        if self.broken.is_closing:
             return
         self.wire.popleft()
         receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)

@@ -342,9 +342,9 @@ OPTIONS: tuple[Setting, ...] = (
         "never",
         "choice",
         (
-            "a controller's first tick that would request a snapshot ends with a NullPointerException, a race "
-            "in the constructor of ReplicatedSubscriptionsController of 4.0.7 and 4.2.4: drawn for each start "
-            "with the measured share of 25 in 100, or always"
+            "a controller's first tick that would request a snapshot ends with a NullPointerException: a "
+            "race in the constructor of ReplicatedSubscriptionsController (4.0.7, 4.2.4); drawn for each "
+            "start with the measured share of 25 in 100, or always"
         ),
         ("never", "drawn", "always"),
     ),

@@ -99,14 +99,14 @@ class ShadowTopic(Topic):
         self.fresh = True
         self.lost.clear()
 
-    def unload(self, reason: str, cause: int, clean: bool = True) -> None:
+    def unload(self, reason: str, cause: int, clean: bool = True, delivered: bool = False) -> None:
         """Leave the broker: the watch ends, entries queued for an unknown ledger are dropped.
 
         The source's replicator loses its connection.
         """
         if not self.loaded:
             return
-        super().unload(reason, cause, clean)
+        super().unload(reason, cause, clean, delivered)
         self.queued.clear()
         replicator = self.source.shadows.replicators.get(self.name)
         if replicator is not None:

@@ -21,6 +21,9 @@ class RuntimeOfController(RuntimeOfLog, Protocol):
     snapshot_count: int
     subscriptions: dict[str, SubscriptionSpec]
 
+    def chance(self, stream: str, index: int, share_millionths: int) -> bool:
+        """Whether an item of a random stream falls in the share."""
+
 
 class ReplicatorOfController(Protocol):
     """The replication to another cluster (`replication.replicator.Replicator`)."""

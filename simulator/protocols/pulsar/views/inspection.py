@@ -74,8 +74,9 @@ def flights(runtime: Pulsar, limit: int) -> tuple[list[dict], dict[str, int]]:
     for name in runtime.cluster_names:
         for topic in runtime.clusters[name].topics.values():
             for peer, replicator in topic.replicators.items():
-                totals[f"{name} -> {peer}"] += len(replicator.wire)
-                wires.extend((replicator, item) for item in replicator.wire)
+                on_wire = (*replicator.broken.entries, *replicator.wire)
+                totals[f"{name} -> {peer}"] += len(on_wire)
+                wires.extend((replicator, item) for item in on_wire)
     if len(wires) > limit:
         wires = [wires[place * len(wires) // limit] for place in range(limit)]
     return [_flight(runtime, replicator, *item) for replicator, item in wires], totals

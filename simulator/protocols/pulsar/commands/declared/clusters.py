@@ -34,6 +34,15 @@ LIVES: tuple[Command, ...] = (
         (
             CLUSTER,
             Key(
+                "fault",
+                "choice",
+                (
+                    "what fails: the hosts, with what their kernels hold, as without it, or only the broker "
+                    "processes: kernel and network still deliver what they had sent"
+                ),
+                choices=("host", "process"),
+            ),
+            Key(
                 "clients",
                 "boolean",
                 "the region's producers and consumers die with it; false: they live and try again",
@@ -43,7 +52,17 @@ LIVES: tuple[Command, ...] = (
         refusals=("not-up",),
         label="crash a cluster",
         consequence=(
-            "{cluster} stops at once. What its brokers had not written and what is in flight is lost.",
+            "{cluster} stops at once. ",
+            When(
+                "fault",
+                {
+                    "process": (
+                        "What its brokers had not written is lost. Entries and receipts that they had sent "
+                        "still arrive; what is in flight to them is lost."
+                    ),
+                },
+                "What its brokers had not written and what is in flight is lost.",
+            ),
             When("clients", {"false": " Its clients keep running and cannot reach it."}),
         ),
     ),

@@ -4,6 +4,9 @@ import { topicView } from "../model/topics.js";
 
 /** @typedef {import("../../../transport/menu.js").Item} Item */
 
+/** @returns {{do: string, cluster: string, fault: string}} the crash after which what was sent still arrives */
+const killProcesses = (cluster) => ({ do: "cluster.crash", cluster, fault: "process" });
+
 /** @returns {{title: string, items: Item[]}[]} */
 export function clusterMenu(state, watched, cluster) {
   const up = state.view.clusters[cluster]?.state === "up";
@@ -11,6 +14,7 @@ export function clusterMenu(state, watched, cluster) {
   const life = up
     ? [
         { says: "Crash now", key: "C", harm: true, command: { do: "cluster.crash", cluster } },
+        { says: "Kill the broker processes", harm: true, command: killProcesses(cluster) },
         { says: "Lose it permanently", harm: true, command: { do: "cluster.lose", cluster } },
       ]
     : [{ says: "Restart", key: "R", command: { do: "cluster.restart", cluster } }];
@@ -69,7 +73,7 @@ export function flightMenu(flight) {
   const heading = `${title}, ${flight.from} → ${flight.to}`;
   if (flight.what === "message") {
     const cut = { do: "link.cut", link: `${flight.from} -> ${flight.to}` };
-    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} while it is in flight`, key: "X", harm: true, command: cut }, { says: `Crash ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }] }];
+    return [{ title: heading, items: [{ says: `Cut ${flight.from} → ${flight.to} while it is in flight`, key: "X", harm: true, command: cut }, { says: `Crash ${flight.from}`, key: "C", harm: true, command: { do: "cluster.crash", cluster: flight.from } }, { says: `Kill the broker processes of ${flight.from}`, harm: true, command: killProcesses(flight.from) }] }];
   }
   const fault = { cluster: flight.from, peer: flight.to, type: flight.what };
   return [
@@ -94,7 +98,11 @@ export function breakMenu(state, watched) {
   return [
     {
       title: "a region",
-      items: [...up.map((cluster) => ({ says: `Crash ${cluster}`, harm: true, command: { do: "cluster.crash", cluster } })), ...down.map((cluster) => ({ says: `Restart ${cluster}`, command: { do: "cluster.restart", cluster } }))],
+      items: [
+        ...up.map((cluster) => ({ says: `Crash ${cluster}`, harm: true, command: { do: "cluster.crash", cluster } })),
+        ...up.map((cluster) => ({ says: `Kill the broker processes of ${cluster}`, harm: true, command: killProcesses(cluster) })),
+        ...down.map((cluster) => ({ says: `Restart ${cluster}`, command: { do: "cluster.restart", cluster } })),
+      ],
     },
     {
       title: "a link",
