@@ -61,6 +61,8 @@ COMMANDS = (
     "do: link.heal, link: a -> b",
     "do: cluster.crash, cluster: a",
     "do: cluster.crash, cluster: b",
+    "do: cluster.crash, cluster: b, fault: process, clients: false",
+    "do: cluster.restart, cluster: b",
 )
 
 
@@ -186,6 +188,11 @@ topics: {orders: {clusters: [a, b]}}
 producers: {web: {topic: orders, cluster: a, start: 1ms, rate: 1000/s}}
 subscriptions: {billing: {topic: orders, type: Exclusive, replicateSubscriptionState: true, initialPosition: Earliest}}
 consumers: {reader: {subscription: billing, cluster: a, processing: 500us}}
+"""
+
+CLOSED = PLAIN + """commands:
+  - {at: 1100ms, do: cluster.crash, cluster: b, fault: process, clients: false}
+  - {at: 1101ms, do: cluster.restart, cluster: b}
 """
 
 
@@ -331,6 +338,29 @@ def forget_what_peers_skip(monkeypatch):
 
     monkeypatch.setattr(wire.Wire, "store", storing)
     assert tail_read.TailRead.skip is skip
+
+
+def forget_the_end_of_a_connection(monkeypatch):
+    """Messages are carried on a connection whose peer's process is dead, until the sender notices."""
+    sends_only = flow._sends_only
+
+    def forgetting(replicator, remote):
+        closing, replicator.broken.closing = replicator.broken.closing, None
+        sends = sends_only(replicator, remote)
+        replicator.broken.closing = closing
+        return sends
+
+    monkeypatch.setattr(flow, "_sends_only", forgetting)
+
+
+def test_no_batch_runs_on_a_connection_whose_peer_is_dead(monkeypatch):
+    with monkeypatch.context() as patch:
+        event_by_event(patch)
+        wanted = states(CLOSED, [2_500_000])
+    assert states(CLOSED, [2_500_000]) == wanted
+    forget_the_end_of_a_connection(monkeypatch)
+    with pytest.raises(KeyError):  # an entry on the wire that will not arrive
+        states(CLOSED, [2_500_000])
 
 
 @pytest.mark.parametrize(
