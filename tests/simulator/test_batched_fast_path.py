@@ -190,10 +190,13 @@ subscriptions: {billing: {topic: orders, type: Exclusive, replicateSubscriptionS
 consumers: {reader: {subscription: billing, cluster: a, processing: 500us}}
 """
 
-CLOSED = PLAIN + """commands:
+CLOSED = (
+    PLAIN
+    + """commands:
   - {at: 1100ms, do: cluster.crash, cluster: b, fault: process, clients: false}
   - {at: 1101ms, do: cluster.restart, cluster: b}
 """
+)
 
 
 SHARED = """

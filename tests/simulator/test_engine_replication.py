@@ -225,23 +225,23 @@ def test_another_fault_does_not_reset_the_backoff():
 
 
 def test_replicator_queue_holds_a_thousand_and_reading_resumes_below_nine_hundred():
-    # PersistentReplicator: permits = 1000 - in flight; reading resumes once pending is below 900. At 1 MB/s
-    # an entry of 1 KB takes 1 ms on
-    # the wire, so receipt k is back at k + 80 ms; the 101st, at 181 ms, leaves 899: 101 are read, and so on
-    # each 101 ms.
+    # PersistentReplicator: permits = 1000 - in flight; reading resumes once pending is below 900. The copy of
+    # 192:k has 1,045 bytes, and one more for each further digit of k. At 1 MB/s a byte takes 1 us, so the
+    # first 101 copies take 10 x 1,045 + 90 x 1,046 + 1,047 us, and their last receipt is back at 185,637 us.
+    # It leaves 899: 101 are read. The next 101 copies take 101 x 1,047 us, until 291,384 us.
     text = body(producers="p: {topic: t, cluster: a, paused: true}").replace(
         "latency: 40ms", "latency: 40ms, bandwidth: 1MB/s"
     )
     world = open_world(text)
     do(world, "producer.publish", producer="p", count=2000)
     assert replicator(world, "a", "b")["in_flight"] == 1000
-    world.run(180 * MS)
+    world.run(185_636)
     assert len(rows(world, "message.replicated")) == 1000
-    world.run(181 * MS)
+    world.run(185_637)
     assert len(rows(world, "message.replicated")) == 1101
-    world.run(281 * MS)
+    world.run(291_383)
     assert len(rows(world, "message.replicated")) == 1101
-    world.run(282 * MS)
+    world.run(291_384)
     assert len(rows(world, "message.replicated")) == 1202
     world.run()
     assert stored(world, "b") == list(range(2000))
@@ -313,7 +313,8 @@ def test_entries_lost_with_a_connection_do_not_delay_the_next_one():
 
 
 def test_bytes_lost_with_a_cut_do_not_fill_the_healed_link():
-    # 100 KB at 10 KB/s would keep the link busy for ten seconds; they are lost with the cut.
+    # 100 KB at 10 KB/s would keep the link busy for ten seconds; they are lost with the cut. The copy of
+    # 192:0 has 45 bytes more than its original, 4.5 ms on the link.
     text = body(producers="p: {topic: t, cluster: a, at: [10ms, 3s], size: 100KB}").replace(
         "latency: 40ms", "latency: 40ms, bandwidth: 10KB/s"
     )
@@ -323,7 +324,7 @@ def test_bytes_lost_with_a_cut_do_not_fill_the_healed_link():
     do(world, "link.heal", link="a -> b")
     world.run()
     connected_us = rows(world, "replicator.started", cluster="a")[-1]["at_us"]
-    assert rows(world, "message.stored", cluster="b")[0]["at_us"] == connected_us + 10_040 * MS
+    assert rows(world, "message.stored", cluster="b")[0]["at_us"] == connected_us + 10_044_500
 
 
 def test_a_slowed_link_keeps_the_order_of_messages_in_flight():

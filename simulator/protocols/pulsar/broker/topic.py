@@ -350,9 +350,12 @@ class Topic:
         self._present |= self.runtime.messages.numbers_in(self.log.records.view(first, self._present_to))
         return self._present
 
-    def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
-        """Append a marker made here (`source` None) or replicated from `source`; returns its row's seq."""
-        size_bytes = marker.size_bytes
+    def append_marker(self, marker: Marker, source: str | None, cause: int, copied_bytes: int = 0) -> int:
+        """Append a marker made here (`source` None) or replicated from `source`; returns its row's seq.
+
+        `copied_bytes` are those that the replicator added.
+        """
+        size_bytes = marker.size_bytes + copied_bytes
         index = self.log.append(-marker.number, size_bytes, self.runtime.now_us)
         event, peer = ("marker.written", marker.addressee) if source is None else ("marker.stored", source)
         seq = self.note_marker(event, marker, peer, index, cause, size_bytes)

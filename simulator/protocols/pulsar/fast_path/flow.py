@@ -172,10 +172,12 @@ class Flow:
             ]
             # appended by arriving markers and a tick
             more = ENTRIES_MAX * (len(replicator.wire) - len(in_flight) + 1)
+            copied_bytes = replicator.copy_size.most
             there, until_there_us = peer.rollover.room(
                 now_us,
-                size_bytes,
-                sum(messages.size_bytes[record] for record in in_flight) + more * ENTRY_BYTES_MAX,
+                size_bytes + copied_bytes,
+                sum(messages.size_bytes[record] + copied_bytes for record in in_flight)
+                + more * ENTRY_BYTES_MAX,
             )
             room = min(
                 room,

@@ -145,11 +145,7 @@ class Order:
         """Store at the peer the arrivals before an event."""
         wire, arriving, place = self.stretch.wires[one.wire], self._arriving[one.wire], self._agenda.place
         upto = int(place[arriving].searchsorted(place[self._event_of(one)]))
-        size_bytes = int(
-            self.stretch.flow.producer.runtime.messages.values(
-                "size_bytes", wire.records[wire.stored : upto]
-            ).sum()
-        )
+        size_bytes = int(wire.size_bytes(slice(wire.stored, upto)).sum())
         wire.store(upto, self._first_seqs[arriving[wire.stored : upto]], size_bytes, one.at_us)
 
     def _event_of(self, one: PeerEvent) -> int:

@@ -68,7 +68,7 @@ def _arriving(stretch: Stretch, seqs: Seqs) -> list[RowColumns]:
             peer.log.ledgers[-1].id,
             wire.entries[arrived],
             NULL,
-            alike(messages.values("size_bytes", records)),
+            alike(wire.size_bytes(arrived)),
         )
         rows.append(
             RowColumns(

@@ -189,8 +189,7 @@ def _store(stretch: Stretch, seqs: Seqs, last_us: int) -> None:
             tail.read_at(int(stretch.published_us[-1]), delay_us)
     for wire, arrived in zip(stretch.wires, seqs.arrived, strict=True):
         rest = slice(wire.stored, len(arrived))
-        size_bytes = int(flow.producer.runtime.messages.values("size_bytes", wire.records[rest]).sum())
-        wire.store(len(arrived), arrived[rest], size_bytes, last_us)
+        wire.store(len(arrived), arrived[rest], int(wire.size_bytes(rest).sum()), last_us)
 
 
 def _carry(stretch: Stretch, wire: Wire) -> list[tuple]:

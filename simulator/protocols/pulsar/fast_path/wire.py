@@ -32,6 +32,7 @@ class Wire:
         "before",
         "indices",
         "records",
+        "copied_bytes",
         "seqs",
         "due_us",
         "arrivals_us",
@@ -50,6 +51,10 @@ class Wire:
         self.stored = 0
         self.indices = np.array([index for index, _sent_us, _due_us in front], dtype=np.int64)
         self.records = np.array([values[index] for index, _sent_us, _due_us in front], dtype=np.int64)
+        position, copy_size = replicator.topic.log.position, replicator.copy_size
+        self.copied_bytes = np.array(
+            [copy_size.of(*position(index)) for index, _sent_us, _due_us in front], dtype=np.int64
+        )
         self.seqs = np.array([seqs[index] for index, _sent_us, _due_us in front], dtype=np.int64)
         self.due_us = np.array([due_us for _index, _sent_us, due_us in front], dtype=np.int64)
 
@@ -60,6 +65,9 @@ class Wire:
         due_us = np.maximum.accumulate(np.maximum(due_us, replicator.last_arrival_us))
         self.indices = np.concatenate((self.indices, indices))
         self.records = np.concatenate((self.records, records))
+        ledger = replicator.topic.log.ledgers[-1]  # all of them fit in it
+        copied_bytes = replicator.copy_size.of_many(ledger.id, indices - ledger.first_index)
+        self.copied_bytes = np.concatenate((self.copied_bytes, copied_bytes))
         self.due_us = np.concatenate((self.due_us, due_us))
         self.entries = np.empty_like(self.indices)
         self.rows = (self.records >= 0).astype(np.int64)
@@ -76,7 +84,7 @@ class Wire:
         """End the stretch earlier: only the first `sent` of its messages are sent."""
         before = int(self.due_us[: self.before].searchsorted(horizon_us))
         kept = np.concatenate((np.arange(before), np.arange(self.before, self.before + sent)))
-        for name in ("indices", "records", "due_us", "entries", "rows"):
+        for name in ("indices", "records", "copied_bytes", "due_us", "entries", "rows"):
             setattr(self, name, getattr(self, name)[kept])
         self.seqs, self.before = self.seqs[:before], before
         self._arrive_before(horizon_us)
@@ -90,6 +98,11 @@ class Wire:
             if not self.before or (records[: self.before] >= 0).all()
             else (records >= 0).nonzero()[0]
         )
+
+    def size_bytes(self, chosen: slice | np.ndarray) -> np.ndarray:
+        """Sizes of the copies of these entries, all messages."""
+        messages = self.replicator.runtime.messages
+        return messages.values("size_bytes", self.records[chosen]) + self.copied_bytes[chosen]
 
     def store(self, upto: int, seqs: np.ndarray, size_bytes: int, now_us: int) -> None:
         """Store at the peer the arrivals up to this one, all messages, and send their receipts back.

@@ -20,6 +20,9 @@ from simulator.protocols.pulsar.markers import pulsar_markers_pb2 as protobuf
 MARKER_PRODUCER = "pulsar.marker"
 """Producer name in every marker's metadata; the sequence id is always 0."""
 
+SOURCE_POSITION = "__MSG_PROP_REPL_SOURCE_POSITION"
+"""Key of the property with which a replicator names the original's position (#23697)."""
+
 MAGIC_BYTES, CHECKSUM_BYTES, METADATA_LENGTH_BYTES = 2, 4, 4
 """The frame around metadata and payload in an entry: 0x0e01, CRC32C, length of the metadata."""
 
@@ -82,10 +85,12 @@ def metadata_bytes(
     publish_time_ms: int,
     replicate_to: Iterable[str] | None,
     replicated_from: str | None = None,
+    source_position: tuple[int, int] | None = None,
 ) -> bytes:
     """MessageMetadata of a marker entry.
 
-    `replicate_to` None or empty means every cluster. `replicated_from` is set by the replicator that sent it.
+    `replicate_to` None or empty means every cluster. `replicated_from` and the position of the original are
+    set by the replicator that sent it.
     """
     metadata = protobuf.MessageMetadata(
         producer_name=MARKER_PRODUCER,
@@ -96,6 +101,8 @@ def metadata_bytes(
     )
     if replicated_from is not None:
         metadata.replicated_from = replicated_from
+    if source_position is not None:
+        metadata.properties.add(key=SOURCE_POSITION, value="{}:{}".format(*source_position))
     return metadata.SerializeToString(deterministic=True)
 
 

@@ -20,6 +20,9 @@ REQUEST, RESPONSE, SNAPSHOT, UPDATE = (
 
 Position = tuple[int, int]
 
+EPOCH_MS = 1_767_225_600_000
+"""The run's first instant as a publish time: 2026-01-01, so that it takes the bytes of a real one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:
@@ -55,16 +58,20 @@ class Marker:
         assert self.cluster is not None, "a response names the cluster that answers"
         return codec.encode_response(self.snapshot_id, self.cluster, *self.position)
 
-    def metadata(self, replicated_from: str | None = None) -> bytes:
-        """The MessageMetadata as stored in the origin's log, or elsewhere with `replicated_from`."""
+    def metadata(self, copied_from: Position | None = None) -> bytes:
+        """The MessageMetadata as stored in the origin's log, or in the copy of the entry at a position."""
         replicate_to = [self.addressee] if self.addressee else []
         return codec.metadata_bytes(
-            MARKER_TYPES[self.type], self.published_us // 1000, replicate_to, replicated_from
+            MARKER_TYPES[self.type],
+            EPOCH_MS + self.published_us // 1000,
+            replicate_to,
+            None if copied_from is None else self.origin,
+            copied_from,
         )
 
-    def stored_size_bytes(self) -> int:
-        """Bytes of the entry in the origin's log."""
-        return codec.entry_size(self.metadata(), self.payload())
+    def stored_size_bytes(self, copied_from: Position | None = None) -> int:
+        """Bytes of the entry in the origin's log, or of the copy of the entry at a position."""
+        return codec.entry_size(self.metadata(copied_from), self.payload())
 
 
 class MarkerTable:

@@ -4,44 +4,49 @@
 # source: pulsar_markers.proto
 # Protobuf Python Version: 7.35.1
 """Generated protocol buffer code."""
-
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import descriptor_pool as _descriptor_pool
 from google.protobuf import runtime_version as _runtime_version
 from google.protobuf import symbol_database as _symbol_database
 from google.protobuf.internal import builder as _builder
-
 _runtime_version.ValidateProtobufRuntimeVersion(
-    _runtime_version.Domain.PUBLIC, 7, 35, 1, "", "pulsar_markers.proto"
+    _runtime_version.Domain.PUBLIC,
+    7,
+    35,
+    1,
+    '',
+    'pulsar_markers.proto'
 )
 # @@protoc_insertion_point(imports)
 
 _sym_db = _symbol_database.Default()
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(
-    b'\n\x14pulsar_markers.proto\x12\x0cpulsar.proto"U\n&ReplicatedSubscriptionsSnapshotRequest\x12\x13\n\x0bsnapshot_id\x18\x01 \x02(\t\x12\x16\n\x0esource_cluster\x18\x02 \x01(\t"o\n\'ReplicatedSubscriptionsSnapshotResponse\x12\x13\n\x0bsnapshot_id\x18\x01 \x02(\t\x12/\n\x07\x63luster\x18\x02 \x01(\x0b\x32\x1e.pulsar.proto.ClusterMessageId"\xa6\x01\n\x1fReplicatedSubscriptionsSnapshot\x12\x13\n\x0bsnapshot_id\x18\x01 \x02(\t\x12<\n\x10local_message_id\x18\x02 \x01(\x0b\x32".pulsar.proto.MarkersMessageIdData\x12\x30\n\x08\x63lusters\x18\x03 \x03(\x0b\x32\x1e.pulsar.proto.ClusterMessageId"l\n\x1dReplicatedSubscriptionsUpdate\x12\x19\n\x11subscription_name\x18\x01 \x02(\t\x12\x30\n\x08\x63lusters\x18\x02 \x03(\x0b\x32\x1e.pulsar.proto.ClusterMessageId"[\n\x10\x43lusterMessageId\x12\x0f\n\x07\x63luster\x18\x01 \x02(\t\x12\x36\n\nmessage_id\x18\x02 \x02(\x0b\x32".pulsar.proto.MarkersMessageIdData";\n\x14MarkersMessageIdData\x12\x11\n\tledger_id\x18\x01 \x02(\x04\x12\x10\n\x08\x65ntry_id\x18\x02 \x02(\x04"\x97\x01\n\x0fMessageMetadata\x12\x15\n\rproducer_name\x18\x01 \x02(\t\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x14\n\x0cpublish_time\x18\x03 \x02(\x04\x12\x17\n\x0freplicated_from\x18\x05 \x01(\t\x12\x14\n\x0creplicate_to\x18\x07 \x03(\t\x12\x13\n\x0bmarker_type\x18\x14 \x01(\x05*\xc7\x01\n\nMarkerType\x12\x12\n\x0eUNKNOWN_MARKER\x10\x00\x12,\n(REPLICATED_SUBSCRIPTION_SNAPSHOT_REQUEST\x10\n\x12-\n)REPLICATED_SUBSCRIPTION_SNAPSHOT_RESPONSE\x10\x0b\x12$\n REPLICATED_SUBSCRIPTION_SNAPSHOT\x10\x0c\x12"\n\x1eREPLICATED_SUBSCRIPTION_UPDATE\x10\r'
-)
+
+
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x14pulsar_markers.proto\x12\x0cpulsar.proto\"U\n&ReplicatedSubscriptionsSnapshotRequest\x12\x13\n\x0bsnapshot_id\x18\x01 \x02(\t\x12\x16\n\x0esource_cluster\x18\x02 \x01(\t\"o\n\'ReplicatedSubscriptionsSnapshotResponse\x12\x13\n\x0bsnapshot_id\x18\x01 \x02(\t\x12/\n\x07\x63luster\x18\x02 \x01(\x0b\x32\x1e.pulsar.proto.ClusterMessageId\"\xa6\x01\n\x1fReplicatedSubscriptionsSnapshot\x12\x13\n\x0bsnapshot_id\x18\x01 \x02(\t\x12<\n\x10local_message_id\x18\x02 \x01(\x0b\x32\".pulsar.proto.MarkersMessageIdData\x12\x30\n\x08\x63lusters\x18\x03 \x03(\x0b\x32\x1e.pulsar.proto.ClusterMessageId\"l\n\x1dReplicatedSubscriptionsUpdate\x12\x19\n\x11subscription_name\x18\x01 \x02(\t\x12\x30\n\x08\x63lusters\x18\x02 \x03(\x0b\x32\x1e.pulsar.proto.ClusterMessageId\"[\n\x10\x43lusterMessageId\x12\x0f\n\x07\x63luster\x18\x01 \x02(\t\x12\x36\n\nmessage_id\x18\x02 \x02(\x0b\x32\".pulsar.proto.MarkersMessageIdData\";\n\x14MarkersMessageIdData\x12\x11\n\tledger_id\x18\x01 \x02(\x04\x12\x10\n\x08\x65ntry_id\x18\x02 \x02(\x04\"&\n\x08KeyValue\x12\x0b\n\x03key\x18\x01 \x02(\t\x12\r\n\x05value\x18\x02 \x02(\t\"\xc3\x01\n\x0fMessageMetadata\x12\x15\n\rproducer_name\x18\x01 \x02(\t\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x14\n\x0cpublish_time\x18\x03 \x02(\x04\x12*\n\nproperties\x18\x04 \x03(\x0b\x32\x16.pulsar.proto.KeyValue\x12\x17\n\x0freplicated_from\x18\x05 \x01(\t\x12\x14\n\x0creplicate_to\x18\x07 \x03(\t\x12\x13\n\x0bmarker_type\x18\x14 \x01(\x05*\xc7\x01\n\nMarkerType\x12\x12\n\x0eUNKNOWN_MARKER\x10\x00\x12,\n(REPLICATED_SUBSCRIPTION_SNAPSHOT_REQUEST\x10\n\x12-\n)REPLICATED_SUBSCRIPTION_SNAPSHOT_RESPONSE\x10\x0b\x12$\n REPLICATED_SUBSCRIPTION_SNAPSHOT\x10\x0c\x12\"\n\x1eREPLICATED_SUBSCRIPTION_UPDATE\x10\r')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
-_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, "pulsar_markers_pb2", _globals)
+_builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'pulsar_markers_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-    DESCRIPTOR._loaded_options = None
-    _globals["_MARKERTYPE"]._serialized_start = 826
-    _globals["_MARKERTYPE"]._serialized_end = 1025
-    _globals["_REPLICATEDSUBSCRIPTIONSSNAPSHOTREQUEST"]._serialized_start = 38
-    _globals["_REPLICATEDSUBSCRIPTIONSSNAPSHOTREQUEST"]._serialized_end = 123
-    _globals["_REPLICATEDSUBSCRIPTIONSSNAPSHOTRESPONSE"]._serialized_start = 125
-    _globals["_REPLICATEDSUBSCRIPTIONSSNAPSHOTRESPONSE"]._serialized_end = 236
-    _globals["_REPLICATEDSUBSCRIPTIONSSNAPSHOT"]._serialized_start = 239
-    _globals["_REPLICATEDSUBSCRIPTIONSSNAPSHOT"]._serialized_end = 405
-    _globals["_REPLICATEDSUBSCRIPTIONSUPDATE"]._serialized_start = 407
-    _globals["_REPLICATEDSUBSCRIPTIONSUPDATE"]._serialized_end = 515
-    _globals["_CLUSTERMESSAGEID"]._serialized_start = 517
-    _globals["_CLUSTERMESSAGEID"]._serialized_end = 608
-    _globals["_MARKERSMESSAGEIDDATA"]._serialized_start = 610
-    _globals["_MARKERSMESSAGEIDDATA"]._serialized_end = 669
-    _globals["_MESSAGEMETADATA"]._serialized_start = 672
-    _globals["_MESSAGEMETADATA"]._serialized_end = 823
+  DESCRIPTOR._loaded_options = None
+  _globals['_MARKERTYPE']._serialized_start=910
+  _globals['_MARKERTYPE']._serialized_end=1109
+  _globals['_REPLICATEDSUBSCRIPTIONSSNAPSHOTREQUEST']._serialized_start=38
+  _globals['_REPLICATEDSUBSCRIPTIONSSNAPSHOTREQUEST']._serialized_end=123
+  _globals['_REPLICATEDSUBSCRIPTIONSSNAPSHOTRESPONSE']._serialized_start=125
+  _globals['_REPLICATEDSUBSCRIPTIONSSNAPSHOTRESPONSE']._serialized_end=236
+  _globals['_REPLICATEDSUBSCRIPTIONSSNAPSHOT']._serialized_start=239
+  _globals['_REPLICATEDSUBSCRIPTIONSSNAPSHOT']._serialized_end=405
+  _globals['_REPLICATEDSUBSCRIPTIONSUPDATE']._serialized_start=407
+  _globals['_REPLICATEDSUBSCRIPTIONSUPDATE']._serialized_end=515
+  _globals['_CLUSTERMESSAGEID']._serialized_start=517
+  _globals['_CLUSTERMESSAGEID']._serialized_end=608
+  _globals['_MARKERSMESSAGEIDDATA']._serialized_start=610
+  _globals['_MARKERSMESSAGEIDDATA']._serialized_end=669
+  _globals['_KEYVALUE']._serialized_start=671
+  _globals['_KEYVALUE']._serialized_end=709
+  _globals['_MESSAGEMETADATA']._serialized_start=712
+  _globals['_MESSAGEMETADATA']._serialized_end=907
 # @@protoc_insertion_point(module_scope)

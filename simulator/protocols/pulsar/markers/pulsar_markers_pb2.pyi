@@ -88,11 +88,20 @@ class MarkersMessageIdData(_message.Message):
     entry_id: int
     def __init__(self, ledger_id: int | None = ..., entry_id: int | None = ...) -> None: ...
 
+class KeyValue(_message.Message):
+    __slots__ = ("key", "value")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    value: str
+    def __init__(self, key: str | None = ..., value: str | None = ...) -> None: ...
+
 class MessageMetadata(_message.Message):
     __slots__ = (
         "producer_name",
         "sequence_id",
         "publish_time",
+        "properties",
         "replicated_from",
         "replicate_to",
         "marker_type",
@@ -100,12 +109,14 @@ class MessageMetadata(_message.Message):
     PRODUCER_NAME_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
     PUBLISH_TIME_FIELD_NUMBER: _ClassVar[int]
+    PROPERTIES_FIELD_NUMBER: _ClassVar[int]
     REPLICATED_FROM_FIELD_NUMBER: _ClassVar[int]
     REPLICATE_TO_FIELD_NUMBER: _ClassVar[int]
     MARKER_TYPE_FIELD_NUMBER: _ClassVar[int]
     producer_name: str
     sequence_id: int
     publish_time: int
+    properties: _containers.RepeatedCompositeFieldContainer[KeyValue]
     replicated_from: str
     replicate_to: _containers.RepeatedScalarFieldContainer[str]
     marker_type: int
@@ -114,6 +125,7 @@ class MessageMetadata(_message.Message):
         producer_name: str | None = ...,
         sequence_id: int | None = ...,
         publish_time: int | None = ...,
+        properties: _Iterable[KeyValue | _Mapping] | None = ...,
         replicated_from: str | None = ...,
         replicate_to: _Iterable[str] | None = ...,
         marker_type: int | None = ...,

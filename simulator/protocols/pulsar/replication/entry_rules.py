@@ -124,14 +124,15 @@ def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> No
     """Append an arrived entry to the peer's log, unless deduplication drops it."""
     runtime, source = replicator.runtime, replicator.topic
     target = runtime.clusters[replicator.peer].topics[source.name]
-    record = source.log.records.values[index]
+    record, position = source.log.records.values[index], source.log.position(index)
+    copied_bytes = replicator.copy_size.of(*position)
     if record < 0:
-        target.wake(target.append_marker(runtime.markers[-record - 1], source.cluster.name, cause))
+        marker = runtime.markers[-record - 1]
+        target.wake(target.append_marker(marker, source.cluster.name, cause, copied_bytes))
         return
     messages, count = runtime.messages, runtime.messages.batch[record]
     if target.hot.deduplicates:
         name = "pulsar.repl." + source.cluster.name
-        position = source.log.position(index)
         if position <= target.producers_seen.get(name, (-1, -1)):
             for message in range(record, record + count):
                 runtime.note(
@@ -145,9 +146,8 @@ def store_at_peer(replicator: ReplicatorOfEntries, index: int, cause: int) -> No
                 )
             return
         target.producers_seen[name] = position
-    seq = target.append_messages(
-        record, count, source.cluster.number, messages.size_bytes[record] * count, cause, index
-    )
+    size_bytes = messages.size_bytes[record] * count + copied_bytes
+    seq = target.append_messages(record, count, source.cluster.number, size_bytes, cause, index)
     if delay_us := target.hot.new_entries_check_delay_us:
         for one in target.replicators.values():
             one.tail.skip((runtime.now_us,), delay_us)

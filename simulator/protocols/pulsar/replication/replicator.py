@@ -24,6 +24,7 @@ from simulator.protocols.pulsar.replication import connecting, tail_reading
 from simulator.protocols.pulsar.replication import entry_rules as replication_order
 from simulator.protocols.pulsar.replication.broken_process import BrokenProcess
 from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
+from simulator.protocols.pulsar.replication.copy_size import CopySize
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
 from simulator.protocols.pulsar.storage import retention, tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead
@@ -63,6 +64,7 @@ class Replicator:
         self.receipts = Receipts(self.cursor, runtime)
         self.tail = TailRead()
         self.broken = BrokenProcess(self)
+        self.copy_size = CopySize(topic.cluster.name)
         self.last_arrival_us = 0
         self.border = Border(topic.log)
         self.seen_in = NULL  # the ledger of its last receipts, while an earlier ledger is kept
@@ -366,8 +368,8 @@ class Replicator:
 
     def send(self, index: int, size_bytes: int, seq: int, extra_us: int = 0) -> None:
         """Put an entry on the wire, in order."""
-        now_us = self.runtime.now_us
-        due_us = self.link.transmit(now_us, size_bytes, self.draw_base + index) + extra_us
+        now_us, copied_bytes = self.runtime.now_us, self.copy_size.of(*self.topic.log.position(index))
+        due_us = self.link.transmit(now_us, size_bytes + copied_bytes, self.draw_base + index) + extra_us
         if due_us < self.last_arrival_us:
             due_us = self.last_arrival_us
         self.last_arrival_us = due_us

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simulator.log.cursors import Cursor
     from simulator.protocols.pulsar.broker.hot_settings import HotSettings
     from simulator.protocols.pulsar.markers.entries import Marker
+    from simulator.protocols.pulsar.replication.copy_size import CopySize
     from simulator.protocols.pulsar.replication.receipts import Receipts
     from simulator.protocols.pulsar.snapshots.controller import SnapshotController
     from simulator.protocols.pulsar.storage.tail_read import TailRead
@@ -74,7 +75,7 @@ class TopicOfEntries(TopicInCluster, Protocol):
     def start_controller(self, reason: str, cause: int) -> SnapshotController:
         """Create the controller and start its timer."""
 
-    def append_marker(self, marker: Marker, source: str | None, cause: int) -> int:
+    def append_marker(self, marker: Marker, source: str | None, cause: int, copied_bytes: int = 0) -> int:
         """Append a marker; returns its row's seq."""
 
     def append_messages(
@@ -100,6 +101,7 @@ class ReplicatorOfEntries(Protocol):
     receipts: Receipts
     read_index: int
     read_to: int
+    copy_size: CopySize
 
     @property
     def topic(self) -> TopicOfEntries:

@@ -29,11 +29,18 @@ class SourceOfReads(Protocol):
     storage: Storage
 
 
-class TopicOfReads(TopicInCluster, Protocol):
+class WriterOfEntries(TopicInCluster, Protocol):
+    """A topic that writes entries."""
+
+    @property
+    def stored_seqs(self) -> SharedColumn:
+        """The rows that stored its entries, by index."""
+
+
+class TopicOfReads(WriterOfEntries, Protocol):
     """A topic whose broker's reads are counted."""
 
     loaded_us: int
-    stored_seqs: SharedColumn
 
     @property
     def shadows(self) -> SourceOfReads:
@@ -50,11 +57,13 @@ class ShadowOfReads(TopicOfReads, Protocol):
         """A cursor reads beyond the last confirmed entry."""
 
 
-def entry_bytes(topic: TopicInCluster, index: int) -> int:
+def entry_bytes(topic: WriterOfEntries, index: int) -> int:
     """Bytes of an entry of the topic that writes it."""
     runtime, record = topic.runtime, topic.log.records[index]
-    if record < 0:
+    if record < 0 and runtime.markers[-record - 1].origin == topic.cluster.name:
         return runtime.markers[-record - 1].size_bytes
+    if record < 0 or runtime.messages.origin[record] != topic.cluster.index:
+        return runtime.trace.row(topic.stored_seqs[index])["size_bytes"]  # a copy is longer
     return runtime.messages.size_bytes[record] * runtime.messages.batch[record]
 
 

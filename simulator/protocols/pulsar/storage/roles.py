@@ -72,6 +72,7 @@ class ClusterOfLog(Protocol):
 
     name: str
     number: int
+    index: int
 
     def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
         """A broker setting in force."""
