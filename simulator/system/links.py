@@ -37,6 +37,7 @@ def heal(system: System, arguments: dict, begin: Begin) -> None:
     for link in links:
         link.heal()
         system.note("link.healed", cause, link.source, link.target)
+        system.link_healed(link)
 
 
 def slow(system: System, arguments: dict, begin: Begin) -> None:

@@ -98,6 +98,9 @@ class System(Clock):
     def link_cut(self, link: Link, cause: int) -> None:
         """Called after a link was cut, for the consequences of the protocol."""
 
+    def link_healed(self, link: Link) -> None:
+        """Called after a link was healed."""
+
     # --- options
 
     def option(self, name: str) -> Any:

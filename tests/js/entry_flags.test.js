@@ -187,3 +187,11 @@ test("the menus offer both faults of a crash", () => {
     assert.deepEqual(crashes, [{ do: "cluster.crash", cluster: "a" }, { do: "cluster.crash", cluster: "a", fault: "process" }]);
   }
 });
+
+test("a link that is up can be cut or partitioned, and one that is cut can be healed", () => {
+  const state = lab();
+  const offered = () => breakMenu(state, whatIsWatched(state, {})).find((group) => group.title === "a link").items.filter((item) => item.command.link === "a <-> b").map((item) => item.command.do);
+  assert.deepEqual(offered(), ["link.cut", "link.partition"]);
+  state.view.links["a -> b"].state = "cut";
+  assert.deepEqual(offered(), ["link.heal"]);
+});

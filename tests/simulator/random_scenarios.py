@@ -144,7 +144,7 @@ def _command(chance: Random, clusters: str) -> tuple[int, str]:
             fail_over,
             fail_over,
             f"cluster.lose, cluster: {one}",
-            f"link.cut, link: {one} -> {other}",
+            f"{Random(chance.getstate()[1][0]).choice(('link.cut', 'link.partition'))}, link: {one} -> {other}",
             f"link.heal, link: {one} -> {other}",
             f"link.slow, link: {one} -> {other}, latency: 400ms",
             f"topic.unload, topic: orders, cluster: {one}",

@@ -203,7 +203,7 @@ def faults(draw, scenario, home, safe):
         ),
         st.fixed_dictionaries({"do": st.just("cluster.restart"), "cluster": cluster}),
         st.fixed_dictionaries({"do": st.just("topic.unload"), "cluster": cluster, "topic": st.just(TOPIC)}),
-        st.fixed_dictionaries({"do": st.just("link.cut"), "link": link}),
+        st.fixed_dictionaries({"do": st.sampled_from(["link.cut", "link.partition"]), "link": link}),
         st.fixed_dictionaries({"do": st.just("link.heal"), "link": link}),
         st.fixed_dictionaries({"do": st.just("link.slow"), "link": link, "latency": span}),
         st.fixed_dictionaries(

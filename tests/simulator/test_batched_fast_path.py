@@ -58,6 +58,7 @@ COMMANDS = (
     "do: subscription.reset, subscription: billing, cluster: a, position: earliest",
     "do: consumer.slow, consumer: reader, processing: 5ms",
     "do: link.cut, link: a -> b",
+    "do: link.partition, link: a <-> b",
     "do: link.heal, link: a -> b",
     "do: cluster.crash, cluster: a",
     "do: cluster.crash, cluster: b",

@@ -299,6 +299,10 @@ CASES = {
         ([], {"link": "a <-> b"}, lambda w: {x["state"] for x in w.view()["links"].values()} == {"cut"}),
         ([{"do": "link.cut", "link": "a -> b"}], {"link": "a -> b"}, "already-cut"),
     ),
+    "link.partition": (
+        ([], {"link": "a <-> b"}, lambda w: {x["state"] for x in w.view()["links"].values()} == {"cut"}),
+        ([{"do": "link.partition", "link": "a -> b"}], {"link": "a -> b"}, "already-cut"),
+    ),
     "link.heal": (
         (
             [{"do": "link.cut", "link": "a -> b"}],

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ConsumerOfRuntime,
         FanOutOfRuntime,
         ProducerOfRuntime,
+        ReplicatorOfRuntime,
     )
     from simulator.protocols.pulsar.scenario.client_model import SubscriptionSpec
     from simulator.protocols.pulsar.shadow.shadow_list import ShadowList
@@ -243,6 +244,28 @@ class Runtime(System):
         for topic in self.clusters[link.source].topics.values():
             if link.target in topic.replicators:
                 topic.replicators[link.target].disconnect("link-cut", cause)
+
+    def link_partitioned(self, link: Link, cause: int) -> None:
+        """Connections over the link hold what is sent."""
+        for replicator, back in self._over(link):
+            replicator.held.begin(cause, back)
+
+    def link_healed(self, link: Link) -> None:
+        """What a partition of the link held arrives."""
+        for replicator, back in self._over(link):
+            replicator.held.end(back)
+
+    def _over(self, link: Link) -> list[tuple[ReplicatorOfRuntime, bool]]:
+        """The replicators that send entries over the link, and those that it brings receipts (True)."""
+        there, here = self.clusters[link.target].topics, self.clusters[link.source].topics
+        sending = [topic.replicators.get(link.target) for topic in here.values()]
+        receiving = [topic.replicators.get(link.source) for topic in there.values()]
+        return [
+            (replicator, back)
+            for found, back in ((sending, False), (receiving, True))
+            for replicator in found
+            if replicator is not None
+        ]
 
     # --- messages
 

@@ -70,10 +70,24 @@ class ConsumerOfRuntime(Protocol):
     last_seq: int
 
 
+class HeldConnectionOfRuntime(Protocol):
+    """What a partition holds of a connection (`replication.held_connection.HeldConnection`)."""
+
+    def begin(self, cause: int, back: bool) -> None:
+        """The way to the peer, or back, is partitioned."""
+
+    def end(self, back: bool) -> None:
+        """The way to the peer, or back, is healed."""
+
+
 class ReplicatorOfRuntime(ReplicatorOfSync, Protocol):
     """A replicator whose connection breaks with its link."""
 
     tail: TailRead
+
+    @property
+    def held(self) -> HeldConnectionOfRuntime:
+        """What a partition holds of its connection."""
 
     def disconnect(self, reason: str, cause: int, delivered: bool = False) -> None:
         """The connection broke; `delivered`: the peer's process died, what it had sent arrives."""

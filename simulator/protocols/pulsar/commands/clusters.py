@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simulator.protocols.pulsar.broker.base_cluster import HOST, LOST, UP
 from simulator.protocols.pulsar.client.consumer import ALIVE, DOWN
 from simulator.scenarios.commands import CommandError
+from simulator.scenarios.names import parse_link
 from simulator.system.commanding import Begin, Handler
 
 if TYPE_CHECKING:
@@ -54,6 +55,18 @@ def restart(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
             producer.set_state(producer.down_from, cause)
 
 
+def partition(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
+    """link.partition: nothing passes, and the connections over the link hold what is sent."""
+    links = [runtime.links[pair] for pair in parse_link(arguments["link"])]
+    if not any(link.up for link in links):
+        raise CommandError("already-cut", f"{arguments['link']} is cut already", "heal it first")
+    cause = begin()
+    for link in links:
+        if link.up:
+            link.up = False
+            runtime.link_partitioned(link, runtime.note("link.cut", cause, link.source, link.target))
+
+
 def marker_fault(runtime: Pulsar, arguments: dict, begin: Begin) -> None:
     """marker.delay, marker.drop: a fault for the next marker of the type that the cluster sends."""
     begin()
@@ -81,6 +94,7 @@ HANDLERS: dict[str, Handler] = {
     "cluster.crash": crash,
     "cluster.lose": lose,
     "cluster.restart": restart,
+    "link.partition": partition,
     "marker.delay": marker_fault,
     "marker.drop": marker_fault,
     "setting.change": change_setting,

@@ -276,8 +276,8 @@ def _sends_only(replicator: Replicator, remote: Topic | None) -> bool:
         return False
     if len(replicator.topic.log.ledgers) > 1 and replicator.topic.log.ledgers[-1].id != replicator.seen_in:
         return False  # the first receipt of the open ledger is still a pending event
-    if replicator.broken.is_closing:
-        return False  # entries on the wire do not arrive
+    if replicator.broken.is_closing or replicator.held.active:
+        return False  # entries on the wire or receipts do not arrive when they are due
     caught_up = replicator.state == STARTED and not replicator.stalled and not replicator.schemas.waiting
     return (
         caught_up

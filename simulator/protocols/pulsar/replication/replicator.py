@@ -25,6 +25,7 @@ from simulator.protocols.pulsar.replication import entry_rules as replication_or
 from simulator.protocols.pulsar.replication.broken_process import BrokenProcess
 from simulator.protocols.pulsar.replication.connecting import DISCONNECTED, STARTED, Connecting, Effect
 from simulator.protocols.pulsar.replication.copy_size import CopySize
+from simulator.protocols.pulsar.replication.held_connection import HeldConnection
 from simulator.protocols.pulsar.replication.receipts import PERSIST_INTERVAL_US, Receipts
 from simulator.protocols.pulsar.storage import retention, tail_read
 from simulator.protocols.pulsar.storage.tail_read import TailRead
@@ -64,6 +65,7 @@ class Replicator:
         self.receipts = Receipts(self.cursor, runtime)
         self.tail = TailRead()
         self.broken = BrokenProcess(self)
+        self.held = HeldConnection(self)
         self.copy_size = CopySize(topic.cluster.name)
         self.last_arrival_us = 0
         self.border = Border(topic.log)
@@ -155,7 +157,8 @@ class Replicator:
         """Why it cannot connect now, None if it can; a missing topic at the peer is no obstacle."""
         remote = self.runtime.clusters[self.peer]
         there = remote.topics.get(self.topic.name)
-        if not (self.topic.loaded and self.link.up and remote.up and (there is None or there.loaded)):
+        up = self.link.up and not self.held.back
+        if not (self.topic.loaded and up and remote.up and (there is None or there.loaded)):
             return f"no connection to {self.peer}"
         if self.broken.entries:
             return f"a producer of the former connection is still connected in {self.peer}"
@@ -384,20 +387,12 @@ class Replicator:
         if connection != self.connecting.number or self.connecting.state != STARTED:
             self.broken.arrive(connection, index, seq)
             return
-        if self.broken.is_closing:
+        if self.broken.is_closing or not self.held.arrives(argument):
             return
         self.wire.popleft()
-        receipt_us = self.runtime.now_us + self.back.latency_us(self.draw_base + index)
-        receipts = self.receipts
-        if receipt_us < receipts.last_us:
-            receipt_us = receipts.last_us
-        receipts.last_us = receipt_us
-        receipts.pending.append((index, receipt_us))
-        ledgers = self.topic.log.ledgers
-        if len(ledgers) > 1 and index >= ledgers[1].first_index:
-            self._see_border(index, receipt_us)
+        receipt_us = self.held.receipt(index)
         replication_order.store_at_peer(self, index, seq)
-        if self.stalled:
+        if self.stalled and not self.held.back:
             self.runtime.schedule(receipt_us, self.rank, self.room, self.connection)
 
     # --- receipts
@@ -421,8 +416,11 @@ class Replicator:
         receipts_us = arrivals_us + self.back.latencies_us(self.draw_base + indices)
         self.receipts.take_many(indices, receipts_us, now_us)
 
-    def _see_border(self, index: int, receipt_us: int) -> None:
+    def see_border(self, index: int, receipt_us: int) -> None:
         """Schedule the first receipt of a ledger as an event: earlier ledgers may be deleted then."""
+        ledgers = self.topic.log.ledgers
+        if len(ledgers) < 2 or index < ledgers[1].first_index:
+            return
         ledger = self.topic.log.position(index)[0]
         if ledger == self.seen_in:
             return

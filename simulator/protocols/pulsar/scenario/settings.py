@@ -56,6 +56,13 @@ SETTINGS: tuple[Setting, ...] = (
         ("latest", "earliest"),
     ),
     _own(
+        "keepAliveIntervalSeconds",
+        30,
+        "integer",
+        "period of a replicator's ping; the second one after a partition began breaks its connection",
+        minimum=1,
+    ),
+    _own(
         "replicationProducerQueueSize",
         1000,
         "integer",
@@ -341,11 +348,7 @@ OPTIONS: tuple[Setting, ...] = (
         "firstSnapshotTickFails",
         "never",
         "choice",
-        (
-            "a controller's first tick that would request a snapshot ends with a NullPointerException: a "
-            "race in the constructor of ReplicatedSubscriptionsController (4.0.7, 4.2.4); drawn for each "
-            "start with the measured share of 25 in 100, or always"
-        ),
+        "a race ends a controller's first tick with an exception; drawn: in 25 of 100 starts, as measured",
         ("never", "drawn", "always"),
     ),
     _own(

@@ -24,7 +24,7 @@ SMALL_QUEUE_MESSAGES = 10
 MOVE, FAILURES, LINK_FAULTS = (
     "subscription.fail-over",
     ("cluster.crash", "cluster.lose", "cluster.restart"),
-    ("link.cut", "link.slow", "link.heal"),
+    ("link.cut", "link.partition", "link.slow", "link.heal"),
 )
 MARKER_FAULTS = ("marker.delay", "marker.drop")
 

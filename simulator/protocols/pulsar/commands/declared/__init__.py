@@ -38,6 +38,7 @@ DECLARED: tuple[Command, ...] = (
     *clusters.LIVES,
     *topics.UNLOAD,
     *(replace(link, consequence=_LINK_CONSEQUENCES[link.name]) for link in LINKS),
+    *clusters.PARTITIONS,
     *clusters.MARKERS,
     *subscriptions.CURSORS,
     *replication.CLUSTERS,

@@ -86,6 +86,19 @@ LIVES: tuple[Command, ...] = (
         consequence="{cluster} is lost permanently, with every message that only it had.",
     ),
 )
+PARTITIONS: tuple[Command, ...] = (
+    command(
+        "link.partition",
+        "partition a link: connections hold what is sent until link.heal, or break by their keep-alive",
+        (Key("link", "link", "which link: a -> b one way, a <-> b both", required=True),),
+        refusals=("already-cut",),
+        label="partition a link",
+        consequence=(
+            "Nothing crosses {link} any more. Connections hold what is sent until the link is healed; "
+            "without an answer to a keep-alive ping they break after one to two keepAliveIntervalSeconds."
+        ),
+    ),
+)
 MARKERS: tuple[Command, ...] = (
     command(
         "marker.delay",

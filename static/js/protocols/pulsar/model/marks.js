@@ -11,6 +11,7 @@ export const MARKS = {
   planned: {
     "cluster.crash": ({ cluster }) => `crash ${cluster}`,
     "cluster.restart": ({ cluster }) => `restart ${cluster}`,
+    "link.partition": () => "partition link",
     "subscription.fail-over": ({ to }) => `to ${to}`,
   },
 };

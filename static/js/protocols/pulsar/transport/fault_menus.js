@@ -106,9 +106,11 @@ export function breakMenu(state, watched) {
     },
     {
       title: "a link",
-      items: links.map(([a, b]) => {
+      items: links.flatMap(([a, b]) => {
         const cut = state.view.links[`${a} -> ${b}`]?.state === "cut";
-        return { says: `${cut ? "Heal" : "Cut"} ${a} ↔ ${b}`, harm: !cut, command: { do: cut ? "link.heal" : "link.cut", link: `${a} <-> ${b}` } };
+        const link = `${a} <-> ${b}`;
+        const partition = cut ? [] : [{ says: `Partition ${a} ↔ ${b}`, harm: true, command: { do: "link.partition", link } }];
+        return [{ says: `${cut ? "Heal" : "Cut"} ${a} ↔ ${b}`, harm: !cut, command: { do: cut ? "link.heal" : "link.cut", link } }, ...partition];
       }),
     },
     {
