@@ -154,10 +154,7 @@ def _settings(table: dict[str, settings.Setting], noun: str) -> Kind:
         return reader.members(node, keys, path, noun=noun)
 
     def write(value: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: DURATION.write(entry) if table[name].kind == "duration" else entry
-            for name, entry in value.items()
-        }
+        return {name: KINDS[table[name].kind].write(entry) for name, entry in value.items()}
 
     return Kind(f"{noun}s by name", lambda key: {"$ref": f"#/$defs/{noun.replace(' ', '-')}s"}, read, write)
 

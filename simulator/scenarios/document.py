@@ -217,10 +217,17 @@ def _settings(table: dict[str, Setting]) -> str:
 
 
 def _setting_default(setting: Setting) -> str:
-    value: Any = setting.default
-    if value is None:
+    if setting.default is None:
         return ""
-    return f"`{format_duration(value) if setting.kind == 'duration' else flow(value)}`"
+    shown = f"`{_written(setting, setting.default)}`"
+    return (
+        shown if setting.measured is None else f"{shown}; measured: `{_written(setting, setting.measured)}`"
+    )
+
+
+def _written(setting: Setting, value: Any) -> str:
+    written = KINDS[setting.kind].write(value)
+    return written if setting.kind == "duration" else flow(written)
 
 
 def _library() -> str:

@@ -159,10 +159,7 @@ def _settings(table: dict[str, Setting]) -> dict[str, Any]:
         )
         properties[setting.name] = _key(key)
         if setting.default is not None:
-            default = (
-                KINDS["duration"].write(setting.default) if setting.kind == "duration" else setting.default
-            )
-            properties[setting.name]["default"] = default
+            properties[setting.name]["default"] = KINDS[setting.kind].write(setting.default)
     return {"type": ["object", "null"], "properties": properties, "additionalProperties": False}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,18 +11,26 @@ from simulator.scenarios.limits import LARGEST_COUNT, LONGEST_SETTING_US
 _UNITS_US = (("Millis", 1_000), ("Mills", 1_000), ("Seconds", 1_000_000), ("Minutes", 60_000_000))
 """Units in the brokers' names of settings that are a time."""
 
+TIMING, NOMINAL, MEASURED = "timing", "nominal", "measured"
+"""The option that stands for several settings at once, and its values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     name: str
     default: Any
-    kind: str  # integer | boolean | choice | duration
+    kind: str  # integer | boolean | choice | duration | distribution
     says: str
     choices: tuple[str, ...] = ()
     minimum: int | None = None
     protocol: str = ""  # the protocol that has it
     dynamic: bool = True  # false: changing it needs a topic unload or cluster restart to take effect
     most: int | None = None  # the largest value, where it is not that of its unit
+    measured: Any = None  # its default under the option `timing: measured`, where it is another one
+
+    def default_under(self, options: Mapping[str, Any]) -> Any:
+        """Its value in a scenario with these options that does not give it."""
+        return self.default if self.measured is None or options.get(TIMING) != MEASURED else self.measured
 
     @property
     def maximum(self) -> int | None:

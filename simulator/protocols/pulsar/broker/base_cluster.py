@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from simulator.protocols.pulsar.broker.hot_settings import HotSettings, TopicWithPolicies
-from simulator.scenarios.settings import SETTINGS
+from simulator.scenarios.settings import SETTINGS, measured_settings
 
 if TYPE_CHECKING:
     from simulator.protocols.pulsar.broker.topic_roles import BrokerOfTopic, TopicOfCluster
@@ -43,7 +43,11 @@ class BaseCluster(Generic[TopicT]):
         self.number = runtime.name(name)
         self.index = runtime.cluster_index(name)
         self.state = UP
-        self.settings: dict[str, Any] = {**runtime.scenario.settings, **spec.settings}
+        self.settings: dict[str, Any] = {
+            **measured_settings(runtime.scenario.options),
+            **runtime.scenario.settings,
+            **spec.settings,
+        }
         first = getattr(spec, "first_ledger", None)
         self.next_ledger = first if first is not None else self._first_ledger()
         self.topics: dict[str, TopicT] = {}
@@ -61,8 +65,8 @@ class BaseCluster(Generic[TopicT]):
     def setting(self, name: str, topic: TopicWithPolicies | None = None) -> Any:
         """The value of a broker setting in force.
 
-        It is the first of: the topic's policy, the cluster's setting, the scenario's setting, Pulsar's
-        default.
+        It is the first of: the topic's policy, the cluster's setting, the scenario's setting, the value
+        that `timing: measured` stands for, Pulsar's default.
         """
         if topic is not None and name in topic.policies:
             return topic.policies[name]

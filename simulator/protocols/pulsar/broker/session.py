@@ -74,7 +74,7 @@ class Session:
         self.flow_at = max(1, size // 2)
         self.unacked = 0
         self.blocked = False
-        self.queued = 0  # messages in the client's receiver queue
+        self.queued = 0  # messages in the client's receiver queue, or in delivery to it
         self.in_broker = 0  # messages pushed that have not left the topic's broker
         self.connected_us = subscription.runtime.now_us
         # msgOutCounter and bytesOutCounter of pulsar-admin

@@ -119,7 +119,7 @@ class ConsumerOfSession(Protocol):
     spec: ConsumerSpec
 
     def receive(self, received: Any) -> None:
-        """A message arrived in the receiver queue."""
+        """The broker has sent a message, which arrives in the receiver queue."""
 
     def forget(self, session: Any) -> None:
         """The broker reads again: drop the session's queued messages."""

@@ -1,9 +1,15 @@
 """Acks of a consumer before they reach the broker: grouped, and sent together.
 
-Rules (PersistentAcknowledgmentsGroupingTracker): acks are grouped for `acknowledgmentGroupTime` on a grid
-that starts when the client connects. A group of 1,000 entries acknowledged individually is sent at once. Acks
-not yet sent are lost with the client, and without grouping an ack without a connection fails. The client
-drops messages redelivered at or below its last cumulative ack.
+Rules (PersistentAcknowledgmentsGroupingTracker): acks are grouped for `acknowledgmentGroupTime`. A group of
+1,000 entries acknowledged individually is sent at once. Acks not yet sent are lost with the client, and
+without grouping an ack without a connection fails. The client drops messages redelivered at or below its last
+cumulative ack.
+
+The timer has a grid of instants. Under `ackGroupPhase: aligned` it starts when the client connects. Under
+`drawn` it is that of the Java client: its constructor starts the timer before the subscribe reaches the
+broker, and nothing starts it again before the client ends. The time between the two is drawn within one
+period. The timer works with a fixed delay, so each period begins when the flush before it has ended:
+`ackGroupDrift` later than the grid of a fixed rate.
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from simulator.kernel.random import draw, stream_key
 from simulator.protocols.pulsar.client.delivery import Delivery
 from simulator.protocols.pulsar.client.message_keys import Ack, MessageKey, Place
 from simulator.protocols.pulsar.client.waiting_acks import WaitingAcks
@@ -37,16 +44,25 @@ class AckGroup:
     __slots__ = (
         "_batched",
         "_batches",
+        "_begun_us",
         "_consumer",
+        "_drawn",
         "_dropped",
         "_incomplete",
+        "_period_us",
+        "_phases",
         "acknowledged_to",
         "timed",
         "waiting",
     )
 
     def __init__(self, consumer: Consumer) -> None:
+        runtime, group_us = consumer.runtime, consumer.spec.acknowledgment_group_time_us
         self._consumer = consumer
+        self._drawn = runtime.option("ackGroupPhase") == "drawn"
+        self._phases = stream_key(runtime.seed, f"ack-group/{consumer.name}")
+        self._period_us = group_us + runtime.option("ackGroupDrift") if group_us else 0
+        self._begun_us = 0  # when the timer was started
         self.waiting = WaitingAcks()
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}
         self.timed = False
@@ -64,6 +80,29 @@ class AckGroup:
         self._dropped.clear()
         self._incomplete.clear()
         self.timed = False
+
+    # --- the timer
+
+    def client_started(self) -> None:
+        """The client's process subscribes, for the first time or after it ended."""
+        if self._drawn and self._period_us:
+            consumer = self._consumer
+            self._begun_us = consumer.runtime.now_us - draw(self._phases, consumer.epoch) % self._period_us
+
+    def client_connects(self) -> None:
+        """The client, which has no session, is about to subscribe."""
+        if not self._drawn:
+            self._begun_us = self._consumer.runtime.now_us
+
+    def client_connected(self) -> None:
+        """The client has a session for every partition: send the acks that waited for one.
+
+        A timer that went on meanwhile sends them at its next instant.
+        """
+        if self._drawn:
+            self.send_or_wait()
+        else:
+            self.send()
 
     # --- acks
 
@@ -187,9 +226,8 @@ class AckGroup:
 
     def ends_us(self, at_us: Instants) -> Instants:
         """When acks that become pending at an instant are sent."""
-        group_us = self._consumer.spec.acknowledgment_group_time_us
-        begun_us = self._consumer.connected_us
-        return begun_us + ((at_us - begun_us) // group_us + 1) * group_us
+        begun_us, period_us = self._begun_us, self._period_us
+        return begun_us + ((at_us - begun_us) // period_us + 1) * period_us
 
     def time_over(self, epoch: int) -> None:
         """The grouping interval is over."""

@@ -33,7 +33,7 @@ def connect_there(consumer: Consumer, cause: int) -> None:
     runtime = consumer.runtime
     cause = max(cause, consumer.last_seq)
     if not consumer.sessions:
-        consumer.connected_us = runtime.now_us
+        consumer.acks.client_connects()
     spec = runtime.subscriptions[consumer.spec.subscription]
     cluster = runtime.clusters[consumer.cluster_name]
     complete = cluster.up
@@ -47,7 +47,7 @@ def connect_there(consumer: Consumer, cause: int) -> None:
             complete = _ask(consumer, topic, spec, cause) and complete
     if complete:
         consumer.retries = 0
-        consumer.acks.send()
+        consumer.acks.client_connected()
     else:
         retry(consumer)
 
@@ -74,7 +74,7 @@ def admitted(consumer: Consumer, topic: Topic) -> None:
         retry(consumer)
     elif not consumer.asking:
         consumer.retries = 0
-        consumer.acks.send()
+        consumer.acks.client_connected()
 
 
 def sent_away(consumer: Consumer, topic: Topic) -> None:

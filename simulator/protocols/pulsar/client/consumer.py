@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.broker.session import ReceivedMessage, Session
 from simulator.protocols.pulsar.client import connecting
 from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.protocols.pulsar.client.delivery import Delivery
+from simulator.protocols.pulsar.client.delivery_time import MessagesInDelivery
 from simulator.protocols.pulsar.client.held_messages import HeldMessages
 from simulator.protocols.pulsar.client.message_keys import MessageKey, Place
 from simulator.protocols.pulsar.client.redelivery import RedeliveryRequests
@@ -72,13 +73,13 @@ class Consumer:
         self.sessions: dict[tuple[str, str], Session] = {}  # by place: (cluster, topic)
         self.asking: dict[str, BrokerOfTopic] = {}  # by topic the broker whose queue it waits in
         self.queue: deque[ReceivedMessage] = deque()
+        self.in_delivery = MessagesInDelivery(self)
         self.current: Delivery | None = None
         self.taking = False
         self.epoch = 0
         self.retries = 0
         self.retry_due_in = -1  # the epoch in which a retry is scheduled
         self.last_seq = NULL
-        self.connected_us = 0
         self.processing = Sampler(spec.processing, stream_key(runtime.seed, f"processing/{spec.name}"))
         self.refusal: str | None = None  # why the last request could not create its topic
         self.on_closed: Callable[[Consumer], None] | None = None  # of the failover that waits for the close
@@ -102,6 +103,7 @@ class Consumer:
             self.state = PAUSED if self.spec.paused and self.state == WAITING else RUNNING
             self.epoch += 1
             self.leaves_held = False
+            self.acks.client_started()
             connecting.connect(self, NULL)
 
     def stop_as_planned(self, _argument: None) -> None:
@@ -164,6 +166,7 @@ class Consumer:
         self.epoch += 1
         self.retries = 0
         self.queue.clear()
+        self.in_delivery.clear()
         for broker in self.asking.values():
             broker.admissions.forget_client(self)
         self.asking.clear()
@@ -192,6 +195,13 @@ class Consumer:
     # --- actions of the broker on a session
 
     def receive(self, received: ReceivedMessage) -> None:
+        """The broker has sent a message."""
+        if self.in_delivery.takes_time:
+            self.in_delivery.send(received)
+        else:
+            self.arrived(received)
+
+    def arrived(self, received: ReceivedMessage) -> None:
         """A message arrived in the receiver queue."""
         acks = self.acks
         if (acks.waiting or acks.acknowledged_to) and acks.drops(received):
@@ -219,13 +229,14 @@ class Consumer:
     def forget(self, session: Session) -> None:
         """The broker rewinds: drop the session's queued messages and grant their permits again.
 
-        Messages queued in the broker stay there. Messages delivered to the application will be redelivered,
-        and a later ack of the earlier delivery still counts.
+        The same goes for those on their way to the queue. Messages queued in the broker stay there. Messages
+        delivered to the application will be redelivered, and a later ack of the earlier delivery still
+        counts.
         """
         session.recall()
         self.acks.forget_dropped(session.topic.place)
         kept = deque(received for received in self.queue if received.session is not session)
-        dropped = len(self.queue) - len(kept)
+        dropped = len(self.queue) - len(kept) + self.in_delivery.drop(session)
         self.queue = kept
         session.queued -= dropped
         session.permits += dropped
@@ -277,7 +288,8 @@ class Consumer:
 
     def ask_for_one(self, cause: int) -> None:
         """Without a receiver queue the client grants a single permit whenever the application is idle."""
-        if self.queue or self.current is not None or self.state != RUNNING:
+        waits = self.queue or self.current is not None or self.in_delivery.pending
+        if waits or self.state != RUNNING:
             return
         for session in tuple(self.sessions.values()):
             if session.permits <= 0 and self.current is None:

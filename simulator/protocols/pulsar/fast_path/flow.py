@@ -324,5 +324,6 @@ def _takes_in_turn(consumer: Consumer, subscription: Subscription) -> bool:
         and not consumer.taking
         and len(consumer.sessions) == 1
         and spec.receiver_queue_size > 0
+        and not consumer.in_delivery.takes_time
     )
     return acks_each and single and not_held and idle and consumer.acks.timed == bool(consumer.acks.waiting)

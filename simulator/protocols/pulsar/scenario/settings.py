@@ -11,6 +11,7 @@ from functools import partial
 
 from simulator.protocols.pulsar.scenario.families import PULSAR
 from simulator.protocols.pulsar.scenario.policies import PARTITIONS_MOST, SCHEMA_STRATEGIES
+from simulator.protocols.pulsar.scenario.timing import TIMING_OPTIONS
 from simulator.scenarios.limits import BATCH_SETTING_MAX
 from simulator.scenarios.setting import Setting
 
@@ -505,5 +506,6 @@ OPTIONS: tuple[Setting, ...] = (
             "hand, and a disconnected remote no longer stops the tick; 0 is off"
         ),
     ),
+    *TIMING_OPTIONS,
     _own("lookupLatency", 2_000, "duration", "from a client's request to the LookupService to its answer"),
 )

@@ -1,0 +1,61 @@
+"""The options for time inside a cluster: `timing`, and what it stands for.
+
+Rules: by default nothing inside a cluster takes time, and figures can be derived by hand. `measured` are the
+values of Pulsar 4.2.4's brokers and Java client (docs/fidelity.md). A broker setting with a measured value
+has it in its own declaration.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from simulator.protocols.pulsar.scenario.families import PULSAR
+from simulator.scenarios.model import Distribution
+from simulator.scenarios.setting import MEASURED, NOMINAL, TIMING, Setting
+
+_own = partial(Setting, protocol=PULSAR)
+
+TIMING_OPTIONS: tuple[Setting, ...] = (
+    _own(
+        TIMING,
+        NOMINAL,
+        "choice",
+        (
+            "the defaults of the settings and options that have a measured value: nominal, no time inside "
+            "a cluster and one phase for all, so that figures can be derived by hand, or as measured "
+            "beside Pulsar 4.2.4"
+        ),
+        (NOMINAL, MEASURED),
+    ),
+    _own(
+        "ackGroupPhase",
+        "aligned",
+        "choice",
+        (
+            "when a client's timer of ack groups starts: when it connects, or up to one period earlier, "
+            "drawn (the Java client's constructor starts it before the subscribe reaches the broker)"
+        ),
+        ("aligned", "drawn"),
+        measured="drawn",
+    ),
+    _own(
+        "ackGroupDrift",
+        0,
+        "duration",
+        (
+            "by how much each period of that timer is longer than acknowledgmentGroupTime: a flush is late "
+            "by this, and the next period begins when it has ended (scheduleWithFixedDelay)"
+        ),
+        measured=500,
+    ),
+    _own(
+        "deliveryTime",
+        Distribution(),
+        "distribution",
+        (
+            "from a message's dispatch until it is in the consumer's receiver queue, drawn per entry, first "
+            "in, first out; not for audiences"
+        ),
+        measured=Distribution("uniform", low_us=5_000, high_us=10_000),
+    ),
+)

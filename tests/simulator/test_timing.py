@@ -1,0 +1,413 @@
+"""Time inside a cluster: the phase and drift of ack groups, the time of a delivery, and `timing`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator import World, load_scenario_text
+from simulator.protocols.pulsar.client.ack_group import AckGroup
+from simulator.scenarios.problems import ScenarioError
+from tests.examples import examples
+from tests.simulator.checked import violations_of
+from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, run
+from tests.simulator.random_scenarios import random_scenario
+from tests.simulator.test_batched_fast_path import (
+    PLAIN,
+    UNTIL_US,
+    batched_messages,
+    event_by_event,
+    everything,
+    scenarios,
+    states,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+GROUP_US, DRIFT_US = 100 * MS, 500
+SHORTEST_US, LONGEST_US = 5 * MS, 10 * MS
+MEASURED = "options: {timing: measured}"
+
+
+def body(options="", producer="every: 3ms", subscription="", consumer="", more="") -> str:
+    """A producer and a consumer in cluster a, with options in flow style."""
+    return (
+        f"options: {{{options}}}\n"
+        "clusters: {a: {}, b: {}}\n"
+        "topics: {t: {clusters: [a, b]}}\n"
+        f"producers: {{p: {{topic: t, cluster: a, {producer}}}}}\n"
+        f"subscriptions: {{s: {{topic: t, initialPosition: Earliest{subscription}}}}}\n"
+        f"consumers: {{c: {{subscription: s, cluster: a{consumer}}}{more}}}\n"
+    )
+
+
+def flushes_us(world: World) -> list[int]:
+    """The instants at which ack groups reached the broker."""
+    return sorted({row["at_us"] for row in rows(world, "message.registered")})
+
+
+def connected_us(world: World) -> list[int]:
+    return [row["at_us"] for row in rows(world, "consumer.connected")]
+
+
+def deliveries_us(world: World, **wanted) -> dict[int, int]:
+    """By sequence id, from the append of a message until the application had it."""
+    stored_us = {row["sequence_id"]: row["at_us"] for row in rows(world, "message.stored", cluster="a")}
+    return {
+        row["sequence_id"]: row["at_us"] - stored_us[row["sequence_id"]]
+        for row in rows(world, "message.delivered", **wanted)
+    }
+
+
+# --- the timer of ack groups
+
+
+def test_a_drawn_timer_starts_before_the_subscribe():
+    """PersistentAcknowledgmentsGroupingTracker: its constructor starts the timer, and subscribes later."""
+    world = run(body("ackGroupPhase: drawn", consumer=", start: 50ms"), until="3s")
+    found = flushes_us(world)
+    assert 0 < found[0] - 50 * MS < GROUP_US, "the first flush is less than a period after the connect"
+    assert {later - earlier for earlier, later in pairwise(found)} == {GROUP_US}
+
+
+def test_the_phase_is_equally_distributed_over_seeds():
+    phases_us = []
+    for seed in range(200):
+        world = open_world(body("ackGroupPhase: drawn"), until="1s", seed=seed)
+        world.run(0)
+        phases_us.append(GROUP_US - world.runtime.consumers["c"].acks.ends_us(0))
+    assert min(phases_us) >= 0 and max(phases_us) < GROUP_US
+    quarters = [sum(1 for phase in phases_us if phase * 4 // GROUP_US == quarter) for quarter in range(4)]
+    assert all(35 <= count <= 65 for count in quarters), quarters
+    assert len(set(phases_us)) > 190
+
+
+def test_a_drawn_timer_survives_a_reconnect_and_an_aligned_one_starts_again():
+    command = "commands: [{at: 1030ms, do: topic.unload, topic: t, cluster: a}]\n"
+    aligned = run(body("") + command, until="3s")
+    again_us = connected_us(aligned)[-1]
+    assert again_us > 1030 * MS and again_us % GROUP_US, "it reconnects between two instants of its grid"
+    assert {at_us % GROUP_US for at_us in flushes_us(aligned) if at_us > again_us} == {again_us % GROUP_US}
+    drawn = run(body("ackGroupPhase: drawn") + command, until="3s")
+    assert len(connected_us(drawn)) == 2 and len({at_us % GROUP_US for at_us in flushes_us(drawn)}) == 1
+
+
+def test_acks_that_waited_for_a_connection_are_sent_by_the_next_flush():
+    """The Java client's timer flushes nothing without a connection, and goes on."""
+    commands = (
+        "commands: [{at: 1010ms, do: cluster.crash, cluster: a, clients: false},"
+        " {at: 1900ms, do: cluster.restart, cluster: a}]\n"
+    )
+    text = body("ackGroupPhase: drawn", producer="every: 3ms, count: 200", consumer=", processing: 6ms")
+    world = run(text + commands, until="4s")
+    again_us = connected_us(world)[-1]
+    found = flushes_us(world)
+    after = [at_us for at_us in found if at_us >= again_us]
+    assert again_us < after[0] <= again_us + GROUP_US
+    assert after[0] % GROUP_US == found[0] % GROUP_US, "on the grid from before the crash"
+    aligned = run(text.replace("drawn", "aligned") + commands, until="4s")
+    assert connected_us(aligned)[-1] in flushes_us(aligned), "sent at once"
+
+
+def test_a_client_that_starts_again_draws_another_phase():
+    commands = (
+        "commands: [{at: 1s, do: client.kill, client: c}, {at: 2s, do: consumer.start, consumer: c},"
+        " {at: 3s, do: client.close, client: c}, {at: 4s, do: consumer.start, consumer: c}]\n"
+    )
+    found = flushes_us(run(body("ackGroupPhase: drawn") + commands, until="5s"))
+    runs = [{at_us % GROUP_US for at_us in found if at_us // SECOND == second} for second in (0, 2, 4)]
+    assert [len(one) for one in runs] == [1, 1, 1] and len({min(one) for one in runs}) == 3
+
+
+def test_each_period_begins_after_the_flush_before_it():
+    """scheduleWithFixedDelay: five milliseconds a second with ten flushes of half a millisecond."""
+    found = flushes_us(run(body("ackGroupDrift: 500us", producer="every: 1ms"), until="5s"))
+    assert found == [count * (GROUP_US + DRIFT_US) for count in range(1, len(found) + 1)]
+    assert found[9] == SECOND + 5 * MS
+    slow = flushes_us(run(body("ackGroupDrift: 500us", producer="every: 700ms"), until="5s"))
+    assert set(slow) <= set(found), "flushes without acks are late, too"
+
+
+@given(st.integers(0, 1 << 40), st.integers(1, 1 << 30), st.integers(0, 1 << 20), st.integers(0, 1 << 40))
+def test_the_end_of_a_group_is_the_next_instant_of_a_timer_with_fixed_delay(begun_us, group_us, drift_us, at):
+    acks = AckGroup.__new__(AckGroup)
+    acks._begun_us, acks._period_us = begun_us, group_us + drift_us
+    end_us = acks.ends_us(begun_us + at)
+    assert 0 < end_us - begun_us - at <= group_us + drift_us
+    assert (end_us - begun_us) % (group_us + drift_us) == 0
+
+
+def test_without_grouping_phase_and_drift_change_nothing():
+    text = body("OPTIONS", consumer=", acknowledgmentGroupTime: 0s")
+    plain = run(text.replace("OPTIONS", ""), until="1s")
+    drawn = run(text.replace("OPTIONS", "ackGroupPhase: drawn, ackGroupDrift: 500us"), until="1s")
+    assert plain.digest() == drawn.digest()
+
+
+# --- the time of a delivery
+
+DELIVERY = "deliveryTime: {distribution: uniform, low: 5ms, high: 10ms}"
+
+
+def test_every_delivery_takes_its_time():
+    found = deliveries_us(run(body(DELIVERY, producer="every: 11ms"), until="10s"))
+    assert len(found) > 900
+    assert min(found.values()) < SHORTEST_US + 100 and min(found.values()) >= SHORTEST_US
+    assert max(found.values()) > LONGEST_US - 100 and max(found.values()) <= LONGEST_US
+    assert abs(sum(found.values()) / len(found) - 7.5 * MS) < 100
+    assert set(deliveries_us(run(body("deliveryTime: 7ms"), until="1s")).values()) == {7 * MS}
+
+
+def test_deliveries_are_first_in_first_out():
+    """Where the draw of a message ends before that of an earlier one, both arrive together."""
+    world = run(body(DELIVERY, producer="every: 1ms"), until="2s")
+    delivered = rows(world, "message.delivered")
+    assert numbers(delivered) == list(range(len(delivered))) and len(delivered) > 1_980
+    together = sum(one["at_us"] == other["at_us"] for one, other in pairwise(delivered))
+    assert together > 200
+    assert max(deliveries_us(world).values()) <= LONGEST_US, "the earlier one's draw is within the range"
+
+
+def test_the_messages_of_an_entry_arrive_together():
+    delivered = rows(run(body(DELIVERY, producer="every: 11ms, batch: 3"), until="2s"), "message.delivered")
+    entries = {}
+    for row in delivered:
+        entries.setdefault((row["ledger"], row["entry"]), []).append((row["at_us"], row["batch_index"]))
+    assert len(entries) > 50
+    for arrived in entries.values():
+        assert len({at_us for at_us, _ in arrived}) == 1 and [part for _, part in arrived] == [0, 1, 2]
+
+
+def test_no_draw_changes_another_draw():
+    """A message's delivery time is the same beside other consumers, options and subscriptions."""
+    text = body(f"{DELIVERY}, ackGroupPhase: drawn", producer="every: 11ms, arrivals: poisson")
+    alone = run(text, until="2s")
+    other = text.replace(
+        "subscriptions: {s:", "subscriptions: {s2: {topic: t, initialPosition: Earliest}, s:"
+    )
+    other = other.replace("consumers: {c:", "consumers: {b2: {subscription: s2, cluster: a}, c:")
+    beside = run(other, until="2s")
+    assert deliveries_us(alone) == deliveries_us(beside, client="c")
+    assert deliveries_us(alone) != deliveries_us(beside, client="b2")
+    assert set(flushes_us(alone)) <= set(flushes_us(beside))
+    for options in (
+        "",
+        DELIVERY,
+        "ackGroupPhase: drawn",
+        f"{DELIVERY}, ackGroupPhase: drawn, ackGroupDrift: 1ms",
+    ):
+        world = run(body(options, producer="every: 11ms, arrivals: poisson"), until="2s")
+        published = [row["at_us"] for row in rows(world, "message.published")]
+        assert published == [row["at_us"] for row in rows(alone, "message.published")]
+        if DELIVERY in options:
+            assert deliveries_us(world) == deliveries_us(alone)
+        elif "drawn" in options:
+            assert flushes_us(world)[5] in flushes_us(alone)
+
+
+def test_a_crash_drops_what_is_in_delivery():
+    text = body("deliveryTime: 50ms", producer="every: 5ms, count: 100", subscription=", type: Shared")
+    world = open_world(text, until="3s")
+    world.run(202 * MS)
+    consumer = world.runtime.consumers["c"]
+    assert len(consumer.in_delivery.pending) == 10
+    do(world, "cluster.crash", cluster="a")
+    assert not consumer.in_delivery.pending
+    world.run(400 * MS)
+    last_us = max(row["at_us"] for row in rows(world, "message.delivered"))
+    assert last_us <= 202 * MS, "nothing arrives after the crash"
+    do(world, "cluster.restart", cluster="a")
+    world.run()
+    assert set(numbers(rows(world, "message.delivered"))) == set(
+        numbers(rows(world, "message.stored", cluster="a"))
+    )
+    assert world.violations == []
+
+
+@pytest.mark.parametrize("type_", ["Exclusive", "Shared", "Failover", "Key_Shared"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "topic.unload, topic: t, cluster: a",
+        "subscription.reset, subscription: s, cluster: a, position: earliest",
+        "client.kill, client: c",
+    ],
+)
+def test_what_is_dropped_in_delivery_is_delivered_again_and_gives_its_permits_back(type_, command):
+    """With a queue of 4 messages a permit that is lost would stop the subscription."""
+    text = body(
+        "deliveryTime: 50ms",
+        producer="every: 5ms, count: 100",
+        subscription=f", type: {type_}",
+        consumer=", receiverQueueSize: 4",
+    )
+    commands = ", ".join(
+        f"{{at: {at}ms, do: {command}}}, {{at: {at + 5}ms, do: consumer.start, consumer: c}}"
+        if "kill" in command
+        else f"{{at: {at}ms, do: {command}}}"
+        for at in (1210, 1220, 1430, 1640)
+    )
+    world = run(text + f"commands: [{commands}]\n", until="20s")
+    assert set(numbers(rows(world, "message.delivered"))) == set(range(100))
+    consumer = world.runtime.consumers["c"]
+    assert not consumer.in_delivery.pending and not consumer.queue
+    for session in consumer.sessions.values():
+        assert session.queued == 0 and session.permits + session.taken == 4
+
+
+def test_without_a_receiver_queue_one_message_is_on_its_way_at_a_time():
+    text = body(
+        "deliveryTime: 7ms",
+        producer="every: 2ms, count: 50",
+        consumer=", receiverQueueSize: 0, processing: 3ms",
+    )
+    world = run(text, until="3s")
+    at_us = [row["at_us"] for row in rows(world, "message.delivered")]
+    assert len(at_us) == 50
+    assert {later - earlier for earlier, later in pairwise(at_us)} == {10 * MS}
+    paused = open_world(
+        text
+        + "commands: [{at: 9ms, do: consumer.pause, consumer: c}, {at: 11ms, do: consumer.resume, consumer: c}]\n",
+        until="3s",
+    )
+    while paused.now_us < 2 * SECOND:
+        paused.run(paused.now_us + MS)
+        assert len(paused.runtime.consumers["c"].in_delivery.pending) <= 1
+
+
+def test_a_redelivery_draws_its_own_time():
+    refuses = ", negativeAcknowledge: {share: 100%}, negativeAckRedeliveryDelay: 1s"
+    text = body(DELIVERY, producer="every: 11ms, count: 40", subscription=", type: Shared", consumer=refuses)
+    delivered = rows(run(text, until="3s"), "message.delivered")
+    first, second = (
+        {row["sequence_id"]: row["at_us"] for row in delivered if row["count"] == count} for count in (0, 1)
+    )
+    spans = {second[number] - at_us - SECOND for number, at_us in first.items()}
+    assert len(first) == 40 and len(spans) > 30
+    assert min(spans) >= SHORTEST_US and max(spans) <= LONGEST_US
+    assert spans.isdisjoint(deliveries_us(run(text, until="1s")).values()), "not the draws of the first time"
+
+
+# --- all of them
+
+
+def test_timing_measured_stands_for_the_measured_values():
+    written = f"ackGroupPhase: drawn, ackGroupDrift: 500us, {DELIVERY}"
+    assert run(body("timing: measured"), until="3s").digest() == run(body(written), until="3s").digest()
+    nominal = run(body("timing: nominal"), until="3s").digest()
+    assert nominal == run(body(""), until="3s").digest() != run(body(written), until="3s").digest()
+
+
+def test_what_a_scenario_gives_has_precedence_over_timing():
+    given_ = "ackGroupPhase: aligned, ackGroupDrift: 0s, deliveryTime: 0s"
+    assert run(body(f"timing: measured, {given_}"), until="1s").digest() == run(body(""), until="1s").digest()
+
+
+def test_a_scenario_with_a_delivery_time_is_written_as_it_was_read():
+    scenario = open_world(body(f"timing: measured, {DELIVERY}")).scenario
+    assert load_scenario_text(scenario.canonical_text).options == scenario.options
+    with pytest.raises(ScenarioError) as raised:
+        open_world(body("deliveryTime: {distribution: uniform, low: 9ms, high: 5ms}"))
+    assert "low is above high" in str(raised.value)
+
+
+@pytest.mark.parametrize("seed", (0, 1, 3, 5, 6, 8, 9))
+def test_random_scenarios_with_measured_timing(seed):
+    """No claim breaks, and one digest however the run is cut, sought and forked."""
+    text = random_scenario(seed).replace("options:\n", "options:\n  timing: measured\n", 1)
+    world = World.open(text)
+    world.run()
+    digest = world.digest()
+    assert violations_of(world, 83) == []
+    nominal = World.open(text.replace("measured", "nominal"))
+    nominal.run()
+    assert nominal.digest() != digest
+    cut = World.open(text)
+    for at_us in (1_003_300, 2_718_281, 5_000_000, 7_654_321):
+        cut.run(at_us)
+        cut.view()
+    for at_us in (2_718_281, 9_000_001, 1_003_300):
+        cut.seek(at_us=at_us)
+        fork = cut.fork()
+        fork.run()
+        assert fork.digest() == digest
+    cut.run()
+    assert cut.digest() == digest
+
+
+def test_messages_in_delivery_are_part_of_a_checkpoint():
+    text = body("deliveryTime: 50ms", producer="every: 5ms")
+    whole = run(text, until="2s")
+    world = open_world(text, until="2s")
+    world.run()
+    for at_us in (1_001_000, 333_000, 1_999_000):
+        world.seek(at_us=at_us)
+        assert len(world.runtime.consumers["c"].in_delivery.pending) == 10
+        fork = world.fork()
+        fork.run()
+        assert fork.digest() == whole.digest()
+
+
+MEASURED_RUN = (
+    "import sys\nfrom simulator import World\nworld = World.open(sys.stdin.read())\nworld.run()\n"
+    "print(world.digest())\n"
+)
+
+
+def test_same_bytes_in_processes_with_different_hash_seeds():
+    text = PLAIN + MEASURED + "\n"
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", MEASURED_RUN],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=600,
+        ).stdout
+        for hash_seed in (1, 271_828)
+    ]
+    here = World.open(text)
+    here.run()
+    assert found == [f"{here.digest()}\n"] * 2
+
+
+# --- the fast path
+
+TIMINGS = (
+    "ackGroupPhase: drawn",
+    "ackGroupDrift: 500us",
+    "ackGroupPhase: drawn, ackGroupDrift: 1us",
+    "timing: measured",
+    "timing: measured, deliveryTime: 0s",
+    "deliveryTime: 3ms",
+)
+
+
+@examples(12)
+@given(scenarios(), st.sampled_from(TIMINGS), st.lists(st.integers(0, UNTIL_US), max_size=3))
+def test_the_fast_path_equals_event_by_event(text, options, sought):
+    text += f"options: {{{options}}}\n"
+    with pytest.MonkeyPatch.context() as patch:
+        event_by_event(patch)
+        wanted = states(text, [700_000, UNTIL_US])
+    assert states(text, [700_000, UNTIL_US]) == wanted
+    world = World.open(text, rows_max=None)
+    for at_us in (*sought, UNTIL_US):
+        world.seek(at_us)
+    assert everything(world.fork()) == wanted[-1] == everything(world)
+
+
+def test_the_fast_path_follows_phase_and_drift_and_declines_delivery_times(monkeypatch):
+    options = "options: {ackGroupPhase: drawn, ackGroupDrift: 500us}\n"
+    follows = batched_messages(monkeypatch, PLAIN + options)
+    assert sum(follows) > 2_500
+    assert sum(batched_messages(monkeypatch, PLAIN + "options: {deliveryTime: 1ms}\n")) == 0
