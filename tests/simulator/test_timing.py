@@ -16,8 +16,9 @@ from simulator import World, load_scenario_text
 from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.scenarios.problems import ScenarioError
 from tests.examples import examples
+from tests.simulator.admin_runs import note
 from tests.simulator.checked import violations_of
-from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, run
+from tests.simulator.engine_runs import MS, SECOND, do, numbers, open_world, rows, run, subscription
 from tests.simulator.random_scenarios import random_scenario
 from tests.simulator.test_batched_fast_path import (
     PLAIN,
@@ -259,6 +260,18 @@ def test_what_is_dropped_in_delivery_is_delivered_again_and_gives_its_permits_ba
     assert not consumer.in_delivery.pending and not consumer.queue
     for session in consumer.sessions.values():
         assert session.queued == 0 and session.permits + session.taken == 4
+
+
+def test_messages_in_delivery_have_taken_their_permits():
+    world = open_world(body("deliveryTime: 50ms", producer="every: 5ms"), until="3s")
+    world.run(202 * MS)
+    reader = subscription(world, "a")["consumers"]["c"]
+    # Published at 0, 5, … 200 ms: 41. Those of 0 to 150 ms have arrived; permits come back at 500.
+    assert (reader["permits"], reader["queued"]) == (1000 - 41, 10)
+    assert (
+        note(world, "stats", "availablePermits")
+        == "10 messages wait in its receiver queue or in flight to it."
+    )
 
 
 def test_without_a_receiver_queue_one_message_is_on_its_way_at_a_time():

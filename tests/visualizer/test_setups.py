@@ -56,6 +56,12 @@ def test_every_field_has_a_default_and_a_place():
     assert sorted(placed) == sorted(DEFAULTS)
 
 
+def test_deliveries_and_ack_groups_are_as_measured_only_on_request():
+    assert "timing" not in text_of(), "nominal is the default and is not written"
+    assert load_scenario_text(text_of(timing="measured")).options["timing"] == "measured"
+    assert [field for field, _ in problems_of(timing="exact")] == ["timing"]
+
+
 def test_three_regions_have_three_round_trips():
     values = {"regions": "a, b, c", "rtt.a.b": "10ms", "rtt.c.a": "31us"}
     scenario = load_scenario_text(text_of(**values))

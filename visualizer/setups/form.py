@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from simulator import Wrong, format_duration, parse_duration
+from simulator.scenarios.settings import OPTIONS
 
 REGIONS_READ = 17
 """Most regions that are written: one more than a scenario may have, so that the loader reports it."""
@@ -37,6 +38,7 @@ DEFAULTS: dict[str, str] = {
     "slow_share": "1%",
     "slow_for": "500ms",
     "queue": "1000",
+    "timing": OPTIONS["timing"].default,
     "period": "1000",
     "cache": "30",
     "rule": "spread",
@@ -181,7 +183,10 @@ def _settings(writer: _Writer) -> None:
         for key, value, _ in writer.given(name, field):
             writer.key(1, key, value, field)
     writer.text("options:")
-    for key, value, field in writer.given("snapshotCacheRule", "rule"):
+    measured = (
+        writer.given("timing", "timing") if writer.values["timing"].strip() != DEFAULTS["timing"] else []
+    )
+    for key, value, field in (*writer.given("snapshotCacheRule", "rule"), *measured):
         writer.key(1, key, value, field)
 
 

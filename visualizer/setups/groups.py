@@ -86,6 +86,14 @@ GROUPS: tuple[tuple[str, str, tuple[Field, ...]], ...] = (
             Field("slow_share", "Share of slow acks", "such as 1%; empty: none"),
             Field("slow_for", "Slow acks held for", "empty: permanently"),
             Field("queue", "Receiver queue", "messages per consumer"),
+            Field(
+                "timing",
+                "Delivery and ack groups",
+                "in broker and client; the simulation takes longer as measured",
+                choices=tuple(
+                    zip(OPTIONS["timing"].choices, ("no time, one phase", "as measured with real brokers"))
+                ),
+            ),
         ),
     ),
     (

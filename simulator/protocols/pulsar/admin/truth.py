@@ -81,8 +81,10 @@ def _of_subscription(runtime: Pulsar, path: Path, one: Subscription, found: Back
         )
     for place, session in enumerate(one.dispatcher.sessions):
         if session.queued:
+            in_flight = bool(runtime.consumers[session.consumer.name].in_delivery.pending)
             notes[(*path, "consumers", place, "availablePermits")] = (
-                f"{some(session.queued, 'message waits', 'messages wait')} in its receiver queue."
+                f"{some(session.queued, 'message waits', 'messages wait')} in its receiver queue"
+                f"{' or in flight to it' if in_flight else ''}."
             )
     return notes
 
