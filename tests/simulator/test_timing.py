@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator import World, load_scenario_text
+from simulator.protocols.pulsar.checks.administration import Administration
+from simulator.protocols.pulsar.checks.settings_in_force import SettingsInForce
 from simulator.protocols.pulsar.client.ack_group import AckGroup
 from simulator.scenarios.problems import ScenarioError
+from simulator.scenarios.settings import SETTINGS
 from tests.examples import examples
 from tests.simulator.admin_runs import note
 from tests.simulator.checked import violations_of
@@ -189,6 +193,8 @@ def test_no_draw_changes_another_draw():
     """A message's delivery time is the same beside other consumers, options and subscriptions."""
     text = body(f"{DELIVERY}, ackGroupPhase: drawn", producer="every: 11ms, arrivals: poisson")
     alone = run(text, until="2s")
+    reader = alone.runtime.consumers["c"]
+    assert len({reader.acks._phases, reader.in_delivery._time.key, reader.processing.key}) == 3
     other = text.replace(
         "subscriptions: {s:", "subscriptions: {s2: {topic: t, initialPosition: Earliest}, s:"
     )
@@ -262,6 +268,15 @@ def test_what_is_dropped_in_delivery_is_delivered_again_and_gives_its_permits_ba
         assert session.queued == 0 and session.permits + session.taken == 4
 
 
+@pytest.mark.parametrize("type_", ["Exclusive", "Shared"])
+def test_a_dropped_delivery_brings_no_later_message_forward(type_):
+    command = "do: subscription.reset, subscription: s, cluster: a, position: earliest"
+    text = body("deliveryTime: 50ms", producer="every: 5ms", subscription=f", type: {type_}")
+    world = run(text + f"commands: [{{at: 202ms, {command}}}]\n", until="1s")
+    later_us = [at_us for row in rows(world, "message.delivered") if (at_us := row["at_us"]) > 202 * MS]
+    assert min(later_us) == 252 * MS, "50 ms after the first message is sent again"
+
+
 def test_messages_in_delivery_have_taken_their_permits():
     world = open_world(body("deliveryTime: 50ms", producer="every: 5ms"), until="3s")
     world.run(202 * MS)
@@ -315,6 +330,21 @@ def test_timing_measured_stands_for_the_measured_values():
     assert run(body("timing: measured"), until="3s").digest() == run(body(written), until="3s").digest()
     nominal = run(body("timing: nominal"), until="3s").digest()
     assert nominal == run(body(""), until="3s").digest() != run(body(written), until="3s").digest()
+
+
+def test_broker_settings_may_have_measured_values_too(monkeypatch):
+    name = "managedLedgerCursorPositionFlushSeconds"
+    monkeypatch.setitem(SETTINGS, name, replace(SETTINGS[name], measured=7))
+    for options, settings, wanted in (
+        ("", "", 60),
+        ("timing: nominal", "", 60),
+        ("timing: measured", "", 7),
+        ("timing: measured", f"settings: {{{name}: 3}}\n", 3),
+    ):
+        world = open_world(body(options) + settings)
+        assert world.runtime.clusters["a"].setting(name) == wanted
+        assert SettingsInForce(world.scenario, name).value("a", "t") == wanted
+        assert Administration(world.scenario).setting("a", name) == wanted
 
 
 def test_what_a_scenario_gives_has_precedence_over_timing():

@@ -149,7 +149,8 @@ class Administration:
     def setting(self, cluster: str, name: str) -> Any:
         """A broker's setting in force."""
         declared = {**self.scenario.settings, **self.scenario.clusters[cluster].settings}
-        return self.settings.get((cluster, name), declared.get(name, SETTINGS[name].default))
+        otherwise = SETTINGS[name].default_under(self.scenario.options)
+        return self.settings.get((cluster, name), declared.get(name, otherwise))
 
     def policy(self, cluster: str, namespace: str, name: str, setting: str) -> Any:
         """A namespace's policy, or the broker's setting where the namespace is missing or has no value."""

@@ -20,7 +20,7 @@ class SettingsInForce:
         self._of_topics = {
             base: topic.settings[name] for base, topic in scenario.topics.items() if name in topic.settings
         }
-        otherwise = scenario.settings.get(name, SETTINGS[name].default)
+        otherwise = scenario.settings.get(name, SETTINGS[name].default_under(scenario.options))
         self._of_clusters = {
             cluster: spec.settings.get(name, otherwise) for cluster, spec in scenario.clusters.items()
         }

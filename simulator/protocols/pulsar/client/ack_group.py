@@ -57,11 +57,11 @@ class AckGroup:
     )
 
     def __init__(self, consumer: Consumer) -> None:
-        runtime, group_us = consumer.runtime, consumer.spec.acknowledgment_group_time_us
+        runtime = consumer.runtime
         self._consumer = consumer
         self._drawn = runtime.option("ackGroupPhase") == "drawn"
         self._phases = stream_key(runtime.seed, f"ack-group/{consumer.name}")
-        self._period_us = group_us + runtime.option("ackGroupDrift") if group_us else 0
+        self._period_us = consumer.spec.acknowledgment_group_time_us + runtime.option("ackGroupDrift")
         self._begun_us = 0  # when the timer was started
         self.waiting = WaitingAcks()
         self.acknowledged_to: dict[Place, tuple[int, int]] = {}
