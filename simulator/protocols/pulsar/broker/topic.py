@@ -80,9 +80,8 @@ class Topic:
         self.data_timestamp_ms = 0
         self.loaded = False
         self.audiences: dict[str, AudienceOfTopic] = {}
-        self.broker: BrokerOfTopic | None = (
-            None  # the broker that serves it, in a cluster that declares brokers
-        )
+        # the broker that serves it, in a cluster that declares brokers
+        self.broker: BrokerOfTopic | None = None
         self.migrating = False  # marked migrated (PIP-188): its producers are about to be redirected
         self.migrated_to: str | None = None  # the cluster to which its clients are redirected
         self.epoch = 0  # counts loads: a timer of an earlier load is stale
@@ -97,13 +96,8 @@ class Topic:
         self.batched = any(
             spec.batch > 1 for spec in runtime.scenario.producers.values() if spec.topic == base
         )
-        self.counts = {
-            "messages": 0,
-            "snapshot_request": 0,
-            "snapshot_response": 0,
-            "snapshot": 0,
-            "subscription_update": 0,
-        }
+        counted = "messages snapshot_request snapshot_response snapshot subscription_update"
+        self.counts = dict.fromkeys(counted.split(), 0)
         self.marker_bytes = 0
         self.rollover = LedgerRollover(self)
         self.timers = RetentionTimers(self)

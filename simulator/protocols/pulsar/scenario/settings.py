@@ -138,6 +138,7 @@ SETTINGS: tuple[Setting, ...] = (
         ),
         minimum=0,
         dynamic=False,
+        measured=10,
     ),
     _own(
         "retentionCheckIntervalInSeconds",
