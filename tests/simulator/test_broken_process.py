@@ -78,6 +78,19 @@ def test_the_sender_notices_the_end_of_a_connection_after_its_last_receipt(fault
     assert at_ms(rows(world, "replicator.disconnected", cluster="a")) == [noticed]
 
 
+def test_the_end_of_a_connection_does_not_overtake_a_slow_receipt():
+    # The receipt of message 10 leaves b at 1,090 ms on a slow link, which works again before b dies.
+    world = open_world(body(producers=STREAM, settings=SILENT, options=""), until="20s")
+    world.run(1080 * MS)
+    do(world, "link.slow", link="b -> a", latency="1s")
+    world.run(1095 * MS)
+    do(world, "link.heal", link="b -> a")
+    world.run(1100 * MS)
+    do(world, "cluster.crash", cluster="b", fault="process", clients=False)
+    world.run(3000 * MS)
+    assert at_ms(rows(world, "replicator.disconnected", cluster="a")) == [2090]
+
+
 def test_what_is_sent_to_a_dead_process_is_lost_and_sent_again():
     # Message 10 is on the wire when b dies; b restarts before it would arrive, on a closed connection.
     world = crashed("b", 1060, "process")
