@@ -50,6 +50,7 @@ class Declared:
     - `word_tables`: the meaning of words in events, for `docs/trace.md`.
     - `names(scenario)`: further names by kind, beside those of its sections, for a page to choose from.
     - `mechanisms`: what each family shows, in one or two sentences for the gallery.
+    - `recordings`: whether a scenario may name a recorded run.
     """
 
     families: tuple[str, ...]
@@ -70,3 +71,4 @@ class Declared:
     word_tables: tuple[WordTable, ...] = ()
     names: Callable[[Any], Mapping[str, Iterable[str]]] = _no_names
     mechanisms: Mapping[str, str] = field(default_factory=dict)
+    recordings: bool = False

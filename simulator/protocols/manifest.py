@@ -218,6 +218,7 @@ class Manifest:
     - `live`, `forecasts`, `inspection`, `pictures`, `admin`, `comparison`, `stories`: see each; default:
       none.
     - `terms` of the glossary, and its `causes` of duplicates and losses: heading and meaning.
+    - `recorded`: the same for runs that were recorded on real brokers.
     """
 
     name: str
@@ -242,3 +243,4 @@ class Manifest:
     stories: Stories = NO_STORIES
     terms: tuple[TermSection, ...] = ()
     causes: tuple[tuple[str, str], ...] = ()
+    recorded: Manifest | None = None

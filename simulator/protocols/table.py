@@ -23,8 +23,9 @@ PROTOCOLS: dict[str, Manifest] = {manifest.name: manifest for manifest in (PULSA
 
 
 def protocol_of(scenario: Scenario) -> Manifest:
-    """The protocol of the scenario's family."""
-    return PROTOCOLS[scenario.protocol]
+    """The protocol of the scenario's family, for a recorded run its part for recordings."""
+    manifest = PROTOCOLS[scenario.protocol]
+    return manifest.recorded or manifest if scenario.recording else manifest
 
 
 def tables_of(scenario: Scenario) -> dict[str, Any]:

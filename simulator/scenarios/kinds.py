@@ -7,6 +7,7 @@ JSON-able value of a command log. Kinds made of several keys are in `compound.py
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -97,6 +98,13 @@ def _read_name(node: Node, key: Key, path: str, reader: Reading) -> str:
 
 def _read_namespace(node: Node, key: Key, path: str, reader: Reading) -> str:
     return names.check_namespace(node.plain())
+
+
+def _read_digest(node: Node, key: Key, path: str, reader: Reading) -> str:
+    text = node.plain()
+    if not re.fullmatch("[0-9a-f]{64}", text):
+        raise Wrong(f'"{text[:80]}" is no SHA-256 digest', "write its 64 hexadecimal digits")
+    return text
 
 
 def _read_integer(node: Node, key: Key, path: str, reader: Reading) -> int:
@@ -304,6 +312,7 @@ KINDS: dict[str, Kind] = {
     "text": Kind("text", TEXT, read_text),
     "name": NAME,
     "names": list_of(NAME, "a list of names"),
+    "digest": Kind("SHA-256 in 64 hexadecimal digits", pattern("[0-9a-f]{64}"), _read_digest),
     "namespace": Kind(
         "tenant/namespace, two names", pattern(f"{names.NAME_PATTERN}/{names.NAME_PATTERN}"), _read_namespace
     ),

@@ -92,6 +92,14 @@ def load_scenario_text(
     reader = Reader(names, protocol)
     declared = DECLARED[protocol or next(iter(DECLARED))]
     scenario = _read(root, reader, declared)
+    if scenario.recording and not declared.recordings:
+        reader.fail(
+            root.value["recording"],
+            "recording",
+            f"is no key of {scenario.family}: such runs cannot be recorded",
+            "leave it out",
+            at_key=True,
+        )
     declared.consistency(Check(scenario, root, reader))
     problems.extend(reader.problems)
     if problems:

@@ -91,6 +91,7 @@ class Scenario:
     seed: int = 1
     about: str = ""
     watch: str = ""
+    recording: str = ""  # digest of the recorded run that is played instead of a simulated one
     settings: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     # every ordered pair, defaults filled in

@@ -20,11 +20,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
+from simulator.trace.json_lines import (
+    FILE_FORMAT,
+    METADATA_KEY,
+    TraceFileError,
+    check_seq,
+    checked_meta,
+    event_code,
+    fill_trace,
+    json_line_rows,
+    json_lines_meta,
+    write_json_lines,
+)
 from simulator.trace.registry import COLUMNS, INTEGER, NAME, NULL, Vocabulary
 from simulator.trace.trace import BLOCK_ROWS, Trace
 
-FILE_FORMAT = 1
-METADATA_KEY = "failover-lab"
 SUFFIXES = (".parquet", ".jsonl")
 
 SCHEMA = pa.schema(
@@ -34,10 +44,6 @@ SCHEMA = pa.schema(
         for name, (kind, _) in COLUMNS.items()
     ]
 )
-
-
-class TraceFileError(ValueError):
-    """The file is not a trace this version can read, or its name has no known format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +60,7 @@ def write_trace(path: str | Path, trace: Trace, meta: dict[str, Any]) -> None:
     `meta` has engine_version, scenario, seed, commands and until_us.
     """
     path = Path(path)
-    writer = {".parquet": _write_parquet, ".jsonl": _write_jsonl}.get(path.suffix)
+    writer = {".parquet": _write_parquet, ".jsonl": write_json_lines}.get(path.suffix)
     if writer is None:
         raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")
     full_meta = {
@@ -76,34 +82,27 @@ def read_meta(path: str | Path) -> dict[str, Any]:
     """The metadata of the run that made a trace file, without its rows."""
     path = Path(path)
     if path.suffix == ".jsonl":
-        with path.open(encoding="utf-8") as lines:
-            return _meta_of_line(path, lines.readline())
+        return json_lines_meta(path)
     if path.suffix != ".parquet":
         raise TraceFileError(f"{path.name}: a trace file ends in .parquet or .jsonl")
     try:
         with parquet.ParquetFile(path) as file:
-            return _checked_meta(path, (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode()))
+            return checked_meta(path, (file.schema_arrow.metadata or {}).get(METADATA_KEY.encode()))
     except pa.ArrowInvalid as error:
         raise TraceFileError(f"{path.name} is not a Parquet file: {error}") from error
 
 
-def read_trace(path: str | Path, vocabulary: Vocabulary) -> TraceFile:
+def read_trace(path: str | Path, vocabulary: Vocabulary, rows_max: int | None = None) -> TraceFile:
     """Read a file that `write_trace` made, with the event types of `vocabulary`.
 
-    Raises TraceFileError when its digest is not the one it was written with.
+    Raises TraceFileError when its digest is not the one it was written with, or when it has more than
+    `rows_max` rows.
     """
     path = Path(path)
     meta = read_meta(path)
     trace = Trace(vocabulary)
-    for name in meta["names"]:
-        trace.intern(name)
-    for row in _parquet_rows(path, trace) if path.suffix == ".parquet" else _jsonl_rows(path, trace):
-        trace.append(row)
-    if trace.digest() != meta["trace_sha256"]:
-        raise TraceFileError(
-            f"{path.name}: the rows do not have the digest that the file names; it was changed after it "
-            f"was written"
-        )
+    rows = _parquet_rows(path, trace) if path.suffix == ".parquet" else json_line_rows(path, trace)
+    fill_trace(trace, path, meta, rows, rows_max)
     return TraceFile(trace, meta)
 
 
@@ -153,7 +152,7 @@ def _parquet_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
         for batch in file.iter_batches(batch_size=BLOCK_ROWS, columns=SCHEMA.names):
             columns = {name: _memory_column(path, trace, name, batch.column(name)) for name in SCHEMA.names}
             for row, (seq, code) in enumerate(zip(columns["seq"], columns["type"], strict=True)):
-                _check_seq(path, len(trace), seq)
+                check_seq(path, len(trace), seq)
                 fields = trace.vocabulary.types[code].fields
                 yield (
                     code,
@@ -169,70 +168,8 @@ def _memory_column(path: Path, trace: Trace, name: str, values: pa.Array) -> lis
     encoded = values.dictionary_encode()
     words = encoded.dictionary.to_pylist()
     numbers = (
-        [_event_code(path, trace.vocabulary, word) for word in words]
+        [event_code(path, trace.vocabulary, word) for word in words]
         if name == "type"
         else [trace.intern(word) for word in words]
     )
     return [NULL if index is None else numbers[index] for index in encoded.indices.to_pylist()]
-
-
-# --- JSON lines
-
-
-def _write_jsonl(path: Path, trace: Trace, meta: dict[str, Any]) -> None:
-    with path.open("w", encoding="utf-8") as lines:
-        lines.write(json.dumps({METADATA_KEY: meta}, separators=(",", ":")) + "\n")
-        for first in range(0, len(trace), BLOCK_ROWS):
-            for row in trace.rows(first, first + BLOCK_ROWS):
-                lines.write(json.dumps(row, separators=(",", ":")) + "\n")
-
-
-def _jsonl_rows(path: Path, trace: Trace) -> Iterator[tuple[int, ...]]:
-    with path.open(encoding="utf-8") as lines:
-        next(lines)
-        for number, line in enumerate(lines, start=2):
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise TraceFileError(f"{path.name} line {number} is not JSON: {error.msg}") from error
-            _check_seq(path, len(trace), row.get("seq"))
-            code = _event_code(path, trace.vocabulary, row.get("type"))
-            values = (row.get(name, NULL) for name in trace.vocabulary.types[code].fields)
-            fields = (trace.intern(value) if isinstance(value, str) else value for value in values)
-            yield (code, row["at_us"], row.get("cause_seq", NULL), *fields)
-
-
-def _check_seq(path: Path, expected: int, seq: int | None) -> None:
-    if seq != expected:
-        raise TraceFileError(f"{path.name}: row {expected} says seq {seq}; seqs run from 0 without holes")
-
-
-def _event_code(path: Path, vocabulary: Vocabulary, word: str | None) -> int:
-    code = None if word is None else vocabulary.code.get(word)
-    if code is None:
-        raise TraceFileError(f"{path.name}: {word!r} is not an event type of this version")
-    return code
-
-
-def _meta_of_line(path: Path, line: str) -> dict[str, Any]:
-    try:
-        head = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise TraceFileError(f"{path.name} line 1 is not JSON: {error.msg}") from error
-    return _checked_meta(
-        path, json.dumps(head[METADATA_KEY]) if isinstance(head, dict) and METADATA_KEY in head else None
-    )
-
-
-def _checked_meta(path: Path, text: str | bytes | None) -> dict[str, Any]:
-    if text is None:
-        raise TraceFileError(
-            f"{path.name} is not a Failover Lab trace: it lacks the {METADATA_KEY!r} header that `simulate "
-            "--trace` writes"
-        )
-    meta = json.loads(text)
-    if meta.get("format") != FILE_FORMAT:
-        raise TraceFileError(
-            f"{path.name} has trace format {meta.get('format')}; this version reads format {FILE_FORMAT}"
-        )
-    return meta

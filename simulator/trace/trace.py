@@ -161,6 +161,10 @@ class Trace:
             return self._open.row(seq - self._sealed_rows)
         return self._blocks[seq // BLOCK_ROWS].row_tuple(seq % BLOCK_ROWS)
 
+    def tuples(self, first: int, last: int) -> list[tuple[int, ...]]:
+        """Rows `first` <= seq < `last` as they were appended."""
+        return [self._tuple(seq) for seq in range(first, min(last, self.length))]
+
     def _as_dict(self, seq: int, values: tuple[int, ...]) -> dict:
         event = self.vocabulary.types[values[0]]
         row = {"seq": seq, "at_us": values[1], "type": event.name}

@@ -16,6 +16,7 @@ from simulator.protocols.pulsar.checks.knowledge import Knowledge
 from simulator.protocols.pulsar.checks.row_checks import ROW_CHECKS
 from simulator.protocols.pulsar.failover import forecasting
 from simulator.protocols.pulsar.markers.entries import MarkerTable
+from simulator.protocols.pulsar.recorded.playing import with_recordings
 from simulator.protocols.pulsar.scenario import families
 from simulator.protocols.pulsar.storage.messages import MessageTable
 from simulator.protocols.pulsar.stories.queries import STORIES
@@ -60,7 +61,7 @@ SECTIONS = {
 }
 """Always present in a summary, empty when unused."""
 
-MANIFEST = Manifest(
+SIMULATED = Manifest(
     name=families.PULSAR,
     build=build,
     count=count_run,
@@ -95,3 +96,6 @@ MANIFEST = Manifest(
     terms=TERMS,
     causes=cause_definitions(),
 )
+
+MANIFEST = with_recordings(SIMULATED)
+"""Pulsar's manifest: simulated runs, and runs that were recorded on real brokers."""

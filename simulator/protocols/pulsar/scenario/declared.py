@@ -36,4 +36,5 @@ PULSAR_DECLARED = Declared(
     word_tables=events.WORD_TABLES,
     names=names,
     mechanisms=MECHANISMS,
+    recordings=True,
 )

@@ -1,0 +1,112 @@
+"""A recording in memory: all its rows, and what one row says about another.
+
+Rules: it never changes, so every world of a lab shares it. A message or marker on its way is found by pairing
+the row that sent it with the row that stored it at the peer. Failovers are counted once, over all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from simulator.counting.results import CountedFailover, CountingError
+from simulator.protocols.pulsar.verdicts.count import count_run
+from simulator.scenarios.model import Scenario
+from simulator.trace.recorded_files import FOLDERS, RecordedFile, damaged, read_rows
+from simulator.trace.registry import Vocabulary
+from simulator.trace.trace import Trace
+
+RECORDINGS_KEPT = 8
+"""Recordings that stay in memory, of at most 60 MB each."""
+
+SENT = ("message.replicated", "marker.sent")
+ARRIVED = ("message.stored", "marker.stored", "message.deduplicated")
+
+
+class Recording:
+    """The rows of one recorded run.
+
+    - `departures`: the row that sent what a row stored at a peer.
+    - `arrivals_us`: when what a row sent was stored at the peer.
+    - `batches`: by the first row of an entry with several messages their number.
+    - `positions`: by snapshot the positions in the other clusters, by name.
+    - `logs`: the (cluster, log) pairs that occur.
+    """
+
+    def __init__(self, file: RecordedFile, trace: Trace, failovers: list[CountedFailover]) -> None:
+        self.file = file
+        self.trace = trace
+        self.failovers = failovers
+        self.played = False  # whether all rows have been played once, so that they are known to fit
+        self.departures: dict[int, int] = {}
+        self.arrivals_us: dict[int, int] = {}
+        self.batches: dict[int, int] = {}
+        self.positions: dict[int, tuple[tuple[str, int, int], ...]] = {}
+        self.logs: dict[tuple[str, str], None] = {}
+        self._pair_rows()
+        self._count_batches()
+        self._collect_positions()
+        for row in trace.rows(types=("topic.loaded", "message.stored", "marker.written")):
+            self.logs[row["cluster"], row["topic"]] = None
+
+    def _pair_rows(self) -> None:
+        on_the_way: dict[tuple[Any, ...], int] = {}
+        for row in self.trace.rows(types=(*SENT, *ARRIVED)):
+            if row.get("batch_index", 0) or "peer" not in row:
+                continue
+            thing = (row.get("marker"), row.get("producer"), row.get("sequence_id"))
+            if row["type"] in SENT:
+                on_the_way[row["cluster"], row["peer"], row["topic"], *thing] = row["seq"]
+                continue
+            sent = on_the_way.pop((row["peer"], row["cluster"], row["topic"], *thing), None)
+            if sent is not None:
+                self.departures[row["seq"]] = sent
+                self.arrivals_us[sent] = row["at_us"]
+
+    def _count_batches(self) -> None:
+        first: dict[tuple[str, str], int] = {}  # (cluster, topic) -> row of the batched entry under way
+        for row in self.trace.rows(types=("message.stored",)):
+            if "batch_index" not in row:
+                continue
+            log = row["cluster"], row["topic"]
+            if row["batch_index"] == 0:
+                first[log] = row["seq"]
+            if log in first:
+                self.batches[first[log]] = row["batch_index"] + 1
+
+    def _collect_positions(self) -> None:
+        found: dict[int, dict[str, tuple[int, int]]] = {}
+        for row in self.trace.rows(types=("snapshot.position",)):
+            found.setdefault(row["snapshot"], {})[row["peer"]] = (row["to_ledger"], row["to_entry"])
+        for snapshot, there in found.items():
+            self.positions[snapshot] = tuple((name, *there[name]) for name in sorted(there))
+
+    def next_at_us(self, seq: int) -> int | None:
+        """The instant of row `seq`; None after the last row."""
+        return self.trace.at_us(seq) if seq < len(self.trace) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A recording that is asked for; two with the same texts are the same."""
+
+    digest: str
+    scenario_text: str
+    scenario: Scenario = field(compare=False)
+    vocabulary: Vocabulary = field(compare=False)
+
+
+def recording_of(scenario: Scenario, vocabulary: Vocabulary) -> Recording:
+    """The recording that a scenario names. Raises RecordingError."""
+    return _read(_Asked(scenario.recording, scenario.canonical_text, scenario, vocabulary))
+
+
+@lru_cache(maxsize=RECORDINGS_KEPT)
+def _read(asked: _Asked) -> Recording:
+    recorded = FOLDERS.find(asked.digest)
+    trace = read_rows(recorded, asked.vocabulary)
+    try:
+        return Recording(recorded, trace, count_run(trace, asked.scenario).failovers)
+    except (AttributeError, CountingError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise damaged(recorded.path, f"its rows contradict each other ({error})") from error

@@ -1,0 +1,73 @@
+"""Recorded runs for the page and scripts: which there are, and each as a scenario that plays it.
+
+A recorded run is a trace file of a run on real brokers (`simulator.trace.recorded_files`,
+docs/recordings.md).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simulator.protocols.registry import vocabulary
+from simulator.protocols.table import protocol_of
+from simulator.scenarios.loader import load_scenario_text
+from simulator.scenarios.model import Scenario
+from simulator.scenarios.problems import ScenarioError
+from simulator.trace.recorded_files import (
+    FOLDERS,
+    ROWS_MAX,
+    SIZE_BYTES_MAX,
+    RecordedFile,
+    RecordingError,
+    UnusableFile,
+    damaged,
+)
+from simulator.trace.trace import Trace
+
+__all__ = [
+    "ROWS_MAX",
+    "SIZE_BYTES_MAX",
+    "RecordedFile",
+    "RecordingError",
+    "UnusableFile",
+    "check",
+    "listed",
+    "recorded_file",
+    "scenario_of",
+    "use_folder",
+]
+
+
+def use_folder(path: str | Path) -> None:
+    """List the recordings of this folder, too."""
+    FOLDERS.add(Path(path))
+
+
+def listed() -> list[RecordedFile | UnusableFile]:
+    """Every recording, and every file of their folders that cannot be used, with the reason."""
+    return FOLDERS.listed()
+
+
+def recorded_file(scenario: Scenario) -> RecordedFile | None:
+    """The recording that a scenario plays, None for a simulated one. Raises RecordingError."""
+    return FOLDERS.find(scenario.recording) if scenario.recording else None
+
+
+def scenario_of(recorded: RecordedFile) -> Scenario:
+    """The scenario that was recorded, as one that plays the recording. Raises RecordingError."""
+    try:
+        return load_scenario_text(
+            str(recorded.meta["scenario"]),
+            recorded.path.name,
+            seed=recorded.meta["seed"],
+            until_us=recorded.meta["until_us"],
+            overrides=[("recording", recorded.digest)],
+        )
+    except ScenarioError as error:
+        raise damaged(recorded.path, f"its scenario cannot be read: {error}") from error
+
+
+def check(scenario: Scenario) -> None:
+    """Read a recorded run completely, so that opening it cannot fail. Raises RecordingError."""
+    if scenario.recording:
+        protocol_of(scenario).build(scenario, scenario.seed, Trace(vocabulary()))
