@@ -22,10 +22,10 @@ BUILT_IN = Path(__file__).parent / "recordings"
 """The folder of the recordings that come with the code."""
 
 SIZE_BYTES_MAX = 64 * 1024 * 1024
-"""The largest file: about 300,000 rows as JSON lines."""
+"""The largest file, which is more than the most rows need as JSON lines."""
 
-ROWS_MAX = 300_000
-"""The most rows of a recording, which is about 30,000 messages. Reading so many takes some seconds."""
+ROWS_MAX = 200_000
+"""The most rows of a recording, which is about 20,000 messages. Reading so many takes some seconds."""
 
 FILES_MAX = 500
 """The most files that are listed of a folder, in the order of their names."""

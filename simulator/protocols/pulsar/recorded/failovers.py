@@ -88,7 +88,7 @@ class RecordedWindow:
         state, counted = self._state, self._counted
         marked: dict[str, BitMap] = {}
         for seq in self._delivered(counted.duplicates_list).tolist():
-            row = state.recording.trace.row(seq)
+            row = state.recording.row(seq)
             log = state.clusters[counted.target].topics[row["topic"]].log
             marked.setdefault(row["topic"], BitMap()).add(log.index_of(row["ledger"], row["entry"]))
         cursors = state.cursors_at_failovers.get(counted.opened_seq, {})

@@ -33,7 +33,7 @@ def cells(state: RecordedState, cluster: str, topic_name: str, first: int, count
     columns: dict[str, list[int]] = {name: [] for name in _COLUMNS}
     used: dict[str, int] = {}
     for seq in log.records.view(first, last).tolist() if last > first else ():
-        row = state.recording.trace.row(seq)
+        row = state.recording.row(seq)
         origin = state.cluster_names.index(row.get("peer", cluster))
         if row["type"] == "message.stored":
             producer = used.setdefault(row["producer"], len(used))
@@ -64,7 +64,7 @@ def flights(state: RecordedState, limit: int) -> tuple[list[dict], dict[str, int
 
 
 def _flight(state: RecordedState, replicator: RecordedReplicator, index: int, sent_seq: int) -> dict:
-    topic, sent = replicator.topic, state.recording.trace.row(sent_seq)
+    topic, sent = replicator.topic, state.recording.row(sent_seq)
     link = state.links[topic.cluster, replicator.peer]
     is_marker = sent["type"] == "marker.sent"
     return {

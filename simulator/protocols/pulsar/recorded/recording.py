@@ -6,6 +6,8 @@ the row that sent it with the row that stored it at the peer. Failovers are coun
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -15,10 +17,10 @@ from simulator.protocols.pulsar.verdicts.count import count_run
 from simulator.scenarios.model import Scenario
 from simulator.trace.recorded_files import FOLDERS, RecordedFile, damaged, read_rows
 from simulator.trace.registry import Vocabulary
-from simulator.trace.trace import Trace
+from simulator.trace.trace import BLOCK_ROWS, Trace
 
-RECORDINGS_KEPT = 8
-"""Recordings that stay in memory, of at most 60 MB each."""
+RECORDINGS_KEPT = 4
+"""Recordings that stay in memory, of at most 100 MB each."""
 
 SENT = ("message.replicated", "marker.sent")
 ARRIVED = ("message.stored", "marker.stored", "message.deduplicated")
@@ -37,6 +39,12 @@ class Recording:
     def __init__(self, file: RecordedFile, trace: Trace, failovers: list[CountedFailover]) -> None:
         self.file = file
         self.trace = trace
+        self._rows = [
+            row
+            for first in range(0, len(trace), BLOCK_ROWS)
+            for row in trace.tuples(first, first + BLOCK_ROWS)
+        ]
+        self.instants = array("q", (row[1] for row in self._rows))
         self.failovers = failovers
         self.played = False  # whether all rows have been played once, so that they are known to fit
         self.departures: dict[int, int] = {}
@@ -47,12 +55,12 @@ class Recording:
         self._pair_rows()
         self._count_batches()
         self._collect_positions()
-        for row in trace.rows(types=("topic.loaded", "message.stored", "marker.written")):
+        for row in self._of_types("topic.loaded", "message.stored", "marker.written"):
             self.logs[row["cluster"], row["topic"]] = None
 
     def _pair_rows(self) -> None:
         on_the_way: dict[tuple[Any, ...], int] = {}
-        for row in self.trace.rows(types=(*SENT, *ARRIVED)):
+        for row in self._of_types(*SENT, *ARRIVED):
             if row.get("batch_index", 0) or "peer" not in row:
                 continue
             thing = (row.get("marker"), row.get("producer"), row.get("sequence_id"))
@@ -66,7 +74,7 @@ class Recording:
 
     def _count_batches(self) -> None:
         first: dict[tuple[str, str], int] = {}  # (cluster, topic) -> row of the batched entry under way
-        for row in self.trace.rows(types=("message.stored",)):
+        for row in self._of_types("message.stored"):
             if "batch_index" not in row:
                 continue
             log = row["cluster"], row["topic"]
@@ -77,14 +85,26 @@ class Recording:
 
     def _collect_positions(self) -> None:
         found: dict[int, dict[str, tuple[int, int]]] = {}
-        for row in self.trace.rows(types=("snapshot.position",)):
+        for row in self._of_types("snapshot.position"):
             found.setdefault(row["snapshot"], {})[row["peer"]] = (row["to_ledger"], row["to_entry"])
         for snapshot, there in found.items():
             self.positions[snapshot] = tuple((name, *there[name]) for name in sorted(there))
 
     def next_at_us(self, seq: int) -> int | None:
         """The instant of row `seq`; None after the last row."""
-        return self.trace.at_us(seq) if seq < len(self.trace) else None
+        return self.instants[seq] if seq < len(self.instants) else None
+
+    def values(self, seq: int) -> tuple[int, ...]:
+        """A row as it is written to a trace."""
+        return self._rows[seq]
+
+    def row(self, seq: int) -> dict[str, Any]:
+        """A row with its non-null columns, names as strings."""
+        return self.trace.as_dict(seq, self._rows[seq])
+
+    def _of_types(self, *types: str) -> Iterator[dict[str, Any]]:
+        codes = [self.trace.vocabulary.code[name] for name in types]
+        return (self.row(seq) for seq, values in enumerate(self._rows) if values[0] in codes)
 
 
 @dataclass(frozen=True, slots=True)

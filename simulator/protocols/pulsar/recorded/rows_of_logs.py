@@ -12,9 +12,9 @@ from simulator.protocols.pulsar.recorded.state import (
 # --- clusters, links, clients
 
 
-def _cluster(state: str) -> RowHandler:
+def _cluster(becomes: str) -> RowHandler:
     def change(state: RecordedState, row: Row) -> None:
-        state.clusters[row["cluster"]].state = state
+        state.clusters[row["cluster"]].state = becomes
 
     return change
 
@@ -55,19 +55,22 @@ _STATES = {"started": "running", "resumed": "running"}
 
 
 def _client_changed(state: RecordedState, row: Row) -> None:
-    state = _STATES.get(row["reason"], row["reason"])
+    becomes = _STATES.get(row["reason"], row["reason"])
     if (producer := state.producers.get(row["client"])) is not None:
-        if state != "slowed":
-            producer.state = state
+        if becomes != "slowed":
+            producer.state = becomes
         return
+    if becomes == "slowed":
+        return
+    state.client_states[row["client"]] = becomes
     for topic in state.clusters[row["cluster"]].topics.values():
         for subscription in topic.subscriptions.values():
             consumer = subscription.consumers.get(row["client"])
-            if consumer is not None and state in ("running", "paused", "closing"):
-                consumer.state = state
+            if consumer is not None and becomes in ("running", "paused", "closing"):
+                consumer.state = becomes
 
 
-# --- logs
+# --- ledgers
 
 
 def _loaded(state: RecordedState, row: Row) -> None:

@@ -42,7 +42,7 @@ def _arrived(state: RecordedState, row: Row) -> None:
     sent_seq = state.recording.departures.get(row["seq"])
     if sent_seq is None:
         return
-    sent = state.recording.trace.row(sent_seq)
+    sent = state.recording.row(sent_seq)
     topic = topic_of(state, sent)
     replicator = topic.replicators.get(sent["peer"])
     if replicator is not None:
@@ -58,7 +58,7 @@ def _pass_over(state: RecordedState, topic: RecordedTopic) -> None:
 
 def _is_sent(state: RecordedState, topic: RecordedTopic, replicator: RecordedReplicator) -> bool:
     """Whether the entry to be read next was written here, for this peer."""
-    row = state.recording.trace.row(topic.log.record(replicator.read_index))
+    row = state.recording.row(topic.log.record(replicator.read_index))
     if row["type"] == "marker.written":
         return row.get("peer", replicator.peer) == replicator.peer
     return row["type"] == "message.stored" and "peer" not in row
@@ -137,7 +137,8 @@ def _snapshot_requested(state: RecordedState, row: Row) -> None:
     if topic.controller is None:
         topic.controller = RecordedController(row["at_us"])
     if row["count"] == 1:
-        builder = Builder(row["snapshot"], row["at_us"], topic.remotes, list(topic.remotes))
+        remotes = tuple(topic.replicators) or topic.remotes
+        builder = Builder(row["snapshot"], row["at_us"], remotes, list(remotes))
         topic.controller.pending[row["snapshot"]] = builder
 
 

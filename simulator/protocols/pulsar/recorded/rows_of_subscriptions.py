@@ -106,7 +106,10 @@ def _cursor_recovered(state: RecordedState, row: Row) -> None:
 def _consumer_connected(state: RecordedState, row: Row) -> None:
     subscription = subscription_of(state, row)
     if subscription is not None:
-        subscription.consumers[row["client"]] = RecordedConsumer()
+        spec = state.scenario.consumers.get(row["client"])
+        begins = "paused" if spec is not None and spec.paused else "running"
+        known = state.client_states.get(row["client"], begins)
+        subscription.consumers[row["client"]] = RecordedConsumer("paused" if known == "paused" else "running")
 
 
 def _consumer_disconnected(state: RecordedState, row: Row) -> None:

@@ -48,7 +48,7 @@ def _of_cluster(state: RecordedState, cluster: str) -> dict[str, dict[str, Any]]
 def _figures(state: RecordedState, replicator: RecordedReplicator) -> dict[str, Any]:
     """One log's replicator; a recording has no start checks and no retries."""
     oldest = next(iter(replicator.on_the_wire.values()), None)
-    pending_us = 0 if oldest is None else state.now_us - state.recording.trace.at_us(oldest)
+    pending_us = 0 if oldest is None else state.now_us - state.recording.instants[oldest]
     return {
         "state": replicator.state,
         "connected": replicator.connected,

@@ -40,6 +40,7 @@ class RecordedState(System):
         self.cluster_names = sorted(scenario.clusters)
         self.clusters = {name: RecordedCluster() for name in self.cluster_names}
         self.subscriptions = dict(scenario.subscriptions)
+        self.client_states: dict[str, str] = {}  # of consumers, once they changed
         self.cursors_at_failovers: dict[int, dict[str, dict[str, Any]]] = {}
         self.producers = {
             name: RecordedProducer(spec.cluster, spec.topic, "paused" if spec.paused else "running")

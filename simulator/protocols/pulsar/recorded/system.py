@@ -7,6 +7,7 @@ Every command is refused.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any, NoReturn
 
 from simulator.protocols.pulsar.commands.effects import HANDLERS as COMMANDS
@@ -41,14 +42,15 @@ class RecordedSystem(RecordedState):
 
     def play(self, _argument: None) -> int:
         """Write the next rows of this instant and apply them."""
-        recorded, first = self.recording.trace, self.seq
-        last = min(first + ROWS_AT_ONCE, recorded.first_after(self.now_us, first))
-        codes = recorded.vocabulary.types
-        for seq, values in enumerate(recorded.tuples(first, last), first):
+        recording, first = self.recording, self.seq
+        last = min(first + ROWS_AT_ONCE, bisect_right(recording.instants, self.now_us, first))
+        types = recording.trace.vocabulary.types
+        for seq in range(first, last):
+            values = recording.values(seq)
             self.emit(values)
-            handle = HANDLERS.get(codes[values[0]].name)
+            handle = HANDLERS.get(types[values[0]].name)
             if handle is not None:
-                handle(self, recorded.row(seq))
+                handle(self, recording.row(seq))
         self.schedule_next()
         return last - first
 
