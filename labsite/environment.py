@@ -87,6 +87,19 @@ def number(name: str, default: int, least: int) -> int:
     return int(text)
 
 
+def folder(name: str) -> Path | None:
+    """A folder that exists, None when unset. Any other path is a problem and counts as unset."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    if not Path(text).is_dir():
+        PROBLEMS.append(
+            (f"{name} is {text[:200]!r}, which is no folder.", "Make the folder, or leave it out.")
+        )
+        return None
+    return Path(text)
+
+
 def secret_key(beside: Path) -> str:
     """SECRET_KEY, or a key made at the first start and kept in a file that only this user can read."""
     given = os.environ.get("SECRET_KEY", "").strip()

@@ -15,6 +15,7 @@ machine. Lists are comma-separated.
   SECURE             1 when the site is reached by https only: secure cookies and HSTS.
   FAILOVER_LAB_DATA  folder of the database file, the key and the reports. Default: var/ beside this folder.
   LAB_MEMORY_MB      estimated memory of the labs of one server process, default: 2048.
+  LAB_RECORDINGS_DIR folder with recorded runs that the gallery lists, default: none beside the built-in ones.
   DEBUG              1 shows tracebacks in the browser and reloads static files.
 """
 
@@ -82,6 +83,9 @@ LAB_MEMORY_MB = environment.number("LAB_MEMORY_MB", 2048, 1)
 
 The default leaves half of a 4 GiB server to everything else.
 """
+
+LAB_RECORDINGS_DIR = environment.folder("LAB_RECORDINGS_DIR")
+"""Folder of recorded runs (docs/recordings.md), None for the built-in ones only."""
 
 REDIS_URL = environment.address("REDIS_URL", ("redis", "rediss", "unix"))
 if REDIS_URL:

@@ -6,7 +6,8 @@ docs/recordings.md).
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import lru_cache
+from typing import Any
 
 from simulator.protocols.registry import vocabulary
 from simulator.protocols.table import protocol_of
@@ -31,6 +32,7 @@ __all__ = [
     "RecordingError",
     "UnusableFile",
     "check",
+    "leave_folder",
     "listed",
     "recorded_file",
     "scenario_of",
@@ -38,9 +40,14 @@ __all__ = [
 ]
 
 
-def use_folder(path: str | Path) -> None:
-    """List the recordings of this folder, too."""
-    FOLDERS.add(Path(path))
+def use_folder(path: Any) -> None:
+    """List the recordings of this folder, a path, too."""
+    FOLDERS.add(path)
+
+
+def leave_folder(path: Any) -> None:
+    """List the recordings of this folder no longer."""
+    FOLDERS.remove(path)
 
 
 def listed() -> list[RecordedFile | UnusableFile]:
@@ -55,16 +62,18 @@ def recorded_file(scenario: Scenario) -> RecordedFile | None:
 
 def scenario_of(recorded: RecordedFile) -> Scenario:
     """The scenario that was recorded, as one that plays the recording. Raises RecordingError."""
+    meta = recorded.meta
     try:
-        return load_scenario_text(
-            str(recorded.meta["scenario"]),
-            recorded.path.name,
-            seed=recorded.meta["seed"],
-            until_us=recorded.meta["until_us"],
-            overrides=[("recording", recorded.digest)],
-        )
+        return _scenario(str(meta["scenario"]), meta["seed"], meta["until_us"], recorded.digest)
     except ScenarioError as error:
         raise damaged(recorded.path, f"its scenario cannot be read: {error}") from error
+
+
+@lru_cache(maxsize=256)
+def _scenario(text: str, seed: int, until_us: int, digest: str) -> Scenario:
+    return load_scenario_text(
+        text, "scenario of the recording", seed=seed, until_us=until_us, overrides=[("recording", digest)]
+    )
 
 
 def check(scenario: Scenario) -> None:

@@ -97,7 +97,12 @@ FILE_MODULES = frozenset({"os", "shutil", "tempfile", "glob", "importlib"})
 FILE_CALLS = frozenset(
     {"open", "read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "glob", "mkdir", "unlink"}
 )
-FILES_ALLOWED = ("simulator/scenarios/", "simulator/trace/files.py")
+FILES_ALLOWED = (
+    "simulator/scenarios/",
+    "simulator/trace/files.py",
+    "simulator/trace/json_lines.py",
+    "simulator/trace/recorded_files.py",
+)
 
 IDENTITY_ALLOWED = ("simulator/checkpoint.py",)
 """Numbers shared objects by order of meeting.
@@ -132,6 +137,7 @@ PROTOCOL_MAY_IMPORT = (
 PYTHON_API = (
     "simulator",
     "simulator.headless",
+    "simulator.recordings",
     "simulator.what_if",
     "simulator.comparison",
     "simulator.glossary",

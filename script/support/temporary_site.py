@@ -25,7 +25,10 @@ class Site:
     port: int
     pid: int
     environment: Mapping[str, str]
-    """The environment for other processes on its data, such as a report worker."""
+    """The environment for other processes on its data, such as a report worker.
+
+    The site lists the recordings of its folder LAB_RECORDINGS_DIR.
+    """
 
     def open_lab(self, **fields: object) -> dict[str, str]:
         """Make a lab from `scenario="name"` or `yaml="text"`; returns id, token and url."""
@@ -53,6 +56,8 @@ def temporary_site(
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="failover-lab-") as data:
         environment = {**os.environ, "FAILOVER_LAB_DATA": data, "ALLOWED_HOSTS": "127.0.0.1"}
+        environment["LAB_RECORDINGS_DIR"] = str(recordings := Path(data) / "recordings")
+        recordings.mkdir()
         for name in ("DATABASE_URL", "REDIS_URL"):
             environment.pop(name, None)
         if (

@@ -44,10 +44,13 @@ def lab_comparison_page(request: HttpRequest, lab_id: str) -> HttpResponse:
     lab = Lab.objects.filter(pk=lab_id).first()
     if lab is None:
         return render(request, "visualizer/no_such_lab.html", status=404)
+    scenario = read_scenario(lab.scenario_text, lab.seed)
+    if scenario.recording:
+        return refusal(_not_compared())
     return _page(
         request,
         lab.title,
-        read_scenario(lab.scenario_text, lab.seed),
+        scenario,
         reverse("visualizer:lab-comparison-data", args=[lab_id]),
         reverse("visualizer:lab", args=[lab_id]),
     )
@@ -85,10 +88,20 @@ async def lab_comparison(request: HttpRequest, lab_id: str) -> HttpResponse:
     inputs = json.loads(await current_hub().ask(lab_id, "inputs"))
     lab = await Lab.objects.aget(pk=lab_id)
     scenario = await scenario_of(lab.scenario_text, lab.seed)
+    if scenario.recording:
+        raise _not_compared()
     return await _answer(
         Source(
             lab.title, scenario, scenario.seed, inputs["commands"], max(scenario.until_us, inputs["until_us"])
         )
+    )
+
+
+def _not_compared() -> Refused:
+    return Refused(
+        "not-offered",
+        "This run was recorded on real brokers: it cannot be run again under another strategy.",
+        "Open the scenario itself and compare there.",
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from simulator import ENGINE_VERSION, load_scenario, load_scenario_text, scenario_names
+from simulator import ENGINE_VERSION, load_scenario, load_scenario_text, recordings, scenario_names
 from simulator.what_if import variants
 from visualizer.labs import clients
 from visualizer.labs.clients import client_key
@@ -67,15 +67,16 @@ class NewLab:
 def new_lab(given: dict[str, Any]) -> NewLab:
     """Store a new lab as requested.
 
-    `given` holds {"scenario": name} or {"yaml": text}. Optional fields are "seed", "set" (as `--set` of the
-    command line) and "at_us", the instant that the lab shows first. Raises Refused or ScenarioError.
+    `given` holds {"scenario": name}, {"yaml": text} or {"recording": digest}. Optional fields are "seed",
+    "set" (as `--set` of the command line) and "at_us", the instant that the lab shows first; a recorded run
+    takes only the last. Raises Refused or ScenarioError.
     """
     for name in given:
-        if name not in ("scenario", "yaml", "seed", "set", "at_us"):
+        if name not in ("scenario", "yaml", "recording", "seed", "set", "at_us"):
             raise Refused(
                 "bad-field",
                 f"A lab has no field {name[:60]!r}.",
-                "Give scenario or yaml, and perhaps seed, set or at_us.",
+                "Give scenario, yaml or recording, and perhaps seed, set or at_us.",
             )
     seed = given.get("seed")
     if seed is not None and (type(seed) is not int or not 0 <= seed <= SEED_LIMIT):
@@ -86,7 +87,37 @@ def new_lab(given: dict[str, Any]) -> NewLab:
         )
     _room_for_one_more()
     scenario = _requested_scenario(given, seed)
+    check_recording(scenario)
     return _store(scenario, _instant(given.get("at_us"), scenario))
+
+
+def check_recording(scenario: Any) -> None:
+    """Raise Refused when the recording that a scenario plays is missing, damaged or too large."""
+    try:
+        recordings.check(scenario)
+    except recordings.RecordingError as error:
+        raise Refused("bad-recording", str(error), error.hint) from None
+
+
+def _recorded_scenario(given: dict[str, Any]) -> Any:
+    """The scenario of a recorded run, named by the digest of its rows."""
+    if given.get("seed") is not None or given.get("set") is not None:
+        raise Refused(
+            "bad-field",
+            "A recorded run cannot be changed.",
+            "Give recording alone, or open its scenario to run it on the simulator.",
+        )
+    for one in recordings.listed():
+        if isinstance(one, recordings.RecordedFile) and one.digest == given["recording"]:
+            try:
+                return recordings.scenario_of(one)
+            except recordings.RecordingError as error:
+                raise Refused("bad-recording", str(error), error.hint) from None
+    raise Refused(
+        "unknown-recording",
+        f"There is no recording {str(given['recording'])[:64]!r}.",
+        "The gallery lists the recordings of this server.",
+    )
 
 
 def _instant(at_us: Any, scenario: Any) -> int:
@@ -219,12 +250,14 @@ def run_again(
 
 def _requested_scenario(given: dict[str, Any], seed: int | None) -> Any:
     name, text, overrides = given.get("scenario"), given.get("yaml"), _overrides(given.get("set"))
-    if (name is None) == (text is None):
+    if sum(one is not None for one in (name, text, given.get("recording"))) != 1:
         raise Refused(
             "bad-field",
-            "A lab is made from a built-in scenario or from a text.",
-            "Give exactly one of scenario and yaml.",
+            "A lab is made from a built-in scenario, from a text or from a recording.",
+            "Give exactly one of scenario, yaml and recording.",
         )
+    if given.get("recording") is not None:
+        return _recorded_scenario(given)
     if name is not None:
         if name not in scenario_names():
             raise Refused(

@@ -15,6 +15,7 @@ from typing import Any
 from django import db
 
 from simulator import ENGINE_VERSION
+from simulator.recordings import RecordingError
 from visualizer.labs import jobs, saving, store
 from visualizer.labs.clients import client
 from visualizer.labs.definitions import scenario_of
@@ -438,6 +439,8 @@ class Runner:
             "instant; please report it."
         )
         words = f"Internal error, this lab has stopped: {type(error).__name__}: {error}"[:600]
+        if isinstance(error, RecordingError):
+            words, hint = str(error)[:600], error.hint
         failure = {
             "type": "error",
             "code": "engine-bug",
@@ -451,7 +454,8 @@ class Runner:
         self.room.fail(failure)
         self._notify(failure, failure=True)
         self.session.give_up(Refused("engine-bug", words, hint))
-        self._put(partial(store.keep_failure, self.stored, failure))
+        if not isinstance(error, RecordingError):  # it can be opened again once its file is back
+            self._put(partial(store.keep_failure, self.stored, failure))
 
 
 def _nothing(_: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulator import ENGINE_VERSION, Scenario, live_rows_of, names_of, sites_of, tables_of
+from simulator import ENGINE_VERSION, Scenario, live_rows_of, names_of, recordings, sites_of, tables_of
 from visualizer.labs.definitions import read_scenario
 from visualizer.live.wire import WIRE_VERSION
 from visualizer.models import Lab
@@ -39,9 +39,29 @@ def welcome(lab: Lab, is_owner: bool) -> dict[str, Any]:
             f"{source} -> {target}": link.latency.nominal_us
             for (source, target), link in sorted(scenario.links.items())
         },
+        "recorded": recorded_facts(scenario),
         "commands": [
             {"at_us": command.at_us, "do": command.do, **command.arguments} for command in scenario.commands
         ],
+    }
+
+
+def recorded_facts(scenario: Scenario) -> dict[str, Any] | None:
+    """Where and when a recorded run was recorded, and which rows were measured; None for a simulated run.
+
+    The texts are empty when its file is missing, which the lab reports itself.
+    """
+    try:
+        found = recordings.recorded_file(scenario)
+    except recordings.RecordingError:
+        return {"system": "", "date": "", "measured": [], "inferred": []}
+    if found is None:
+        return None
+    return {
+        "system": found.system,
+        "date": found.date,
+        "measured": list(found.measured),
+        "inferred": list(found.inferred),
     }
 
 

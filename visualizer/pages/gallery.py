@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from simulator import FAMILY_MECHANISMS, scenario_names
+from simulator import FAMILY_MECHANISMS, recordings, scenario_names
 from visualizer.labs.definitions import builtin_scenario, builtin_scenarios
 from visualizer.live.wire import Refused
 from visualizer.pages.pictures import known_pictures, outcome_of, picture_of
@@ -44,8 +44,40 @@ def gallery(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "visualizer/gallery.html",
-        {"scenarios": shown, "families": sections, "first": FIRST[0]},
+        {
+            "scenarios": shown,
+            "families": sections,
+            "first": FIRST[0],
+            **recordings_shown(),
+        },
     )
+
+
+def recordings_shown() -> dict[str, list[dict[str, Any]]]:
+    """The recorded runs as cards, and the files that cannot be opened, each with the reason."""
+    cards, unusable = [], []
+    for one in recordings.listed():
+        if isinstance(one, recordings.UnusableFile):
+            unusable.append({"name": one.path.name, "reason": one.reason})
+            continue
+        try:
+            scenario = recordings.scenario_of(one)
+        except recordings.RecordingError as error:
+            unusable.append({"name": one.path.name, "reason": str(error)})
+            continue
+        cards.append(
+            {
+                "digest": one.digest,
+                "file": one.path.name,
+                "title": scenario.title,
+                "about": paragraphs(scenario.about),
+                "system": one.system,
+                "date": one.date,
+                "until_s": f"{scenario.until_us / 1e6:g}",
+                "failovers": sum(command.do == "subscription.fail-over" for command in scenario.commands),
+            }
+        )
+    return {"recordings": cards, "unusable": unusable}
 
 
 def _place(scenario: Any) -> tuple[int, str, int, str]:

@@ -42,7 +42,7 @@ def labs(request: HttpRequest) -> HttpResponse:
 
 
 def create_lab(request: HttpRequest) -> HttpResponse:
-    """Make a lab: {scenario or yaml, seed} → 201 {id, token, url}.
+    """Make a lab: {scenario, yaml or recording, seed} → 201 {id, token, url}.
 
     A text with errors is answered with status 400 and every problem.
     """
@@ -73,7 +73,7 @@ def _given(request: HttpRequest) -> dict[str, Any]:
     """The request's body: a JSON object, or the gallery's plain form when scripts are off."""
     if "json" not in request.content_type:
         given: dict[str, Any] = {
-            name: value for name in ("scenario", "yaml") if (value := request.POST.get(name))
+            name: value for name in ("scenario", "yaml", "recording") if (value := request.POST.get(name))
         }
         seed = request.POST.get("seed", "")
         return {**given, "seed": number_in(seed, "seed")} if seed.isascii() and seed.isdigit() else given

@@ -205,6 +205,8 @@ def answer(session: Session, what: str, arguments: dict[str, Any]) -> Work:
     try:
         found = yield from ANSWERS[what](session, **arguments)
     except NotOffered as error:
-        raise Refused("not-offered", str(error), "Ask in a lab of another protocol.") from None
+        raise Refused(
+            "not-offered", str(error), "Ask in a simulated run, or in a lab of another protocol."
+        ) from None
     yield None
     return encode(found)

@@ -19,6 +19,9 @@ from visualizer.labs.work import Work, in_thread
 from visualizer.live.wire import Refused
 from visualizer.questions.curve import FIGURES as RISKS
 
+RECORDED_ONLY = "This run was recorded on real brokers: it cannot be run again with a change."
+"""Why a recorded run has no forecast and no what-if."""
+
 
 def why_duplicates(session: Session) -> Work:
     """Every case of the branch with its figures, its forecast, and its messages in groups."""
@@ -118,6 +121,10 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
             f"There is no subscription {subscription[:60]!r}.",
             f"Subscriptions are {', '.join(world.subscriptions)}.",
         )
+    if world.scenario.recording:
+        raise Refused(
+            "not-offered", RECORDED_ONLY, "Open the scenario itself for forecasts of the simulator."
+        )
     rules = world.snapshot_rules(topic)
     if not rules:
         raise Refused(
@@ -143,6 +150,10 @@ def forecast(session: Session, subscription: str, topic: str, after_us: int) -> 
 def what_if(session: Session) -> Work:
     """What would have helped: the first request starts the runs, later ones return their progress."""
     yield None
+    if session.world.scenario.recording:
+        raise Refused(
+            "not-offered", RECORDED_ONLY, "Open the scenario itself to try changes on the simulator."
+        )
     assert session.reruns is not None, "the hub gives each session its reruns"
     found = session.reruns.of(session.world)
     scenario = session.world.scenario

@@ -1,5 +1,6 @@
 /** The dialog "About this scenario": what the scenario shows and what to watch, if its file contains these texts. */
 
+import { originOf } from "../model/recorded.js";
 import { allOf } from "../render/dom.js";
 import { paragraphsOf } from "../model/format.js";
 import { element, required, setText } from "../render/dom.js";
@@ -16,14 +17,15 @@ export function makeAbout(document, root) {
   for (const button of buttons) button.addEventListener("click", () => dialog.showModal());
   required(dialog, "[data-act=about-close]").addEventListener("click", () => dialog.close());
 
-  function write({ title, scenario, about, watch }) {
+  function write({ title, scenario, about, watch, recorded }) {
     setText(required(dialog, "[data-part=about-title]"), title);
     required(dialog, "[data-part=about-text]").replaceChildren(
       ...paragraphsOf(about).map((text) => element(document, "p", { text })),
       ...(watch ? [element(document, "h3", { text: "What to watch" }), ...paragraphsOf(watch).map((text) => element(document, "p", { text }))] : []),
+      ...(recorded ? recordedNodes(document, recorded) : []),
       element(document, "p.quiet", { text: `Scenario ${scenario}` }),
     );
-    for (const button of buttons) button.hidden = !about;
+    for (const button of buttons) button.hidden = !about && !recorded;
   }
 
   return {
@@ -33,4 +35,15 @@ export function makeAbout(document, root) {
       write(welcome);
     },
   };
+}
+
+/** Where a run was recorded, and which kinds of rows were measured and which inferred. */
+function recordedNodes(document, recorded) {
+  const list = (title, kinds) => (kinds.length ? [element(document, "p", {}, [element(document, "b", { text: title }), ` ${kinds.join(", ")}.`])] : []);
+  return [
+    element(document, "h3", { text: "A recorded run" }),
+    element(document, "p", { text: `${originOf(recorded)} Nothing in it is simulated, and it takes no commands.` }),
+    ...list("Measured:", recorded.measured),
+    ...list("Inferred:", recorded.inferred),
+  ];
 }

@@ -1,23 +1,37 @@
 /** The menus and the form that send faults and commands, opened by click or key. Each shows its effect beforehand. */
 
 import { consequencesOf } from "../model/consequences.js";
+import { recordedIn, refusalOf, withoutCommands } from "../model/recorded.js";
 import { protocolOf } from "../protocols/table.js";
 import { required } from "../render/dom.js";
 import { makeCommandForm } from "../transport/command_form.js";
 import { makeMenu } from "../transport/menu.js";
 
 /** The protocol provides `failOver` (key O) and `look` (shows the thing of a menu item in the inspector). */
-export function makeFaults({ document, root, link, getState, getWatched, failOver, look }) {
+export function makeFaults({ document, root, link, getState, getWatched, failOver, look, say }) {
   const form = makeCommandForm(document, required(root, "dialog[data-part=command-dialog]"), { getState, getWatched, onCommand: give });
   const menu = makeMenu(document, required(root, "[data-part=menu-home]"), choose, wordsOf);
   const break_button = required(root, "[data-act=break]");
+  /** The action for simulated runs; in a recorded one it says why there are no commands. */
+  const simulated = (act) => () => (recordedIn(getState()) ? refuse() : act());
   const acts = {
-    breakSomething: () => getState().view && menu.show(protocolOf(getState()).breakMenu(getState(), getWatched()), break_button),
-    failOver: () => getState().view && failOver(),
-    anyCommand: () => form.show(),
+    breakSomething: simulated(() => getState().view && menu.show(protocolOf(getState()).breakMenu(getState(), getWatched()), break_button)),
+    failOver: simulated(() => getState().view && failOver()),
+    anyCommand: simulated(() => form.show()),
   };
   break_button.addEventListener("click", acts.breakSomething);
   required(root, "[data-act=fail-over]").addEventListener("click", acts.failOver);
+
+  function refuse() {
+    say({ error: refusalOf(recordedIn(getState())), tone: "plain" });
+  }
+
+  /** Shows a menu of a thing; in a recorded run only its items that show something. */
+  function show(groups, anchor) {
+    const shown = recordedIn(getState()) ? withoutCommands(groups) : groups;
+    if (shown.length) menu.show(shown, anchor);
+    else refuse();
+  }
 
   /** Sends a command on a new branch, so that Z undoes it. */
   function give(command) {
@@ -49,5 +63,5 @@ export function makeFaults({ document, root, link, getState, getWatched, failOve
   }
 
   /** `state` is the state that an open dialog shows; without one, the present state. */
-  return { acts, menus: { show: menu.show, state: getState, give, breakSomething: acts.breakSomething } };
+  return { acts, menus: { show, state: getState, give, breakSomething: acts.breakSomething } };
 }

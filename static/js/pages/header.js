@@ -1,6 +1,7 @@
 /** The header of the lab page: number of viewers, report, keys, legend. */
 
 import { counted, seconds } from "../model/format.js";
+import { NO_COMMANDS, originOf, recordedIn } from "../model/recorded.js";
 import { protocolOf } from "../protocols/table.js";
 import { keyGroupsOf } from "../transport/keys.js";
 import { element, required, setText } from "../render/dom.js";
@@ -14,6 +15,7 @@ export function makeHeader(document, root, { window, requests, base, token, getS
   const viewers = required(root, "[data-part=viewers]");
   const seed = required(root, "[data-part=seed]");
   const watch = required(root, "[data-part=watch]");
+  const recorded_line = required(root, "[data-part=recorded]");
   const legend = required(root, "[data-part=legend]");
   const words_button = required(root, "[data-act=words]");
   const about = makeAbout(document, root);
@@ -33,9 +35,10 @@ export function makeHeader(document, root, { window, requests, base, token, getS
         setText(seed, `seed ${state.welcome.seed}`);
         if (state.welcome.watch && !watch.textContent.trim()) setText(watch, state.welcome.watch);
         root.classList.toggle("watching-only", !state.welcome.owner);
+        showRecorded(root, recorded_line, recordedIn(state));
       }
       const protocol = protocolOf(state);
-      help.write(protocol.keys);
+      help.write(keysOf(protocol.keys, recordedIn(state)));
       const possible = protocol.possible(state, watched);
       root.classList.toggle("without-snapshots", !possible.snapshots);
       root.classList.toggle("without-peers", !possible.peers);
@@ -44,6 +47,22 @@ export function makeHeader(document, root, { window, requests, base, token, getS
       legend_key = key;
     },
   };
+}
+
+/** Marks the page of a recorded run and says where it was recorded. */
+function showRecorded(root, line, recorded) {
+  root.classList.toggle("recorded", recorded !== null);
+  line.hidden = recorded === null;
+  if (recorded) setText(required(line, "span"), originOf(recorded));
+}
+
+const keys_of_recorded = new Map();
+
+/** The keys of a protocol, for a recorded run without those that give commands. */
+function keysOf(keys, recorded) {
+  if (!recorded) return keys;
+  if (!keys_of_recorded.has(keys)) keys_of_recorded.set(keys, { ...keys, without: [...keys.without, ...NO_COMMANDS] });
+  return keys_of_recorded.get(keys);
 }
 
 /** The dialog that lists the keys. */

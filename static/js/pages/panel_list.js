@@ -11,6 +11,7 @@ import { PROTOCOLS } from "../protocols/table.js";
  * @property {string} [family] of scenarios that it belongs to: there it is the first panel
  * @property {string | string[]} [needs] kinds of names of which the lab must have at least one, such as `tenants`; without any there is no tab unless the address names the panel;
  *   `peers` are the clusters other than the first
+ * @property {boolean} [simulated] whether it needs a simulated run: a recorded one has no such tab
  * @property {(section: HTMLElement, parts: import("./panels.js").PanelParts) => PanelView} make called once, when it is first shown
  */
 /**

@@ -139,11 +139,11 @@ function makeTabs(document, root, panels) {
       strip.scrollLeft = held.get(next).tab.offsetLeft - strip.offsetLeft - 40; // on a phone the strip is wider than the page
     },
     /** Hides the tabs of which the lab has nothing, except the requested one. @returns {string | undefined} the panel of the lab's family */
-    offer({ names: kinds, family }, asked) {
+    offer({ names: kinds, family, recorded }, asked) {
       const named = { ...kinds, peers: (kinds.clusters ?? []).slice(1) };
       /** @param {import("./panel_list.js").Panel} panel */
-      const serves = ({ needs }) => !needs || [needs].flat().some((kind) => named[kind]?.length > 0);
-      for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && panel.name !== asked;
+      const serves = ({ needs, simulated }) => !(recorded && simulated) && (!needs || [needs].flat().some((kind) => named[kind]?.length > 0));
+      for (const panel of panels) held.get(panel.name).tab.hidden = !serves(panel) && (panel.name !== asked || Boolean(recorded));
       held.get(TIME).tab.hidden = named.peers.length === 0; // it shows messages between clusters and the cost of a failover: a single cluster has neither
       return panels.find((panel) => panel.family === family && serves(panel))?.name;
     },

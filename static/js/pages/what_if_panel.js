@@ -12,7 +12,7 @@ import { caseChooser, chosenCase } from "../render/case_chooser.js";
 
 const ASK_EVERY_MS = 600;
 /** @type {import("./panel_list.js").Panel} */
-export const WHAT_IF = { name: "what-if", title: "What would have helped", needs: ["peers", "groups"], make };
+export const WHAT_IF = { name: "what-if", title: "What would have helped", needs: ["peers", "groups"], simulated: true, make };
 
 function make(section, { document, window, requests, base, getState, say, wake }) {
   section.classList.add("what-if");

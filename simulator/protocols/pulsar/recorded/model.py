@@ -96,6 +96,15 @@ class RecordedSubscription:
         return max(self.delivered_to, self.cursor.mark_delete + 1)
 
     @property
+    def read_position_text(self) -> str:
+        """The position of the next entry to deliver, or one past the newest."""
+        log = self.topic.log
+        if self.read_index < log.length:
+            return log.text(self.read_index)
+        ledger, entry = log.last_confirmed
+        return f"{ledger}:{entry + 1}"
+
+    @property
     def unacked(self) -> int:
         """Entries with consumers."""
         return sum(len(consumer.unacked) for consumer in self.consumers.values())

@@ -1,4 +1,4 @@
-"""The manifest of recorded runs: that of simulated runs, without everything that needs the engine's state.
+"""The manifest of recorded runs: without everything that needs the engine's state.
 
 There are no forecasts, what-if changes, admin tools, strategies and snapshot rules. Verdicts, checks,
 stories and terms read only rows, so they are the same.
@@ -7,14 +7,22 @@ stories and terms read only rows, so they are the same.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from simulator.protocols.manifest import AdminTools, Forecasts, Inspection, Manifest, Pictures
+from simulator.protocols.manifest import (
+    AdminTools,
+    Forecasts,
+    Inspection,
+    Manifest,
+    NotOffered,
+    Pictures,
+)
 from simulator.protocols.pulsar.recorded import inspection, sections
 from simulator.protocols.pulsar.recorded.recording import Recording
 from simulator.protocols.pulsar.recorded.system import build
 from simulator.protocols.pulsar.recorded.view import view
 from simulator.protocols.pulsar.views.picture import gallery_picture, picture_at
+from simulator.system.admin_tools import AdminError
 
 if TYPE_CHECKING:
     from simulator.system.run_view import RunView
@@ -37,6 +45,17 @@ def _commands(run: RunView) -> list[dict[str, Any]]:
     return run.command_results
 
 
+def _not_offered(*_question: Any) -> NoReturn:
+    raise NotOffered("This run was recorded on real brokers: its rows do not show that.")
+
+
+def _no_admin(*_question: Any) -> NoReturn:
+    raise AdminError(
+        "This run was recorded on real brokers: the output of admin tools was not recorded.",
+        "Open the scenario itself and ask the simulator.",
+    )
+
+
 def with_recordings(manifest: Manifest) -> Manifest:
     """A manifest with the part for recorded runs."""
     return replace(manifest, recorded=_recorded(manifest))
@@ -53,8 +72,14 @@ def _recorded(manifest: Manifest) -> Manifest:
         shared_types=(Recording,),
         commands=_commands,
         forecasts=Forecasts(),
-        inspection=Inspection(inspection.cells, inspection.marker),
+        inspection=Inspection(
+            inspection.cells,
+            inspection.marker,
+            broker_load=_not_offered,
+            creation=_not_offered,
+            replicator_starts=_not_offered,
+        ),
         pictures=Pictures(gallery_picture, picture_at),
-        admin=AdminTools(),
+        admin=AdminTools(manifest.admin.tools, _no_admin),
         comparison=None,
     )

@@ -55,7 +55,7 @@ _STATES = {"started": "running", "resumed": "running"}
 
 
 def _client_changed(state: RecordedState, row: Row) -> None:
-    becomes = _STATES.get(row["reason"], row["reason"])
+    becomes = str(_STATES.get(row["reason"], row["reason"]))
     if (producer := state.producers.get(row["client"])) is not None:
         if becomes != "slowed":
             producer.state = becomes

@@ -8,7 +8,7 @@ Every command is refused.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from simulator.protocols.pulsar.commands.effects import HANDLERS as COMMANDS
 from simulator.protocols.pulsar.recorded.failovers import RecordedFailover, failovers_of
@@ -19,6 +19,7 @@ from simulator.protocols.pulsar.recorded.rows_of_subscriptions import HANDLERS a
 from simulator.protocols.pulsar.recorded.state import RecordedState
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios.commands import CommandError
+from simulator.scenarios.model import Scenario
 from simulator.system.commanding import Begin
 from simulator.system.system import Handlers
 from simulator.trace.recorded_files import damaged
@@ -60,11 +61,12 @@ class RecordedSystem(RecordedState):
         return failovers_of(self)
 
 
-def build(scenario: PulsarScenario, seed: int, trace: Trace) -> RecordedSystem:
+def build(scenario: Scenario, seed: int, trace: Trace) -> RecordedSystem:
     """A recorded run before its first row. Raises RecordingError."""
     recording = recording_of(scenario, trace.vocabulary)
-    _play_whole(scenario, seed, recording)
-    return _system(scenario, seed, trace, recording)
+    recorded = cast(PulsarScenario, scenario)
+    _play_whole(recorded, seed, recording)
+    return _system(recorded, seed, trace, recording)
 
 
 def _system(scenario: PulsarScenario, seed: int, trace: Trace, recording: Recording) -> RecordedSystem:

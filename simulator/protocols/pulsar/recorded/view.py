@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simulator.protocols.pulsar.views.inspection import read_position_text
 from simulator.protocols.pulsar.views.view import (
     LEDGERS_MAX,
     PENDING_MAX,
@@ -120,7 +119,7 @@ def _subscription(subscription: RecordedSubscription) -> dict[str, Any]:
         "mark_delete_index": cursor.mark_delete,
         "mark_delete": subscription.mark_delete_text,
         "read_index": subscription.read_index,
-        "read_position": read_position_text(topic, subscription.read_index),
+        "read_position": subscription.read_position_text,
         "ranges": [list(pair) for pair in cursor.ranges(RANGES_MAX)],
         "ranges_total": cursor.ranges_total,
         "reported": [],

@@ -30,7 +30,7 @@ function linesOfCluster(state, watched, cluster) {
     lines.push(`Not acknowledged, so the mark-delete stays before it: ${positionOf(topic.ledgers, first)}${last > first ? ` to ${positionOf(topic.ledgers, last)}` : ""}.`);
   }
   for (const [name, consumer] of Object.entries(cursor.consumers)) {
-    lines.push(`Consumer ${name} is ${consumer.state}: ${counted(consumer.unacked.length, "message")} delivered, not acked; ${consumer.queued} in the receiver queue.`);
+    lines.push(`Consumer ${name} is ${consumer.state}: ${counted(consumer.unacked.length, "message")} delivered, not acked${consumer.queued === null ? "" : `; ${consumer.queued} in the receiver queue`}.`);
   }
   for (const [peer, replicator] of Object.entries(topic.replicators)) {
     lines.push(`Replicator to ${peer}: ${replicator.state}, replication backlog ${counted(replicator.backlog, "entry", "entries")}.`);

@@ -1,6 +1,7 @@
 /** The headline of a Pulsar lab: duplicates, messages not replicated and lost, by a failover now or by the last one. */
 
 import { counted, whole } from "../../../model/format.js";
+import { recordedIn } from "../../../model/recorded.js";
 import { isUp } from "../../../model/state.js";
 import { creationSentence } from "./creation.js";
 import { shadowSentence } from "./shadows.js";
@@ -72,7 +73,7 @@ function quiet(state, watched) {
   if (!watched.subscription || known.length === 0) return ["No subscription yet. ", { soft: "Press play." }];
   const cluster = state.view.clusters[watched.subject];
   if (cluster?.state !== "up") return [{ strong: watched.subject }, ` is ${cluster?.state ?? "gone"}. `, { soft: `No consumer of ${watched.subscription} is connected.` }];
-  return [{ strong: watched.subscription }, ` is consumed in ${watched.subject}. `, { soft: nowhere(state, watched) }];
+  return [{ strong: watched.subscription }, ` is consumed in ${watched.subject}. `, { soft: recordedIn(state) ? "A recorded run has no forecast." : nowhere(state, watched) }];
 }
 
 /** Explains why no region can take over. */
@@ -87,6 +88,6 @@ const whyNot = (cluster, state) => (state === "up" ? `the topic was migrated awa
 
 /** The line under the headline after a failover: the forecast for the next one. */
 export function secondSentence(state, watched) {
-  if (!latestFailover(state, watched.subscription)) return null;
+  if (recordedIn(state) || !latestFailover(state, watched.subscription)) return null;
   return forecastSentence(state, watched) ?? (isUp(state, watched.subject) ? [{ soft: nowhere(state, watched) }] : null);
 }

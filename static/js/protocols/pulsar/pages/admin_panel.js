@@ -25,7 +25,7 @@ const SHOWN = [
   ["every", "every line"],
 ];
 
-export const ADMIN_PANEL = { name: "pulsar-admin", title: "pulsar-admin", needs: "topics", make };
+export const ADMIN_PANEL = { name: "pulsar-admin", title: "pulsar-admin", needs: "topics", simulated: true, make };
 
 /** @param {HTMLElement} section @param {import("../../../pages/panels.js").PanelParts} parts */
 function make(section, { document, window, requests, base, getState, say, wake }) {

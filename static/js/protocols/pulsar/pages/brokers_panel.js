@@ -13,7 +13,7 @@ const EVERY_MS = 700;
 const REST = 4; // pause before the next request, as a multiple of the time that the last answer took
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", make };
+export const BROKERS = { name: "brokers", title: "Brokers", needs: "brokers", simulated: true, make };
 
 function make(section, { document, window, requests, base, say, wake, plotly }) {
   const { head, halves, place_half, load, load_words, places, place_words, readers } = skeleton(document, section);

@@ -18,7 +18,7 @@ const FIGURES = [
 ];
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const FORECAST = { name: "forecast", title: "Forecast", needs: "peers", make };
+export const FORECAST = { name: "forecast", title: "Forecast", needs: "peers", simulated: true, make };
 
 function make(section, { document, window, requests, base, getState, getWatched, say, wake, plotly }) {
   const { now_table, lines, picture, caption, outcomes, rules } = skeleton(document, section);

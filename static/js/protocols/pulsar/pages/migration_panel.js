@@ -14,7 +14,7 @@ const CLIENTS_SHOWN = 12;
 const NO_TENANTS = "No tenant of this scenario is in a LookupService's map. In a scenario, tenants: {acme: {cluster: blue}} puts one there, and its clients name no cluster.";
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const MIGRATION = { name: "migration", title: "Tenant migration", family: "tenant-migration", needs: "tenants", make };
+export const MIGRATION = { name: "migration", title: "Tenant migration", family: "tenant-migration", needs: "tenants", simulated: true, make };
 
 function make(section, { document, window, link }) {
   let [selection, drawn] = [null, ""];

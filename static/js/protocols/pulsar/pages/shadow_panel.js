@@ -17,7 +17,7 @@ const PLACES = [
 ];
 
 /** @type {import("../../../pages/panel_list.js").Panel} */
-export const SHADOWS = { name: "shadows", title: "Shadow topics", family: "shadow-topics", needs: "shadows", make };
+export const SHADOWS = { name: "shadows", title: "Shadow topics", family: "shadow-topics", needs: "shadows", simulated: true, make };
 
 function make(section, { document, window }) {
   section.classList.add("shadows");
