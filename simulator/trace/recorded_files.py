@@ -52,10 +52,12 @@ class RecordingError(ValueError):
 class RecordedFile:
     """A recording as it is listed: what its metadata says.
 
-    `system` is what ran, such as "Pulsar 4.2.4". `measured` and `inferred` are kinds of rows in words.
+    `stamp` is when the file was written, and its size. `system` is what ran, such as "Pulsar 4.2.4".
+    `measured` and `inferred` are kinds of rows in words.
     """
 
     path: Path
+    stamp: tuple[int, int]
     digest: str
     system: str
     date: str
@@ -87,6 +89,7 @@ class Folders:
     def remove(self, path: Path) -> None:
         """Search this folder no longer."""
         self.paths.remove(path)
+        self._known = {file: known for file, known in self._known.items() if file.parent != path}
 
     def listed(self) -> list[RecordedFile | UnusableFile]:
         """Every trace file, folder by folder and by name; of equal recordings only the first."""
@@ -126,7 +129,7 @@ class Folders:
             stamp = (facts.st_mtime_ns, facts.st_size)
             known = self._known.get(path)
             if known is None or known[0] != stamp:
-                known = self._known[path] = (stamp, _described(path, facts.st_size))
+                known = self._known[path] = (stamp, _described(path, stamp))
             return known[1]
         except OSError as error:
             return UnusableFile(path, f"{path.name} cannot be read: {error.strerror}")
@@ -170,21 +173,22 @@ def _check_order(path: Path, trace: Trace) -> None:
         raise TraceFileError(f"{path.name}: the instants of its rows are not in order")
 
 
-def _described(path: Path, size_bytes: int) -> RecordedFile | UnusableFile:
+def _described(path: Path, stamp: tuple[int, int]) -> RecordedFile | UnusableFile:
+    size_bytes = stamp[1]
     if size_bytes > SIZE_BYTES_MAX:
         return UnusableFile(
             path, f"{path.name} has {size_bytes:,} bytes; a recording has at most {SIZE_BYTES_MAX:,}"
         )
     try:
         meta = _META[path.suffix](path)
-        return _listed(path, meta)
+        return _listed(path, stamp, meta)
     except (TraceFileError, ImportError) as error:
         return UnusableFile(path, str(error))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return UnusableFile(path, f"{path.name}: its metadata is damaged ({type(error).__name__}: {error})")
 
 
-def _listed(path: Path, meta: dict[str, Any]) -> RecordedFile | UnusableFile:
+def _listed(path: Path, stamp: tuple[int, int], meta: dict[str, Any]) -> RecordedFile | UnusableFile:
     about = meta.get(KEY)
     if not isinstance(about, dict):
         return UnusableFile(path, f"{path.name} is no recording: its metadata has no {KEY!r}")
@@ -197,6 +201,7 @@ def _listed(path: Path, meta: dict[str, Any]) -> RecordedFile | UnusableFile:
         return UnusableFile(path, f"{path.name}: {KEY!r} does not name exactly one system with its version")
     return RecordedFile(
         path,
+        stamp,
         meta["trace_sha256"],
         f"{systems[0].capitalize()} {_text(about[systems[0]])}",
         _text(about.get(_DATE, "date unknown")),

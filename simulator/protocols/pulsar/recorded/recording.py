@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from simulator.counting.results import CountedFailover, CountingError
@@ -109,24 +110,26 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A recording that is asked for; two with the same texts are the same."""
+    """A recording that is asked for; a file that was changed is another one."""
 
-    digest: str
+    path: Path
+    stamp: tuple[int, int]
     scenario_text: str
+    file: RecordedFile = field(compare=False)
     scenario: Scenario = field(compare=False)
     vocabulary: Vocabulary = field(compare=False)
 
 
 def recording_of(scenario: Scenario, vocabulary: Vocabulary) -> Recording:
     """The recording that a scenario names. Raises RecordingError."""
-    return _read(_Asked(scenario.recording, scenario.canonical_text, scenario, vocabulary))
+    file = FOLDERS.find(scenario.recording)
+    return _read(_Asked(file.path, file.stamp, scenario.canonical_text, file, scenario, vocabulary))
 
 
 @lru_cache(maxsize=RECORDINGS_KEPT)
 def _read(asked: _Asked) -> Recording:
-    recorded = FOLDERS.find(asked.digest)
-    trace = read_rows(recorded, asked.vocabulary)
+    trace = read_rows(asked.file, asked.vocabulary)
     try:
-        return Recording(recorded, trace, count_run(trace, asked.scenario).failovers)
+        return Recording(asked.file, trace, count_run(trace, asked.scenario).failovers)
     except (AttributeError, CountingError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise damaged(recorded.path, f"its rows contradict each other ({error})") from error
+        raise damaged(asked.path, f"its rows contradict each other ({error})") from error
