@@ -24,6 +24,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from simulator import ENGINE_VERSION, ScenarioError, World, load_scenario_text
+from simulator.recordings import RecordingError
 from simulator.trace.files import TraceFileError, write_trace
 from spark_reports.progress import Cancelled
 from spark_reports.session import QUICK, JavaMissing, open_session
@@ -175,6 +176,8 @@ def _ended(report: Report, row: Row) -> dict[str, Any]:
             "error": "This report needs Java, and the worker has none that Spark can use.",
             "hint": str(error),
         }
+    except RecordingError as error:
+        return failed | {"error": str(error), "hint": error.hint}
     except (TraceFileError, ScenarioError) as error:
         log.exception("Report %s: its inputs cannot be used", report.pk)
         return failed | {

@@ -19,6 +19,15 @@ ROWS_MOST = 1_000_000
 SLICE_EVENTS = 20_000
 
 
+RECORDED_ONLY = "This run was recorded on real brokers, so it is not run again with a change."
+"""The note in place of the table."""
+
+
+def is_recorded(meta: dict[str, Any], scenario: Any) -> bool:
+    """Whether a trace is of a run on real brokers: its file says so, or its scenario plays such a file."""
+    return bool(meta.get("recorded") or scenario.recording)
+
+
 def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Run every variant of a run and compare them.
 
@@ -33,6 +42,8 @@ def compare(meta: dict[str, Any], go_on: Callable[[], None]) -> tuple[dict[str, 
         "columns": looks(scenario)["columns"],
         "variants": [],
     }
+    if is_recorded(meta, scenario):
+        return {**answer, "note": RECORDED_ONLY}, []
     if meta["rows"] > ROWS_MOST:
         return {
             **answer,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,9 +20,10 @@ from simulator.trace.files import TraceFileError, read_meta
 from simulator.what_if import beside
 from spark_reports import session, what_if
 from spark_reports.html.what_if import what_if as table
-from spark_reports.protocols.pulsar import curves
+from spark_reports.protocols.pulsar import comparison, curves
 from spark_reports.protocols.pulsar.transforms.series import SAMPLES
 from spark_reports.read import find_traces
+from tests.recorded_runs import run_of, write_as_recorded
 from tests.spark_reports.conftest import run_scenario, write_run
 
 
@@ -65,6 +67,19 @@ def test_each_variant_changes_one_thing_and_the_first_changes_nothing(trace: Pat
     assert names[0] == "as it was" and len(set(names)) == len(names)
     assert any("a snapshot every" in name for name in names) and any("planned move" in name for name in names)
     assert compared["variants"][0]["cases"][0]["figures"]["markers"] > 0
+
+
+def test_a_recorded_run_is_not_run_again(tmp_path: Path) -> None:
+    path = write_as_recorded(run_of("region-down"), tmp_path / "recorded.jsonl")
+    compared, as_it_was = what_if.compare(read_meta(path), lambda: None)
+    assert (compared["variants"], as_it_was) == ([], []) and "recorded on real brokers" in compared["note"]
+    [entry] = find_traces([path])
+    scenario = load_scenario(entry.meta["scenario"])
+    assert not comparison.wanted([entry], [scenario], True)
+    simulated = {name: value for name, value in entry.meta.items() if name != "recorded"}
+    assert comparison.wanted([replace(entry, meta=simulated)], [scenario], True)
+    played = load_scenario(entry.meta["scenario"], overrides=[("recording", "ab" * 32)])
+    assert what_if.is_recorded(simulated, played) and not what_if.is_recorded(simulated, scenario)
 
 
 def test_the_table_begins_with_the_unchanged_run_and_ends_with_variants_without_effect(trace: Path) -> None:

@@ -16,15 +16,17 @@ from simulator.headless import trace_meta
 from simulator.trace.files import write_trace
 from simulator.what_if import Rerun
 from spark_reports.read import TraceInput, find_traces
-from spark_reports.what_if import ROWS_MOST, SLICE_EVENTS
+from spark_reports.what_if import ROWS_MOST, SLICE_EVENTS, is_recorded
 
 FOLDER = "strategies"
 """Subfolder of the report for the traces, `<strategy>.parquet`. They can be read like any trace."""
 
 
 def wanted(inputs: list[TraceInput], scenarios: list[Any], asked: bool) -> bool:
-    """Whether the report compares: one short trace with a comparison in its scenario or on request."""
-    return len(inputs) == 1 and inputs[0].meta["rows"] <= ROWS_MOST and (asked or bool(scenarios[0].compare))
+    """Whether the report compares: one short simulated run, on request or if its scenario compares."""
+    if len(inputs) != 1 or is_recorded(inputs[0].meta, scenarios[0]):
+        return False
+    return inputs[0].meta["rows"] <= ROWS_MOST and (asked or bool(scenarios[0].compare))
 
 
 def write_traces(entry: TraceInput, folder: Path, go_on: Callable[[], None]) -> list[TraceInput]:
