@@ -80,9 +80,10 @@ function makeFilter({ document, root }, scenarios, cards) {
       cards.get(scenario.name).hidden = !hit;
       shown += hit ? 1 : 0;
     }
-    for (const card of allOf(root, ".recordings .card")) card.hidden = family !== null || !card.textContent.toLowerCase().includes(search.value.trim().toLowerCase());
+    const recorded = allOf(root, ".recordings .card");
+    for (const card of recorded) card.hidden = family !== null || !card.textContent.toLowerCase().includes(search.value.trim().toLowerCase());
     for (const section of allOf(root, ".family")) section.hidden = allOf(section, ".card").every((card) => card.hidden);
-    required(root, "[data-part=none]").hidden = shown > 0;
+    required(root, "[data-part=none]").hidden = shown > 0 || recorded.some((card) => !card.hidden);
     setText(required(root, "[data-part=found]"), shown < scenarios.length ? `${shown} of ${scenarios.length}` : "");
   }
 
