@@ -87,8 +87,18 @@ class Cluster:
         return int(answer["ready_ms"])
 
     def connect(self, peer: Cluster) -> None:
-        """Tell this cluster the address of `peer`, which is also told to it about itself."""
-        self.request("cluster.create", name=peer.name, service_url=peer.peer_url, listener=PEER_LISTENER)
+        """Register `peer` in this cluster, at the address behind the proxy.
+
+        Only messages take that way: the web service, which compares topics before a replicator connects, is
+        reached directly.
+        """
+        self.request(
+            "cluster.create",
+            name=peer.name,
+            service_url=peer.peer_url,
+            web_url=f"http://{HOST}:{peer.ports.web}",
+            listener=PEER_LISTENER,
+        )
 
     def kill(self) -> None:
         """Kill the process with SIGKILL: broker and bookie end without closing anything."""

@@ -23,6 +23,7 @@ from script.support.system import JAVA_LEAST
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "java"
 POM = HERE / "pom.xml"
+LOGGING = SOURCES / "log4j2.properties"
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 PROGRESS_EVERY_JARS = 50
 
@@ -56,11 +57,10 @@ class Installation:
         """The command line that runs a Java program with Pulsar's jars."""
         # BookKeeper and Netty use these packages of the JDK by reflection, as in Pulsar's script bin/pulsar
         openings = ("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/sun.nio.ch")
+        openings += ("java.base/jdk.internal.platform", "java.management/sun.management")
         added = [f"--add-opens={opening}=ALL-UNNAMED" for opening in openings]
-        return [self.java, *options, *added, "-Dio.netty.tryReflectionSetAccessible=true", "-cp"] + [
-            self.classpath,
-            main_class,
-        ]
+        added += ["-Dio.netty.tryReflectionSetAccessible=true", f"-Dlog4j2.configurationFile={LOGGING}"]
+        return [self.java, *options, *added, "-cp", self.classpath, main_class]
 
 
 def installed(version: str, say: Say) -> Installation:
