@@ -28,12 +28,15 @@ JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of one cluster; `peer` is the proxy's port at which peers reach the broker."""
+    """The ports of one cluster; `peer` is the proxy's port at which peers reach the broker.
+
+    Without `peer` they reach it directly.
+    """
 
     broker: int
     web: int
     bookie: int
-    peer: int
+    peer: int | None = None
 
 
 class Cluster:
@@ -63,8 +66,8 @@ class Cluster:
 
     @property
     def peer_url(self) -> str:
-        """The address for brokers of other clusters, behind the proxy."""
-        return f"pulsar://{HOST}:{self.ports.peer}"
+        """The address for brokers of other clusters, behind the proxy if there is one."""
+        return f"pulsar://{HOST}:{self.ports.peer or self.ports.broker}"
 
     @property
     def log_path(self) -> Path:
@@ -81,7 +84,7 @@ class Cluster:
             cluster=self.name,
             dir=str(self.folder / "data"),
             ports={"broker": self.ports.broker, "web": self.ports.web, "bookie": self.ports.bookie},
-            listener={"name": PEER_LISTENER, "port": self.ports.peer},
+            listener={"name": PEER_LISTENER, "port": self.ports.peer} if self.ports.peer else None,
             settings=self._settings,
         )
         return int(answer["ready_ms"])
@@ -97,7 +100,7 @@ class Cluster:
             name=peer.name,
             service_url=peer.peer_url,
             web_url=f"http://{HOST}:{peer.ports.web}",
-            listener=PEER_LISTENER,
+            listener=PEER_LISTENER if peer.ports.peer else None,
         )
 
     def kill(self) -> None:

@@ -27,6 +27,15 @@ LOGGING = SOURCES / "log4j2.properties"
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 PROGRESS_EVERY_JARS = 50
 
+OPENINGS = (
+    "java.base/java.nio",
+    "java.base/jdk.internal.misc",
+    "java.base/jdk.internal.platform",
+    "java.base/sun.nio.ch",
+    "java.management/sun.management",
+)
+"""Packages of the JDK that Netty, BookKeeper and Pulsar use by reflection, as in Pulsar's script `bin/pulsar`."""
+
 JAVA_MISSING = (
     f"The real brokers need a JDK {JAVA_LEAST} or newer (java and javac), and {{found}}. Debian, Ubuntu: "
     "apt-get install openjdk-17-jdk-headless. Fedora: dnf install java-17-openjdk-devel. macOS: brew install "
@@ -55,10 +64,7 @@ class Installation:
 
     def command(self, main_class: str, options: Iterable[str] = ()) -> list[str]:
         """The command line that runs a Java program with Pulsar's jars."""
-        # BookKeeper and Netty use these packages of the JDK by reflection, as in Pulsar's script bin/pulsar
-        openings = ("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/sun.nio.ch")
-        openings += ("java.base/jdk.internal.platform", "java.management/sun.management")
-        added = [f"--add-opens={opening}=ALL-UNNAMED" for opening in openings]
+        added = [f"--add-opens={opening}=ALL-UNNAMED" for opening in OPENINGS]
         added += ["-Dio.netty.tryReflectionSetAccessible=true", f"-Dlog4j2.configurationFile={LOGGING}"]
         return [self.java, *options, *added, "-cp", self.classpath, main_class]
 
