@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from script.real_brokers.install import Installation
 from script.real_brokers.process import Event, JsonProcess
 
 HOST = "127.0.0.1"
-PEER_LISTENER = "peer"
-"""The name of the advertised listener through which the brokers of other clusters connect."""
+PEER_LISTENER = "from-"
+"""The beginning of the names of the listeners for brokers of other clusters; the peer's name follows."""
 
 START_TIMEOUT_S = 240
 """A start takes 6 s on an idle machine, and more than 2 minutes on a very busy one."""
@@ -28,15 +28,15 @@ JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 @dataclass(frozen=True)
 class Ports:
-    """The ports of one cluster; `peer` is the proxy's port at which peers reach the broker.
+    """The ports of one cluster; `peers` are the proxies' ports at which each peer reaches the broker.
 
-    Without `peer` they reach it directly.
+    A peer that is not in `peers` reaches it directly.
     """
 
     broker: int
     web: int
     bookie: int
-    peer: int | None = None
+    peers: Mapping[str, int] = field(default_factory=dict)
 
 
 class Cluster:
@@ -64,10 +64,9 @@ class Cluster:
         """The address for clients, without a proxy."""
         return f"pulsar://{HOST}:{self.ports.broker}"
 
-    @property
-    def peer_url(self) -> str:
-        """The address for brokers of other clusters, behind the proxy if there is one."""
-        return f"pulsar://{HOST}:{self.ports.peer or self.ports.broker}"
+    def url_from(self, peer: str) -> str:
+        """The address for the brokers of the cluster `peer`, behind the proxy if there is one."""
+        return f"pulsar://{HOST}:{self.ports.peers.get(peer, self.ports.broker)}"
 
     @property
     def log_path(self) -> Path:
@@ -84,7 +83,9 @@ class Cluster:
             cluster=self.name,
             dir=str(self.folder / "data"),
             ports={"broker": self.ports.broker, "web": self.ports.web, "bookie": self.ports.bookie},
-            listener={"name": PEER_LISTENER, "port": self.ports.peer} if self.ports.peer else None,
+            listeners=[
+                {"name": f"{PEER_LISTENER}{peer}", "port": port} for peer, port in self.ports.peers.items()
+            ],
             settings=self._settings,
         )
         return int(answer["ready_ms"])
@@ -98,9 +99,9 @@ class Cluster:
         self.request(
             "cluster.create",
             name=peer.name,
-            service_url=peer.peer_url,
+            service_url=peer.url_from(self.name),
             web_url=f"http://{HOST}:{peer.ports.web}",
-            listener=PEER_LISTENER if peer.ports.peer else None,
+            listener=f"{PEER_LISTENER}{self.name}" if self.name in peer.ports.peers else None,
         )
 
     def kill(self) -> None:

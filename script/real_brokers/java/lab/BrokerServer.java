@@ -99,14 +99,15 @@ final class BrokerServer implements AutoCloseable {
         return loaded(settings);
     }
 
-    /** The listener of clients in this cluster, and the one behind the proxy for brokers of other clusters. */
+    /** The listener of clients in this cluster, and one behind a proxy for the brokers of each other cluster. */
     private static String listeners(JsonNode request, String broker) {
         String listeners = "internal:pulsar://" + HOST + ":" + broker;
-        JsonNode peer = request.path("listener");
-        if (!peer.isObject()) {
-            return listeners;
+        StringBuilder all = new StringBuilder(listeners);
+        for (JsonNode peer : request.path("listeners")) {
+            all.append(',').append(Requests.text(peer, "name")).append(":pulsar://").append(HOST).append(':')
+                    .append(Requests.text(peer, "port"));
         }
-        return listeners + "," + Requests.text(peer, "name") + ":pulsar://" + HOST + ":" + Requests.text(peer, "port");
+        return all.toString();
     }
 
     private static ServiceConfiguration loaded(Map<String, String> settings) throws Exception {

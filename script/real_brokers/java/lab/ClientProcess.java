@@ -31,7 +31,19 @@ public final class ClientProcess {
             taken(producers, request, "producer").stop();
             return null;
         });
+        driver.on("producer.kill", request -> {
+            taken(producers, request, "producer").kill();
+            return null;
+        });
         driver.on("consumer", this::startConsumer);
+        driver.on("consumer.pause", request -> {
+            found(consumers, request, "consumer").pause(true);
+            return null;
+        });
+        driver.on("consumer.resume", request -> {
+            found(consumers, request, "consumer").pause(false);
+            return null;
+        });
         driver.on("consumer.change", request -> {
             found(consumers, request, "consumer").change(request);
             return null;

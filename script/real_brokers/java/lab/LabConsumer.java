@@ -33,7 +33,9 @@ final class LabConsumer {
     private final Map<MessageId, Message<byte[]>> held = new ConcurrentHashMap<>();
     private final Thread thread;
     private volatile Holds holds;
-    private volatile long processingNanos;
+    private volatile long[] processingNanos = {};
+    private int processed;
+    private boolean paused;
     private volatile boolean stopping;
     private volatile boolean killed;
     private volatile boolean receiving;
@@ -58,13 +60,32 @@ final class LabConsumer {
         thread.start();
     }
 
-    /** Change the processing time or which messages are held from now on. */
+    /** Change the processing time (one, or several in turn) or which messages are held from now on. */
     void change(JsonNode request) {
-        if (request.hasNonNull("processing_us") || processingNanos == 0) {
-            processingNanos = TimeUnit.MICROSECONDS.toNanos(Requests.number(request, "processing_us", 0));
+        JsonNode given = request.path("processing_us");
+        if (given.isArray() && !given.isEmpty()) {
+            long[] inTurn = new long[given.size()];
+            for (int index = 0; index < inTurn.length; index++) {
+                inTurn[index] = TimeUnit.MICROSECONDS.toNanos(given.get(index).asLong());
+            }
+            processingNanos = inTurn;
+        } else if (given.isIntegralNumber() || processingNanos.length == 0) {
+            processingNanos = new long[] {TimeUnit.MICROSECONDS.toNanos(given.asLong(0))};
         }
         if (request.has("holds") || holds == null) {
             holds = new Holds(request.path("holds"));
+        }
+    }
+
+    /** Take no more messages, or take them again; the consumer stays connected and its queue fills. */
+    synchronized void pause(boolean on) {
+        paused = on;
+        notifyAll();
+    }
+
+    private synchronized void waitWhilePaused() throws InterruptedException {
+        while (paused) {
+            wait();
         }
     }
 
@@ -143,7 +164,11 @@ final class LabConsumer {
             Message<byte[]> message;
             try {
                 receiving = true;
+                waitWhilePaused();
                 message = consumer.receive();
+                waitWhilePaused();
+            } catch (InterruptedException closed) {
+                return;
             } catch (PulsarClientException ended) {
                 if (!stopping) {
                     System.err.println("consumer " + name + " ends: " + ended);
@@ -162,7 +187,8 @@ final class LabConsumer {
     private void work(Message<byte[]> message) {
         long received = System.nanoTime();
         driver.emit(about("delivered", received, message).put("redelivery_count", message.getRedeliveryCount()));
-        for (long left = processingNanos; left > 0; left = received + processingNanos - System.nanoTime()) {
+        long nanos = processingNanos[processed++ % processingNanos.length];
+        for (long left = nanos; left > 0; left = received + nanos - System.nanoTime()) {
             LockSupport.parkNanos(left);
             if (killed) {
                 return;

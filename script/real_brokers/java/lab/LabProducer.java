@@ -14,6 +14,7 @@ import org.apache.pulsar.client.api.ProducerBuilder;
 import org.apache.pulsar.client.api.PulsarClientException;
 import org.apache.pulsar.client.api.TopicMetadata;
 import org.apache.pulsar.client.api.TypedMessageBuilder;
+import org.apache.pulsar.client.impl.PartitionedProducerImpl;
 
 /**
  * An application that publishes numbered messages at given instants, in a thread of its own.
@@ -29,6 +30,7 @@ final class LabProducer {
     private final Thread thread;
     private final byte[] content;
     private final JsonNode keys;
+    private final Holds delays;
     private final long firstSequence;
     private final long count;
     private final long everyNanos;
@@ -41,6 +43,7 @@ final class LabProducer {
         name = Requests.text(request, "name");
         content = new byte[(int) Requests.number(request, "size_bytes", 0)];
         keys = request.path("keys");
+        delays = new Holds(request.path("delays"));
         firstSequence = Requests.number(request, "first_sequence", 0);
         instants = request.path("instants_ns");
         everyNanos = instants.isArray() ? 0 : Requests.number(request, "every_ns");
@@ -78,6 +81,18 @@ final class LabProducer {
                 .thenCompose(closed -> connection.client().closeAsync())
                 .whenComplete((closed, problem) -> driver.emit(
                         JsonLines.event("disconnected", System.nanoTime()).put("producer", name))));
+    }
+
+    /** End as a killed process: messages without a receipt are not sent again. */
+    void kill() throws Exception {
+        stopping = true;
+        LockSupport.unpark(thread);
+        if (producer instanceof PartitionedProducerImpl<?> partitioned) {
+            connection.kill(partitioned.getProducers().toArray());
+        } else {
+            connection.kill(producer);
+        }
+        driver.emit(JsonLines.event("disconnected", System.nanoTime()).put("producer", name).put("killed", true));
     }
 
     private ProducerBuilder<byte[]> builder(JsonNode request) {
@@ -129,6 +144,10 @@ final class LabProducer {
         String key = key(sequence);
         if (key != null) {
             message.key(key);
+        }
+        long delayMicros = delays.micros(name, sequence);
+        if (delayMicros > 0) {
+            message.deliverAfter(delayMicros, TimeUnit.MICROSECONDS);
         }
         driver.emit(JsonLines.event("published", System.nanoTime()).put("producer", name).put("sequence", sequence));
         message.sendAsync().whenComplete((id, failed) -> driver.emit(result(sequence, id, failed)));
