@@ -1,0 +1,119 @@
+"""`script/real-brokers`: plays scenarios on real brokers and on the engine, and writes both results.
+
+Exit codes: 0 all runs were played and written, 1 a run failed, 2 something is missing or cannot be played,
+128 + signal after a stop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from script.real_brokers.arguments import Arguments, parse
+from script.real_brokers.install import Installation, InstallationError, installed
+from script.real_brokers.live_run import RunError
+from script.real_brokers.machine import check_memory
+from script.real_brokers.output import write_pairs, write_run, write_text
+from script.real_brokers.plan import make_run, with_version
+from script.real_brokers.play import play_batch, warm_up
+from script.real_brokers.playable import problems
+from script.real_brokers.process import ProcessError
+from script.real_brokers.rig import Rig, Stopping
+from script.support.processes import Stopped, Supervisor, say
+from simulator.protocols.pulsar.scenario.model import PulsarScenario
+from simulator.scenarios.builtin import builtin_text, scenario_names
+from simulator.scenarios.loader import load_scenario
+from simulator.scenarios.problems import Problem, ScenarioError
+
+EXIT_FINE, EXIT_FAILED, EXIT_BAD_INPUT = 0, 1, 2
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    arguments = parse(words)
+    supervisor = Supervisor(interrupting=True)
+    try:
+        with supervisor:
+            return play_all(arguments)
+    except InstallationError as error:
+        say(str(error))
+        return EXIT_BAD_INPUT
+    except (ProcessError, RunError, Stopping) as error:
+        say(f"The runs could not be completed. {error}")
+        return EXIT_FAILED
+    except Stopped:
+        say("Stopped. The runs that were written are complete.")
+        return 128 + (supervisor.stop_signal or 0)
+
+
+def play_all(arguments: Arguments) -> int:
+    """Check all scenarios, then play one after the other."""
+    try:
+        scenarios = load_all(arguments.scenarios, arguments.version)
+    except ScenarioError as error:
+        say(str(error))
+        return EXIT_BAD_INPUT
+    for scenario in scenarios:
+        say(f"{scenario.name}: can be played on Pulsar {arguments.version}.")
+    if arguments.check:
+        return EXIT_FINE
+    installation = installed(arguments.version, say)
+    check_memory(max(len(scenario.clusters) for scenario in scenarios))
+    # commands of runs are timed: a thread that waits for the interpreter must not wait for 5 ms
+    sys.setswitchinterval(0.0005)
+    for scenario in scenarios:
+        play(scenario, installation, arguments)
+    return EXIT_FINE
+
+
+def load_all(names: Sequence[str], version: str) -> list[PulsarScenario]:
+    """The scenarios; raises ScenarioError with everything that cannot be loaded or played."""
+    loaded: dict[str, PulsarScenario] = {}
+    found: list[Problem] = []
+    for name in names:
+        try:
+            scenario = load_scenario(name)
+        except ScenarioError as error:
+            found += error.problems
+            continue
+        builtin = name in scenario_names()
+        text = builtin_text(name) if builtin else Path(name).read_text(encoding="utf-8")
+        mine = problems(scenario, text, f"{name}.yaml" if builtin else name, version)
+        if scenario.name in loaded:
+            what, right = f"{scenario.name} is the name of two scenarios", "give them different names"
+            mine.append(Problem(name, None, None, "name", what, right))
+        found += mine
+        if not mine and isinstance(scenario, PulsarScenario):
+            loaded[scenario.name] = with_version(scenario, version)
+    if found:
+        raise ScenarioError(found)
+    return list(loaded.values())
+
+
+def play(scenario: PulsarScenario, installation: Installation, arguments: Arguments) -> None:
+    """Play all runs of one scenario, and write them after each batch."""
+    job = arguments.out / scenario.name
+    job.mkdir(parents=True, exist_ok=True)
+    write_text(job / "scenario.yaml", scenario.canonical_text)
+    pairs = []
+    rig = Rig(scenario, job / "processes", installation)
+    try:
+        with rig:
+            rig.start(say)
+            warm_up(rig, make_run(scenario, 0))
+            for first in range(1, arguments.runs + 1, arguments.at_once):
+                last = min(first + arguments.at_once - 1, arguments.runs)
+                say(f"{scenario.name}: runs {first} to {last} of {arguments.runs}…")
+                batch = play_batch(rig, [make_run(scenario, number) for number in range(first, last + 1)])
+                for played in batch:
+                    pairs.append(write_run(job, played, installation.version, scenario))
+                write_pairs(job, pairs)
+    finally:
+        if not arguments.keep_data:
+            rig.remove_data()
+    say(f"{scenario.name}: {len(pairs)} runs are in {job}.")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,81 @@
+"""The command line of `script/real-brokers`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from script.real_brokers.versions import DEFAULT_VERSION, OLDER_VERSION, numbers
+
+DEFAULT_RUNS = 20
+RUNS_MAX = 10_000
+RUNS_AT_ONCE = 20
+"""Runs that share the clusters at the same time: 20 use 0.2 cores per cluster at 10 messages a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What the command was asked to do."""
+
+    scenarios: tuple[str, ...]
+    runs: int
+    at_once: int
+    version: str
+    out: Path
+    keep_data: bool
+    check: bool
+
+
+def parse(words: Sequence[str] | None = None) -> Arguments:
+    """The arguments; exits with 2 and a message if they are wrong."""
+    parser = argparse.ArgumentParser(
+        prog="script/real-brokers",
+        description="Plays scenarios on real Pulsar brokers and on the engine, and writes both results "
+        "(docs/real-brokers.md).",
+    )
+    parser.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a built-in scenario or a file")
+    parser.add_argument(
+        "--runs", type=_count, default=DEFAULT_RUNS, help=f"runs of each scenario (default {DEFAULT_RUNS})"
+    )
+    parser.add_argument(
+        "--at-once",
+        type=_count,
+        default=RUNS_AT_ONCE,
+        help=f"runs that share the clusters at the same time (default {RUNS_AT_ONCE})",
+    )
+    parser.add_argument(
+        "--pulsar",
+        metavar="VERSION",
+        type=_version,
+        default=DEFAULT_VERSION,
+        help=f"version of the brokers (default {DEFAULT_VERSION}; {OLDER_VERSION} is also tested)",
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the results")
+    parser.add_argument("--keep-data", action="store_true", help="keep the brokers' data after the runs")
+    parser.add_argument("--check", action="store_true", help="only say whether the scenarios can be played")
+    given = parser.parse_args(words)
+    return Arguments(
+        tuple(dict.fromkeys(given.scenarios)),
+        given.runs,
+        given.at_once,
+        given.pulsar,
+        given.out.resolve(),
+        given.keep_data,
+        given.check,
+    )
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= RUNS_MAX:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of runs; write 1 to {RUNS_MAX}")
+    return int(text)
+
+
+def _version(text: str) -> str:
+    try:
+        numbers(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

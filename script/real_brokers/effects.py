@@ -1,0 +1,208 @@
+"""The commands of one run: each is performed on brokers and clients, and its instant is kept.
+
+Rules: the effect of a command is the instant just before the first request that performs it. Commands about
+clusters and links are not here, because they concern all runs (`faults.py`). A command that the clients or
+brokers refuse is kept with its error, and the run continues.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from script.real_brokers.failovers import AutomaticFailover, fail_over
+from script.real_brokers.live_run import (
+    KILLED,
+    RUNNING,
+    STOPPED,
+    WAIT_S,
+    Client,
+    Run,
+)
+from script.real_brokers.plan import processing_us
+from script.real_brokers.process import Event, ProcessError
+from simulator.scenarios.model import CommandSpec, Distribution
+
+Arguments = dict[str, Any]
+
+
+class Effects:
+    """Performs the commands of one run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._threads: list[threading.Thread] = []
+
+    def perform(self, number: int, spec: CommandSpec) -> None:
+        """Perform a command now, and keep its instant and result."""
+        run = self.run
+        at_ns = time.monotonic_ns()
+        run.effects_us[number] = max(0, (at_ns - run.zero_ns) // 1000)
+        if spec.do == "subscription.fail-over":
+            self._begin_failover(number, spec, at_ns)
+            return
+        error = ""
+        try:
+            _HANDLERS[spec.do](run, spec.arguments)
+        except ProcessError as refused:
+            error = str(refused)
+        self._note(spec, at_ns, error)
+
+    def _note(self, spec: CommandSpec, at_ns: int, error: str) -> None:
+        done_ns = time.monotonic_ns()
+        fields = {"do": spec.do, "arguments": spec.arguments, "done_ns": done_ns, "ok": not error}
+        self.run.note("command", at_ns, **fields, **({"error": error} if error else {}))
+
+    def _begin_failover(self, number: int, spec: CommandSpec, at_ns: int) -> None:
+        """Begin a failover; one that waits goes on in a thread of its own, so that other commands do not."""
+        self._note(spec, at_ns, "")
+        work: Callable[[], None]
+        if spec.arguments["mode"] == "auto":
+            work = AutomaticFailover(self.run, spec.arguments).probe_until_the_end
+        elif spec.arguments["mode"] == "crash":
+            fail_over(self.run, spec.arguments)
+            return
+        else:
+
+            def work() -> None:
+                fail_over(self.run, spec.arguments)
+
+        thread = threading.Thread(target=self._guarded, args=(spec, work), daemon=True)
+        thread.start()
+        self._threads.append(thread)
+
+    def _guarded(self, spec: CommandSpec, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except ProcessError as error:
+            self._note(spec, time.monotonic_ns(), str(error))
+
+    def close_consumer(self, name: str) -> None:
+        """Close a consumer at the instant that the scenario's `stop` names."""
+        client = self.run.consumers[name]
+        if client.state == RUNNING:
+            try:
+                self.run.end_client(client, "close", STOPPED).result(WAIT_S)
+            except ProcessError as error:
+                self.run.note("unanswered", time.monotonic_ns(), error=str(error))
+
+    def wait(self) -> None:
+        """Wait for the threads of failovers; the run is over."""
+        for thread in self._threads:
+            thread.join(WAIT_S)
+
+
+# --- clients
+
+
+def _client(run: Run, name: str) -> Client:
+    return run.consumers.get(name) or run.producers[name]
+
+
+def _consumer_start(run: Run, arguments: Arguments) -> None:
+    client = run.consumers[arguments["consumer"]]
+    if client.state != RUNNING:
+        run.start_consumer(client, client.cluster)
+
+
+def _consumer_stop(run: Run, arguments: Arguments) -> None:
+    run.end_client(run.consumers[arguments["consumer"]], "close", STOPPED).result(WAIT_S)
+
+
+def _kill(run: Run, arguments: Arguments) -> None:
+    run.end_client(_client(run, arguments["client"]), "kill", KILLED).result(WAIT_S)
+
+
+def _close(run: Run, arguments: Arguments) -> None:
+    client = _client(run, arguments["client"])
+    run.end_client(client, "close" if client.name in run.consumers else "stop", STOPPED).result(WAIT_S)
+
+
+def _producer_stop(run: Run, arguments: Arguments) -> None:
+    run.end_client(run.producers[arguments["producer"]], "stop", STOPPED).result(WAIT_S)
+
+
+def _producer_start(run: Run, arguments: Arguments) -> None:
+    client = run.producers[arguments["producer"]]
+    if client.state != RUNNING:
+        run.continue_producer(client, client.cluster)
+
+
+def _on_consumer(do: str) -> Callable[[Run, Arguments], None]:
+    def perform(run: Run, arguments: Arguments) -> None:
+        name = run.plan.client(arguments["consumer"])
+        run.rig.clients.request(f"consumer.{do}", name=name)
+
+    return perform
+
+
+def _consumer_slow(run: Run, arguments: Arguments) -> None:
+    name, processing = arguments["consumer"], Distribution(**arguments["processing"])
+    in_turn = processing_us(processing, run.plan.scenario.seed, name)
+    run.rig.clients.request("consumer.change", name=run.plan.client(name), processing_us=in_turn)
+
+
+# --- brokers
+
+
+def _unload(run: Run, arguments: Arguments) -> None:
+    topic = run.plan.topic(arguments["topic"])
+    run.rig.clusters[arguments["cluster"]].request("topic.unload", topic=topic)
+
+
+def _replicate(run: Run, arguments: Arguments) -> None:
+    name = arguments["subscription"]
+    topic = run.plan.topic(arguments.get("topic") or run.plan.scenario.subscriptions[name].topic)
+    fields = {"topic": topic, "subscription": name, "on": arguments["enabled"]}
+    run.rig.clusters[arguments["cluster"]].request("subscription.replicate", **fields)
+
+
+def _reset(run: Run, arguments: Arguments) -> None:
+    """Reset a cursor in a topic or all its partitions.
+
+    For an instant the first message that was published from it on is looked up in the log.
+    """
+    name = arguments["subscription"]
+    cluster = run.rig.clusters[arguments["cluster"]]
+    base = run.plan.topic(run.plan.scenario.subscriptions[name].topic)
+    for topic in run.topics_of(cluster.name):
+        if topic != base and not topic.startswith(f"{base}-partition-"):
+            continue
+        where: Arguments = {"at": arguments.get("position")}
+        if "time_us" in arguments:
+            entries = cluster.request("dump", topic=topic)["entries"]
+            where = first_from(run, entries, run.at_ns(arguments["time_us"]))
+        cluster.request("subscription.reset", topic=topic, subscription=name, **where)
+
+
+def first_from(run: Run, entries: list[Event], at_ns: int) -> Arguments:
+    """The position of the first entry with a message that was published from an instant on, or latest."""
+    published: dict[tuple[str, int], int] = {
+        (event["producer"], event["sequence"]): event["t"]
+        for event in list(run.events)
+        if event.get("e") == "published"
+    }
+    for entry in entries:
+        if entry.get("marker") is None:
+            message = (entry["producer"], entry["sequence"])
+            if published.get(message, int(entry["stored_ns"])) >= at_ns:
+                return {"ledger": entry["ledger"], "entry": entry["entry"]}
+    return {"at": "latest"}
+
+
+_HANDLERS: dict[str, Callable[[Run, Arguments], None]] = {
+    "topic.unload": _unload,
+    "subscription.reset": _reset,
+    "subscription.replicate": _replicate,
+    "consumer.start": _consumer_start,
+    "consumer.stop": _consumer_stop,
+    "consumer.pause": _on_consumer("pause"),
+    "consumer.resume": _on_consumer("resume"),
+    "consumer.slow": _consumer_slow,
+    "client.kill": _kill,
+    "client.close": _close,
+    "producer.stop": _producer_stop,
+    "producer.start": _producer_start,
+}

@@ -1,0 +1,100 @@
+"""The files of a played run: scenario, raw recording, traces, figures, and the list of pairs.
+
+Rules: a file is written aside and renamed when it is complete. `pairs.jsonl` has one line for each run whose
+folder is complete, and is written again after each batch, so an interrupted job leaves usable results.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from script.real_brokers.figures import figures
+from script.real_brokers.rows import write_recording
+
+from script.real_brokers import twin
+from script.real_brokers.play import Played
+from simulator.scenarios.model import Scenario
+
+
+def run_folder(job: Path, label: str) -> Path:
+    """The folder of one run: run-017."""
+    return job / f"run-{label.removeprefix('r')}"
+
+
+def write_run(job: Path, played: Played, version: str, job_scenario: Scenario) -> dict[str, Any]:
+    """Write all files of a run; returns its line of `pairs.jsonl`."""
+    folder = run_folder(job, played.plan.label)
+    folder.mkdir(parents=True, exist_ok=True)
+    scenario = played.plan.scenario
+    write_text(folder / "scenario.yaml", scenario.canonical_text)
+    write_raw(folder / "raw.jsonl.gz", meta_of(played, version), played)
+    real = figures(write_recording(folder / "raw.jsonl.gz", scenario, folder / "real.jsonl"), scenario)
+    simulated = figures(twin.write_simulated(scenario, folder / "simulated.jsonl"), scenario)
+    write_json(folder / "real.json", real)
+    write_json(folder / "simulated.json", simulated)
+    return {
+        "job": job.name,
+        "run": int(played.plan.label.removeprefix("r")),
+        "pulsar": version,
+        "scenario_sha256": hashlib.sha256(job_scenario.canonical_text.encode()).hexdigest(),
+        "real": real,
+        "simulated": simulated,
+        "folder": str(folder.relative_to(job.parent)),
+    }
+
+
+def meta_of(played: Played, version: str) -> dict[str, Any]:
+    """The first line of the raw recording."""
+    plan = played.plan
+    return {
+        "e": "meta",
+        "job": plan.job,
+        "run": plan.label,
+        "pulsar": version,
+        "date": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "zero_ns": played.zero_ns,
+        "until_ns": played.until_ns,
+        "offset_us": plan.offset_us,
+        "prefix": plan.prefix,
+        "topics": {plan.local_topic(topic): topic for topic in plan.scenario.topics},
+        "clusters": list(plan.scenario.clusters),
+    }
+
+
+def write_raw(path: Path, meta: dict[str, Any], played: Played) -> None:
+    """Write the raw recording: meta, events in the order of their instants, dumps of the logs."""
+    lines = _lines([meta, *played.events, *played.dumps])
+    partial = path.with_name(path.name + ".partial")
+    # without a time stamp in the header, so that equal recordings are equal files
+    with partial.open("wb") as file, gzip.GzipFile(fileobj=file, mode="wb", mtime=0, filename="") as packed:
+        for line in lines:
+            packed.write(line.encode() + b"\n")
+    os.replace(partial, path)
+
+
+def write_pairs(job: Path, pairs: Iterable[dict[str, Any]]) -> None:
+    """Write the list of pairs of a job."""
+    write_text(job / "pairs.jsonl", "".join(f"{line}\n" for line in _lines(pairs)))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one JSON object, indented for readers."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, which appears only when it is complete."""
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)
+
+
+def _lines(values: Iterable[dict[str, Any]]) -> Iterator[str]:
+    return (json.dumps(value, separators=(",", ":"), ensure_ascii=False) for value in values)

@@ -1,0 +1,265 @@
+"""What one run plays: the scenario with its own instants, names on the brokers, requests.
+
+Rules: everything here is a pure function of the scenario, the run's number and what was measured. Draws come
+from named streams keyed by the run, so run 17 of a scenario has the same offsets in every batch. The same
+changed scenario is played by the brokers and by the engine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from script.real_brokers.versions import options_of
+from simulator.kernel.distributions import Sampler, interval_sampler
+from simulator.kernel.random import draw, stream_key
+from simulator.protocols.pulsar.scenario.client_model import ConsumerSpec, ProducerSpec
+from simulator.protocols.pulsar.scenario.model import PulsarScenario, TopicSpec
+from simulator.scenarios.canonical import canonical_text
+from simulator.scenarios.limits import INSTANTS_MAX
+from simulator.scenarios.model import CommandSpec, Distribution, Selection
+from simulator.scenarios.settings import OPTIONS
+
+TENANT = "lab"
+US_NS = 1_000
+DEFAULT_PERIOD_US = 1_000_000
+PERIOD_SETTING = "replicatedSubscriptionsSnapshotFrequencyMillis"
+
+SHARED_COMMANDS = ("cluster.crash", "cluster.restart", "link.cut", "link.heal", "link.slow")
+"""Commands that concern clusters and links, so every run of a batch at the same time."""
+
+KEYS_MAX = 10_000
+"""Keys whose partition is given to the client; messages with other keys go where Java's hash puts them."""
+
+BATCH_DELAY_US = 1_000_000
+"""The least time after which an incomplete batch is sent: the engine waits until it is complete."""
+
+DRAWS_IN_TURN = 1_000
+"""Draws of a processing time that varies, which a consumer takes in turn."""
+
+FAIL_OVER = "subscription.fail-over"
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run: its names on the brokers, and the scenario with its own instants.
+
+    `offset_us` was added to the instants of the commands from number `moved_from` on.
+    """
+
+    job: str
+    label: str  # r017
+    scenario: PulsarScenario
+    offset_us: int
+    moved_from: int
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of client names."""
+        return f"{self.label}/"
+
+    def local_topic(self, topic: str) -> str:
+        """The name of a topic on the brokers, without namespace."""
+        return f"{topic}-{self.label}"
+
+    def topic(self, name: str) -> str:
+        """The full name on the brokers of a topic or partition of the scenario."""
+        base, mark, partition = name.rpartition("-partition-")
+        topics = self.scenario.topics
+        if name in topics or not mark:
+            base, mark, partition = name, "", ""
+        return f"persistent://{namespace_of(topics[base])}/{self.local_topic(base)}{mark}{partition}"
+
+    def client(self, name: str) -> str:
+        """The name of a client on the brokers."""
+        return f"{self.prefix}{name}"
+
+    @property
+    def shared(self) -> list[int]:
+        """Numbers of the commands that concern all runs of a batch."""
+        return [number for number, spec in enumerate(self.scenario.commands) if spec.do in SHARED_COMMANDS]
+
+
+def namespace_of(topic: TopicSpec) -> str:
+    """The namespace for all topics with the same clusters; its replication list is these clusters."""
+    return f"{TENANT}/{'-'.join(sorted(topic.clusters))}"
+
+
+def period_us(scenario: PulsarScenario) -> int:
+    """The period of the snapshot controller's timer."""
+    return int(scenario.settings.get(PERIOD_SETTING, DEFAULT_PERIOD_US // 1000)) * 1000
+
+
+def first_moved(scenario: PulsarScenario) -> int:
+    """The number of the first command whose instant is shifted: all later ones are shifted as much.
+
+    It is the first failover or the first command about a cluster or link, and without either the first one.
+    """
+    order = sorted(range(len(scenario.commands)), key=lambda number: scenario.commands[number].at_us)
+    chosen = (FAIL_OVER, *SHARED_COMMANDS)
+    found = [number for number in order if scenario.commands[number].do in chosen]
+    return next(iter(found or order), 0)
+
+
+def make_run(scenario: PulsarScenario, number: int, label: str | None = None) -> RunPlan:
+    """Run `number` of a scenario, with its own offset, publishing phases and seed."""
+    offset_us = 0
+    if scenario.commands:
+        offset_us = draw(stream_key(scenario.seed, "real-brokers/offset"), number) % period_us(scenario)
+    moved_from = first_moved(scenario)
+    producers = {
+        name: _with_phase(producer, scenario, number) for name, producer in scenario.producers.items()
+    }
+    changed = replace(
+        shifted(scenario, moved_from, offset_us),
+        producers=producers,
+        seed=scenario.seed + number,
+        expect={},
+        compare={},
+    )
+    return RunPlan(scenario.name, label or f"r{number:03d}", written(changed), offset_us, moved_from)
+
+
+def with_version(scenario: PulsarScenario, version: str) -> PulsarScenario:
+    """The scenario with the engine's options for this version of the brokers."""
+    given = {**scenario.options, **options_of(version)}
+    return written(replace(scenario, options={name: given[name] for name in OPTIONS if name in given}))
+
+
+def shifted(scenario: PulsarScenario, first: int, by_us: int) -> PulsarScenario:
+    """The scenario with the commands from number `first` on, and the end, later by `by_us`."""
+    if not scenario.commands:
+        return scenario
+    from_us = scenario.commands[first].at_us
+    commands = tuple(
+        replace(spec, at_us=spec.at_us + by_us) if spec.at_us >= from_us else spec
+        for spec in scenario.commands
+    )
+    return replace(scenario, commands=commands, until_us=scenario.until_us + by_us)
+
+
+def as_played(plan: RunPlan, effects_us: dict[int, int], until_us: int) -> RunPlan:
+    """The run with the instants at which its commands took effect, by their numbers."""
+    commands = tuple(
+        replace(spec, at_us=max(0, effects_us.get(number, spec.at_us)))
+        for number, spec in enumerate(plan.scenario.commands)
+    )
+    changed = replace(plan.scenario, commands=commands, until_us=until_us)
+    return replace(plan, scenario=written(changed))
+
+
+def written(scenario: PulsarScenario) -> PulsarScenario:
+    """The scenario with its own canonical text."""
+    return replace(scenario, canonical_text=canonical_text(scenario))
+
+
+def _with_phase(producer: ProducerSpec, scenario: PulsarScenario, number: int) -> ProducerSpec:
+    """The producer with its own phase within its interval; Poisson arrivals become a list of instants."""
+    if producer.every_us is None or producer.at_us is not None:
+        return producer
+    key = stream_key(scenario.seed, f"real-brokers/producer/{producer.name}")
+    if producer.arrivals == "regular":
+        return replace(producer, start_us=producer.start_us + draw(key, number) % producer.every_us)
+    intervals = interval_sampler(
+        producer.every_us, stream_key(scenario.seed + number, f"poisson/{producer.name}")
+    )
+    end_us = min(producer.stop_us or scenario.until_us, scenario.until_us)
+    limit = INSTANTS_MAX if producer.count is None else min(producer.count, INSTANTS_MAX)
+    at_us: list[int] = []
+    next_us = producer.start_us + intervals.at(0)
+    while next_us < end_us and len(at_us) < limit:
+        at_us.append(next_us)
+        next_us += intervals.at(len(at_us))
+    return replace(producer, at_us=tuple(at_us), every_us=None, start_us=0, count=None, arrivals="regular")
+
+
+def has_plan(producer: ProducerSpec) -> bool:
+    """Whether a producer publishes by itself: another one is never connected, and publishes nothing."""
+    return producer.every_us is not None or producer.at_us is not None
+
+
+def producer_request(
+    plan: RunPlan, producer: ProducerSpec, cluster: str, first_sequence: int = 0, from_us: int = 0
+) -> tuple[dict[str, Any], int]:
+    """The request that connects a producer, and the instant for its request `producer.start`.
+
+    A producer that moved continues with message `first_sequence`, after the instant `from_us` of its move.
+    """
+    partitions = plan.scenario.topics[producer.topic].partitions
+    request: dict[str, Any] = {
+        "name": plan.client(producer.name),
+        "cluster": cluster,
+        "topic": plan.topic(producer.topic),
+        "size_bytes": producer.size_bytes,
+        "keys": producer.keys,
+        "send_timeout_ms": producer.send_timeout_us // 1000,
+        "delays": _delays(plan, producer),
+        "messages_in_turn": producer.batch,
+        "first_sequence": first_sequence,
+        "partition_of_key": [
+            draw(stream_key(0, "partition"), key) % partitions
+            for key in range(min(producer.keys or 0, KEYS_MAX) if partitions else 0)
+        ],
+    }
+    if producer.batch > 1:
+        delay_us = max(BATCH_DELAY_US, 2 * producer.batch * (producer.every_us or 0))
+        request["batch"] = {"max_messages": producer.batch, "delay_us": delay_us}
+    if producer.at_us is not None:
+        instants = [
+            max(at_us, from_us)
+            for at_us in producer.at_us[first_sequence:]
+            if producer.stop_us is None or at_us < producer.stop_us
+        ]
+        return {**request, "instants_ns": [at_us * US_NS for at_us in instants]}, 0
+    every_us = producer.every_us or 1
+    start_us = producer.start_us
+    if from_us:
+        start_us = max(start_us, from_us + (every_us if first_sequence else 0))
+    count = None if producer.count is None else max(0, producer.count - first_sequence)
+    if producer.stop_us is not None:
+        until_stop = max(0, -((start_us - producer.stop_us) // every_us))
+        count = until_stop if count is None else min(count, until_stop)
+    return {**request, "every_ns": every_us * US_NS, "count": count}, start_us
+
+
+def _delays(plan: RunPlan, producer: ProducerSpec) -> list[dict[str, Any]]:
+    return [] if producer.delay is None else [_selected(plan, producer.delay)]
+
+
+def _selected(plan: RunPlan, selection: Selection) -> dict[str, Any]:
+    """A selection of messages, as the Java programs read it."""
+    messages = [f"{plan.client(producer)}/{sequence}" for producer, sequence in selection.messages]
+    return {"messages": messages, "for_us": selection.for_us}
+
+
+def processing_us(processing: Distribution, seed: int, name: str) -> int | list[int]:
+    """The processing time of a consumer; one that varies is a list of draws that are taken in turn."""
+    sampler = Sampler(processing, stream_key(seed, f"real-brokers/processing/{name}"))
+    if sampler.constant is not None:
+        return sampler.constant
+    return [sampler.at(index) for index in range(DRAWS_IN_TURN)]
+
+
+def consumer_request(plan: RunPlan, consumer: ConsumerSpec, cluster: str) -> dict[str, Any]:
+    """The request that subscribes a consumer in a cluster."""
+    subscription = plan.scenario.subscriptions[consumer.subscription]
+    return {
+        "name": plan.client(consumer.name),
+        "cluster": cluster,
+        "topic": plan.topic(subscription.topic),
+        "subscription": subscription.name,
+        "type": subscription.type,
+        "replicated": subscription.replicate_subscription_state,
+        "initial": subscription.initial_position,
+        "receiver_queue": consumer.receiver_queue_size,
+        "ack_group_us": consumer.acknowledgment_group_time_us,
+        "processing_us": processing_us(consumer.processing, plan.scenario.seed, consumer.name),
+        "acknowledge": consumer.acknowledge,
+        "batch_index_acks": consumer.batch_index_acknowledgment,
+        "holds": [] if consumer.hold is None else [_selected(plan, consumer.hold)],
+    }
+
+
+def commands_in_order(plan: RunPlan) -> list[tuple[int, CommandSpec]]:
+    """The commands with their numbers, in the order of their instants."""
+    return sorted(enumerate(plan.scenario.commands), key=lambda numbered: (numbered[1].at_us, numbered[0]))
