@@ -34,7 +34,7 @@ OPENINGS = (
     "java.base/sun.nio.ch",
     "java.management/sun.management",
 )
-"""Packages of the JDK that Netty, BookKeeper and Pulsar use by reflection, as in Pulsar's script `bin/pulsar`."""
+"""Packages of the JDK that Netty, BookKeeper and Pulsar use by reflection, as in its script `bin/pulsar`."""
 
 JAVA_MISSING = (
     f"The real brokers need a JDK {JAVA_LEAST} or newer (java and javac), and {{found}}. Debian, Ubuntu: "

@@ -25,9 +25,9 @@ final class SharedThreads {
 
     private final EventLoopGroup eventLoops =
             EventLoopUtil.newEventLoopGroup(IO_THREADS, false, new DefaultThreadFactory("client-io", true));
-    private final ExecutorProvider internal = new ExecutorProvider(LISTENER_THREADS, "client-internal", true);
-    private final ExecutorProvider external = new ExecutorProvider(LISTENER_THREADS, "client-external", true);
-    private final ExecutorProvider lookup = new ExecutorProvider(1, "client-lookup", true);
+    private final ExecutorProvider internal = new ExecutorProvider(LISTENER_THREADS, "client-internal");
+    private final ExecutorProvider external = new ExecutorProvider(LISTENER_THREADS, "client-external");
+    private final ExecutorProvider lookup = new ExecutorProvider(1, "client-lookup");
     private final ScheduledExecutorProvider scheduled = new ScheduledExecutorProvider(1, "client-scheduled");
     private final HashedWheelTimer timer = new HashedWheelTimer(
             new DefaultThreadFactory("client-timer", true), TIMER_TICK_MS, TimeUnit.MILLISECONDS);
