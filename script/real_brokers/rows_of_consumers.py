@@ -1,0 +1,202 @@
+"""Rows of consumers, the end of failovers, and the dispatcher's reading of markers.
+
+Rules: consumers are events of the brokers. Those that a crash ended have no event of their own. A failover is
+finished when each consumer of the subscription has subscribed at the target. No client sees a marker: the
+dispatcher read one when it was stored, or when the last message before it had been dispatched, whichever is
+later, but not after it dispatched a message behind it. A marker that was read while no consumer was connected
+does not exist, so it is read at the next connection.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from script.real_brokers.converting import Cursor, Run
+from script.real_brokers.draft import Row
+from script.real_brokers.logs import Entry, Position
+from script.real_brokers.recording import Event
+from script.real_brokers.rows_of_messages import POLL_NS, marker_fields
+
+NEVER_NS = 1 << 62
+
+
+def add_consumers(run: Run) -> None:
+    """Connections of consumers by subscription, and the ends of failovers."""
+    open_: dict[tuple[Cursor, str], Row] = {}
+    counts: dict[Cursor, int] = {}
+    began: dict[Cursor, tuple[int, Row]] = {}
+    ends = _ends(run)
+    for event in _with_crashes(run):
+        at = event["cluster"], event["topic"], event["subscription"]
+        client = event["consumer"]
+        fields = {"cluster": at[0], "topic": at[1], "subscription": at[2], "client": client}
+        if event["state"] == "connected" and (at, client) not in open_:
+            cause = _cause(run, at, event["t"])
+            row = run.draft.add("consumer.connected", event["t"], cause, polled=True, **fields)
+            open_[at, client] = row
+            run.connected.add((at, client), row)
+            counts[at] = counts.get(at, 0) + 1
+            if counts[at] == 1:
+                began[at] = event["t"], row
+        elif event["state"] == "disconnected" and (at, client) in open_:
+            del open_[at, client]
+            reason, cause = _why_left(run, at, event, ends)
+            run.draft.add("consumer.disconnected", event["t"], cause, **fields, reason=reason)
+            counts[at] -= 1
+            if not counts[at]:
+                since, row = began.pop(at)
+                run.sessions.setdefault(at, []).append((since, event["t"], row))
+    for at, (since, row) in began.items():
+        run.sessions.setdefault(at, []).append((since, NEVER_NS, row))
+    _failovers_finished(run)
+
+
+def _with_crashes(run: Run) -> list[Event]:
+    """The events of consumers, with those that the crash of a broker left out."""
+    events = list(run.recording.of("consumer"))
+    known = {(event["cluster"], event["topic"], event["subscription"], event["consumer"]) for event in events}
+    for place, outages in run.away.items():
+        for since, _until, _row in outages:
+            events += [
+                {
+                    "e": "consumer",
+                    "t": since,
+                    "cluster": place[0],
+                    "topic": place[1],
+                    "subscription": subscription,
+                    "consumer": client,
+                    "state": "disconnected",
+                }
+                for cluster, topic, subscription, client in sorted(known)
+                if (cluster, topic) == place
+            ]
+    return sorted(events, key=lambda event: event["t"])
+
+
+def _cause(run: Run, at: Cursor, t: int) -> Row | None:
+    """What made a consumer connect: the latest failover to this cluster, or load of its topic."""
+    moved = [
+        row
+        for row in run.draft.rows
+        if row.type == "failover.started" and row.fields["peer"] == at[0] and row.t <= t
+    ]
+    return moved[-1] if moved and moved[-1].fields["subscription"] == at[2] else None
+
+
+def _ends(run: Run) -> dict[str, list[Event]]:
+    """By client when the driver ended it, and how: its process died, was killed, or closed."""
+    ends: dict[str, list[Event]] = {}
+    for event in run.recording.of("client"):
+        ends.setdefault(event["name"], []).append(event)
+    return ends
+
+
+def _why_left(run: Run, at: Cursor, event: Event, ends: dict[str, list[Event]]) -> tuple[str, Row | None]:
+    """Why a consumer left: an outage of its topic, else what the driver did to it, and the command for it."""
+    for since, until, row in run.away.get(at[:2], []):
+        if since <= event["t"] <= until:
+            return row.fields["reason"], row
+    ended = [end for end in ends.get(event["consumer"], []) if end["t"] <= event["t"]]
+    word = _LEFT.get(ended[-1]["state"], "closed") if ended else "closed"
+    for arguments, row in reversed(run.commands):
+        moved = (arguments.get("subscription"), arguments.get("from")) == (at[2], at[0])
+        named = event["consumer"] in (arguments.get("consumer"), arguments.get("client"))
+        if row.t <= event["t"] and (moved or named):
+            return word, row
+    return word, None
+
+
+_LEFT = {"killed": "killed", "down": "crash", "stopped": "closed"}
+
+
+def _failovers_finished(run: Run) -> None:
+    started = [row for row in run.draft.rows if row.type == "failover.started"]
+    for place, row in enumerate(started):
+        name, target = row.fields["subscription"], row.fields["peer"]
+        later = [other.t for other in started[place + 1 :] if other.fields["subscription"] == name]
+        closed = later[0] if later else NEVER_NS
+        arrived: dict[str, Row] = {}
+        for other in run.draft.rows:
+            if other.type == "consumer.connected" and row.t <= other.t < closed:
+                if (other.fields["subscription"], other.fields["cluster"]) == (name, target):
+                    arrived.setdefault(other.fields["client"], other)
+        if arrived:
+            last = max(arrived.values(), key=lambda other: other.t)
+            fields = {key: row.fields[key] for key in ("cluster", "peer", "subscription")}
+            run.draft.add("failover.finished", last.t, last, **fields)
+
+
+# --- markers
+
+
+@dataclass(slots=True)
+class Read:
+    """A marker that a subscription's dispatcher read: its entry and its `marker.filtered` row."""
+
+    entry: Entry
+    row: Row
+
+
+@dataclass(slots=True)
+class _Dispatched:
+    """What a session dispatched, by position: the highest instant up to each, and the lowest from each on."""
+
+    positions: list[Position] = field(default_factory=list)
+    latest_up_to: list[int] = field(default_factory=list)
+    first_from: list[int] = field(default_factory=list)
+
+
+def markers_read(run: Run, at: Cursor, mark_delete_at: Callable[[int], Position | None]) -> Iterator[Read]:
+    """The markers that a subscription's dispatcher read, session by session, with their rows."""
+    log, done = run.log(*at[:2]), set[Position]()
+    for since, until, connected in run.sessions.get(at, []):
+        dispatched = _dispatched(run, at, since - POLL_NS, until)
+        start = mark_delete_at(since)
+        for entry in log.entries:
+            if (
+                entry.marker is None
+                or entry.position in done
+                or (start is not None and entry.position <= start)
+            ):
+                continue
+            t = max(since, entry.t)
+            place = bisect_left(dispatched.positions, entry.position)
+            if place:
+                t = max(t, dispatched.latest_up_to[place - 1])
+            if place < len(dispatched.positions):
+                t = max(min(t, dispatched.first_from[place]), since, entry.t)
+            if t >= until:
+                continue
+            done.add(entry.position)
+            cause = connected if connected.t > entry.rows[0].t else entry.rows[0]
+            row = run.draft.add(
+                "marker.filtered",
+                t,
+                cause,
+                cluster=at[0],
+                topic=at[1],
+                **{**marker_fields(entry), "subscription": at[2]},
+                ledger=entry.position[0],
+                entry=entry.position[1],
+            )
+            yield Read(entry, row)
+
+
+def _dispatched(run: Run, at: Cursor, since: int, until: int) -> _Dispatched:
+    first: dict[Position, int] = {}
+    for event in run.recording.of("dispatched"):
+        if (event["cluster"], event["topic"], event["subscription"]) == at and since <= event["t"] < until:
+            first.setdefault((event["ledger"], event["entry"]), event["t"])
+    found = _Dispatched(sorted(first))
+    latest = 0
+    for position in found.positions:
+        latest = max(latest, first[position])
+        found.latest_up_to.append(latest)
+    earliest = NEVER_NS
+    for position in reversed(found.positions):
+        earliest = min(earliest, first[position])
+        found.first_from.append(earliest)
+    found.first_from.reverse()
+    return found
