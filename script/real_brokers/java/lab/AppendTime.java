@@ -2,15 +2,16 @@ package lab;
 
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.pulsar.common.api.proto.BrokerEntryMetadata;
-import org.apache.pulsar.common.intercept.AppendIndexMetadataInterceptor;
+import org.apache.pulsar.common.intercept.BrokerEntryMetadataInterceptor;
 
 /**
  * Writes the instant of the append, in nanoseconds of {@link System#nanoTime()}, into each entry.
  *
- * <p>It uses the field {@code index} of the broker entry metadata, in place of the class that numbers messages. The
- * field {@code broker_timestamp} would be taken for the wall clock by message expiry and by a seek to an instant.
+ * <p>It uses the field {@code broker_timestamp}. Message expiry and a seek to an instant would take it for the wall
+ * clock, so the driver plays neither. The field {@code index} is no alternative: a broker that loads a topic with it
+ * requires Pulsar's own {@code AppendIndexMetadataInterceptor}, of which it makes a new instance for each topic.
  */
-public final class AppendTime extends AppendIndexMetadataInterceptor {
+public final class AppendTime implements BrokerEntryMetadataInterceptor {
     private final AtomicLong last = new AtomicLong();
 
     @Override
@@ -20,21 +21,6 @@ public final class AppendTime extends AppendIndexMetadataInterceptor {
 
     @Override
     public BrokerEntryMetadata interceptWithNumberOfMessages(BrokerEntryMetadata metadata, int messages) {
-        return metadata.setIndex(last.accumulateAndGet(System.nanoTime(), Math::max));
-    }
-
-    @Override
-    public void recoveryIndexGenerator(long index) {
-        last.accumulateAndGet(index, Math::max);
-    }
-
-    @Override
-    public long getIndex() {
-        return last.get();
-    }
-
-    @Override
-    public void decreaseWithNumberOfMessages(int messages) {
-        // an entry that was not stored leaves no instant behind
+        return metadata.setBrokerTimestamp(last.accumulateAndGet(System.nanoTime(), Math::max));
     }
 }

@@ -53,9 +53,9 @@ final class LogDump {
         BrokerEntryMetadata added = Commands.parseBrokerEntryMetadataIfExist(data);
         int size = data.readableBytes();
         MessageMetadata metadata = Commands.parseMessageMetadata(data);
-        boolean measured = added != null && added.hasIndex();
+        boolean measured = added != null && added.hasBrokerTimestamp();
         if (measured) {
-            one.put("stored_ns", added.getIndex());
+            one.put("stored_ns", added.getBrokerTimestamp());
         }
         one.put("publish_time_ms", metadata.getPublishTime());
         one.put("size_bytes", size);
