@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from script.real_brokers.live_run import DOWN, WAIT_S, Run
+from script.real_brokers.live_run import DOWN, Run
 from script.real_brokers.plan import US_NS, commands_in_order
 from script.real_brokers.rig import Stopping
 from simulator.scenarios.model import CommandSpec
@@ -72,15 +72,10 @@ class Faults:
 
     def _crash(self, name: str, clients: bool) -> int:
         """Kill the cluster, and with it the clients of its region; returns the instant."""
-        killed = []
-        if clients:
-            killed = [
-                run.end_client(client, "kill", DOWN) for run in self.runs for client in run.clients_in(name)
-            ]
-        at_ns = self.rig.crash(name)
-        for future in killed:
-            future.result(WAIT_S)
-        return at_ns
+        for run in self.runs:
+            for client in run.clients_in(name) if clients else []:
+                run.end_client(client, "kill", DOWN)
+        return self.rig.crash(name)
 
     def _restart(self, name: str) -> int:
         """Restart the cluster and the clients that died with it; returns when it was ready."""

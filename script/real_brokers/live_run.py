@@ -44,6 +44,7 @@ class Client:
     def __init__(self, name: str, cluster: str) -> None:
         self.name, self.cluster, self.state = name, cluster, STOPPED
         self.start_us = 0  # a producer's first instant
+        self.ending: Future[Event] | None = None
 
 
 class Run:
@@ -191,6 +192,9 @@ class Run:
         self._place("consumer", client, cluster, fields)
 
     def _place(self, do: str, client: Client, cluster: str, fields: dict[str, Any]) -> None:
+        if client.ending is not None:
+            client.ending.result(WAIT_S)  # its name can be used again then
+            client.ending = None
         client.cluster, client.state = cluster, RUNNING
         shown = {key: fields[key] for key in ("name", "topic", "subscription") if key in fields}
         self.note("request", time.monotonic_ns(), do=do, cluster=cluster, **shown)
@@ -201,7 +205,8 @@ class Run:
         kind = "consumer" if client.name in self.consumers else "producer"
         client.state = state
         self.note("client", time.monotonic_ns(), name=self.plan.client(client.name), state=state)
-        return self.rig.clients.begin(f"{kind}.{do}", name=self.plan.client(client.name))
+        client.ending = self.rig.clients.begin(f"{kind}.{do}", name=self.plan.client(client.name))
+        return client.ending
 
     def clients_in(self, cluster: str) -> list[Client]:
         """All clients that run in a cluster."""
@@ -218,7 +223,8 @@ class Run:
         for name, cluster in self.rig.clusters.items():
             for topic in self.topics_of(name):
                 answer = cluster.request("dump", timeout_s=WAIT_S, topic=topic)
-                entries = answer["entries"]
+                # a topic that is still watched by its peers gets markers after the end
+                entries = [entry for entry in answer["entries"] if entry["stored_ns"] <= self.until_ns]
                 self.dumps.append({"e": "dump", "cluster": name, "topic": topic, "entries": entries})
 
     def _quietly(self, future: Future[Event]) -> None:

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from script.real_brokers.figures import figures
-from script.real_brokers.rows import write_recording
-
 from script.real_brokers import twin
+from script.real_brokers.figures import figures
 from script.real_brokers.play import Played
+from script.real_brokers.recording import read_recording
+from script.real_brokers.rows import convert, write_recorded
 from simulator.scenarios.model import Scenario
 
 
@@ -35,7 +35,10 @@ def write_run(job: Path, played: Played, version: str, job_scenario: Scenario) -
     scenario = played.plan.scenario
     write_text(folder / "scenario.yaml", scenario.canonical_text)
     write_raw(folder / "raw.jsonl.gz", meta_of(played, version), played)
-    real = figures(write_recording(folder / "raw.jsonl.gz", scenario, folder / "real.jsonl"), scenario)
+    recording = read_recording(folder / "raw.jsonl.gz")
+    converted = convert(recording, scenario)
+    write_recorded(folder / "real.jsonl", converted, recording, scenario)
+    real = figures(converted.trace, scenario)
     simulated = figures(twin.write_simulated(scenario, folder / "simulated.jsonl"), scenario)
     write_json(folder / "real.json", real)
     write_json(folder / "simulated.json", simulated)

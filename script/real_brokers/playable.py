@@ -14,7 +14,7 @@ from typing import Any
 from script.real_brokers.versions import newest_with, options_of
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
 from simulator.scenarios import shape
-from simulator.scenarios.model import LinkSpec, Scenario
+from simulator.scenarios.model import Scenario
 from simulator.scenarios.problems import Problem
 from simulator.scenarios.settings import OPTIONS
 from simulator.scenarios.tree import Node, read_tree
@@ -81,8 +81,11 @@ COMMANDS = {
 }
 """The commands that can be played, with the arguments that must not be given."""
 
-RIG_SETTINGS = ("managedLedgerOffloadDriver",)
-"""Settings that the rig determines itself."""
+SETTINGS_NEVER = {
+    "managedLedgerOffloadDriver": "the rig has no other storage",
+    "ttlDurationDefaultInSeconds": "entries carry the instant of the append where message expiry looks",
+}
+"""Settings that cannot be played, and why."""
 
 
 def problems(scenario: Scenario, text: str, source: str, version: str) -> list[Problem]:
@@ -122,8 +125,6 @@ def _found(scenario: Scenario, version: str) -> Iterator[Found]:
         if cluster.peer_clusters:
             path = f"clusters.{name}.peerClusters"
             yield path, "peer clusters cannot be played", "leave them out"
-    for pair, link in scenario.links.items():
-        yield from _link(pair, link)
     yield from _clients(scenario)
     yield from _commands(scenario)
 
@@ -133,8 +134,9 @@ def _settings(scenario: PulsarScenario) -> Iterator[Found]:
     given += [(f"clusters.{name}.settings", one.settings) for name, one in scenario.clusters.items()]
     for path, settings in given:
         for name in settings:
-            if name in RIG_SETTINGS:
-                yield f"{path}.{name}", "the rig determines this setting", "leave it out"
+            if name in SETTINGS_NEVER:
+                what = f"this setting cannot be played: {SETTINGS_NEVER[name]}"
+                yield f"{path}.{name}", what, "leave it out"
 
 
 def _options(scenario: PulsarScenario, version: str) -> Iterator[Found]:
@@ -153,14 +155,6 @@ def _options(scenario: PulsarScenario, version: str) -> Iterator[Found]:
 def _written(value: object) -> str:
     """A value as in a scenario file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _link(pair: tuple[str, str], link: LinkSpec) -> Iterator[Found]:
-    path = f"links.{pair[0]} -> {pair[1]}"
-    for name in ("loss", "duplication", "reordering"):
-        if getattr(link, name):
-            what = f"{name} of single messages: Pulsar's connections are TCP, which hides it"
-            yield f"{path}.{name}", what, "leave it out, or cut the link for some time"
 
 
 def _clients(scenario: PulsarScenario) -> Iterator[Found]:

@@ -7,8 +7,10 @@ topic or client belongs.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import sys
 import threading
 import time
@@ -146,8 +148,11 @@ class Rig:
 
     def crash(self, name: str) -> int:
         """Kill a cluster's process; returns the instant."""
+        process = self.clusters[name].process
         at_ns = time.monotonic_ns()
-        self.clusters[name].kill()
+        os.kill(process.pid, signal.SIGKILL)
+        # what waits for the crash must not wait until the process has been taken apart
+        threading.Thread(target=process.kill, daemon=True).start()
         self.down.append(name)
         return at_ns
 

@@ -1,0 +1,96 @@
+"""The command `script/real-brokers`: its errors, and its exit codes."""
+
+from __future__ import annotations
+
+import pytest
+
+from script.real_brokers import __main__ as command
+from script.real_brokers import machine
+from script.real_brokers.install import InstallationError
+from script.real_brokers.process import ProcessError
+
+
+def run(capsys, *words):
+    try:
+        code = command.main(list(words))
+    except SystemExit as left:
+        code = left.code
+    return code, capsys.readouterr().err
+
+
+def test_check_says_that_a_scenario_can_be_played_and_starts_nothing(capsys, tmp_path):
+    code, text = run(capsys, "two-regions", "region-down", "--out", str(tmp_path), "--check")
+    assert code == 0
+    assert "two-regions: can be played on Pulsar 4.2.4" in text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_everything_that_cannot_be_played_is_named_before_anything_starts(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "installed", lambda *_: pytest.fail("it must not begin to install"))
+    code, text = run(capsys, "two-regions", "update-in-flight", "no-such", "--out", str(tmp_path))
+    assert code == 2
+    assert "update-in-flight.yaml:29:" in text and "marker.delay cannot be played" in text
+    assert "no built-in scenario has this name" in text
+
+
+def test_a_scenario_may_be_a_file(capsys, tmp_path):
+    from simulator.scenarios.builtin import builtin_text
+
+    path = tmp_path / "mine.yaml"
+    path.write_text(builtin_text("two-regions"), encoding="utf-8")
+    assert run(capsys, str(path), "--out", str(tmp_path / "out"), "--check")[0] == 0
+    code, text = run(capsys, str(path), "two-regions", "--out", str(tmp_path / "out"), "--check")
+    assert code == 2 and "is the name of two scenarios" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["two-regions"], "--out"),
+        (["--out", "x"], "SCENARIO"),
+        (["two-regions", "--out", "x", "--runs", "0"], "write 1 to 10000"),
+        (["two-regions", "--out", "x", "--pulsar", "latest"], "write three numbers, such as 4.2.4"),
+    ],
+)
+def test_wrong_arguments_are_explained(capsys, words, expected):
+    code, text = run(capsys, *words)
+    assert code == 2 and expected in text
+
+
+def test_what_is_missing_on_the_machine_is_an_error_of_the_user(capsys, tmp_path, monkeypatch):
+    def missing(_version, _say):
+        raise InstallationError("there is no java; apt-get install openjdk-17-jdk-headless")
+
+    monkeypatch.setattr(command, "installed", missing)
+    assert run(capsys, "two-regions", "--out", str(tmp_path)) == (
+        2,
+        "two-regions: can be played on Pulsar 4.2.4.\nthere is no java; apt-get install openjdk-17-jdk-headless\n",
+    )
+
+
+def test_a_broker_that_fails_is_reported_with_its_error(capsys, tmp_path, monkeypatch):
+    def fail(*_):
+        raise ProcessError("cluster us-west ended during start")
+
+    monkeypatch.setattr(command, "installed", lambda *_: None)
+    monkeypatch.setattr(command, "check_memory", lambda _clusters: None)
+    monkeypatch.setattr(command, "play", fail)
+    code, text = run(capsys, "two-regions", "--out", str(tmp_path))
+    assert code == 1 and "cluster us-west ended during start" in text
+
+
+def test_too_little_memory_is_named_with_what_is_needed(tmp_path):
+    memory = tmp_path / "meminfo"
+    memory.write_text("MemTotal: 4000000 kB\nMemAvailable: 1024000 kB\n")
+    with pytest.raises(
+        InstallationError, match=r"3 real clusters .* need about 2750 MB .* 1000 MB are available"
+    ):
+        machine.check_memory(3, memory)
+    memory.write_text("MemAvailable: 9000000 kB\n")
+    machine.check_memory(3, memory)
+    machine.check_memory(3, tmp_path / "absent")
+
+
+def test_ports_are_different():
+    ports = machine.take_ports(12)
+    assert len(set(ports)) == 12
