@@ -13,7 +13,7 @@ from pathlib import Path
 from script.real_brokers.arguments import Arguments, parse
 from script.real_brokers.install import Installation, InstallationError, installed
 from script.real_brokers.live_run import RunError
-from script.real_brokers.machine import check_memory
+from script.real_brokers.machine import busy, check_memory, load_average
 from script.real_brokers.output import write_pairs, write_run, write_text
 from script.real_brokers.plan import make_run, with_version
 from script.real_brokers.play import play_batch, warm_up
@@ -104,6 +104,9 @@ def play(scenario: PulsarScenario, installation: Installation, arguments: Argume
             warm_up(rig, make_run(scenario, 0))
             for first in range(1, arguments.runs + 1, arguments.at_once):
                 last = min(first + arguments.at_once - 1, arguments.runs)
+                warning = busy(load_average())
+                if warning:
+                    say(warning)
                 say(f"{scenario.name}: runs {first} to {last} of {arguments.runs}…")
                 batch = play_batch(rig, [make_run(scenario, number) for number in range(first, last + 1)])
                 for played in batch:

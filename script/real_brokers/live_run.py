@@ -30,6 +30,7 @@ RUNNING, DOWN, KILLED, STOPPED = "running", "down", "killed", "stopped"
 
 WAIT_S = 60
 REPLICATORS_MS = 60_000
+DISCONNECT_POLL_NS = 5_000_000
 MARGIN_NS = 300_000_000
 """Instant 0 is at least this much later than the last client's connect."""
 
@@ -182,9 +183,21 @@ class Run:
             for event in list(self.events)
             if event.get("e") == "published" and event.get("producer") == name
         ]
+        self._wait_until_disconnected(name)
         from_us = max(1, (time.monotonic_ns() - self.zero_ns) // US_NS)
         self.connect_producer(client, cluster, max(published, default=-1) + 1, from_us)
         self._start_producer(client)
+
+    def _wait_until_disconnected(self, name: str) -> None:
+        """Wait for the end of a producer that was stopped: a broker takes no second one of its name."""
+        end_ns = time.monotonic_ns() + WAIT_S * 1_000_000_000
+        while time.monotonic_ns() < end_ns:
+            for event in reversed(list(self.events)):
+                if event.get("producer") == name and event["e"] in ("connected", "disconnected"):
+                    if event["e"] == "disconnected":
+                        return
+                    break
+            self.rig.sleep_until(time.monotonic_ns() + DISCONNECT_POLL_NS)
 
     def start_consumer(self, client: Client, cluster: str) -> None:
         """Subscribe a consumer in a cluster."""

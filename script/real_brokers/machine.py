@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -34,6 +35,22 @@ def available_mb(memory: Path = MEMORY) -> int | None:
         return None
     found = [int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:")]
     return found[0] if found else None
+
+
+def load_average() -> float:
+    """The processes that wanted to run during the last minute, on average."""
+    return round(os.getloadavg()[0], 1)
+
+
+def busy(load: float, cores: int | None = None) -> str | None:
+    """A warning when the machine has more to do than it can, which makes brokers and clients late."""
+    cores = cores or os.cpu_count() or 1
+    if load <= cores:
+        return None
+    return (
+        f"The machine is busy: a load of {load} on {cores} cores. Brokers and clients will be late, so that "
+        "snapshots take longer than the links alone explain. End other programs, or lower --at-once."
+    )
 
 
 def take_ports(count: int) -> list[int]:

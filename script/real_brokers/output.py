@@ -68,6 +68,7 @@ def meta_of(played: Played, version: str) -> dict[str, Any]:
         "prefix": plan.prefix,
         "topics": {plan.local_topic(topic): topic for topic in plan.scenario.topics},
         "clusters": list(plan.scenario.clusters),
+        "load_average": played.load,
     }
 
 

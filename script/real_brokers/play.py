@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from script.real_brokers.effects import Effects
 from script.real_brokers.faults import Faults
 from script.real_brokers.live_run import MARGIN_NS, Run
+from script.real_brokers.machine import load_average
 from script.real_brokers.plan import (
     US_NS,
     RunPlan,
@@ -48,11 +49,13 @@ class Played:
     until_ns: int
     events: list[Event]
     dumps: list[Event]
+    load: float
+    """The machine's load average when the run began."""
 
 
 def play_batch(rig: Rig, plans: Sequence[RunPlan]) -> list[Played]:
     """Play these runs at the same time, repair the clusters, and read the logs."""
-    runs = [Run(plan, rig) for plan in plans]
+    runs, load = [Run(plan, rig) for plan in plans], load_average()
     with ThreadPoolExecutor(len(runs) + 1) as pool:
         try:
             for name, cluster in rig.clusters.items():
@@ -73,7 +76,7 @@ def play_batch(rig: Rig, plans: Sequence[RunPlan]) -> list[Played]:
             rig.stopping.set()  # the threads of the pool give up, so that leaving it does not wait
             rig.close(in_order=False)
             raise
-    return [_played(run) for run in runs]
+    return [_played(run, load) for run in runs]
 
 
 def warm_up(rig: Rig, plan: RunPlan) -> None:
@@ -148,7 +151,8 @@ def _timed(run: Run, effects: Effects) -> list[tuple[int, int, Callable[[], Any]
     return timed
 
 
-def _played(run: Run) -> Played:
+def _played(run: Run, load: float) -> Played:
     until_us = (run.until_ns - run.zero_ns) // US_NS
     plan = as_played(run.plan, run.effects_us, until_us)
-    return Played(plan, run.zero_ns, run.until_ns, sorted(run.events, key=lambda one: one["t"]), run.dumps)
+    events = sorted(run.events, key=lambda one: one["t"])
+    return Played(plan, run.zero_ns, run.until_ns, events, run.dumps, load)

@@ -91,6 +91,12 @@ def test_too_little_memory_is_named_with_what_is_needed(tmp_path):
     machine.check_memory(3, tmp_path / "absent")
 
 
+def test_a_busy_machine_is_a_warning():
+    assert machine.busy(1.5, cores=2) is None
+    assert "a load of 12.8 on 2 cores" in machine.busy(12.8, cores=2)
+    assert machine.load_average() >= 0
+
+
 def test_ports_are_different():
     ports = machine.take_ports(12)
     assert len(set(ports)) == 12
