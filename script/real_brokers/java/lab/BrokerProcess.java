@@ -6,7 +6,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 /**
  * The program of one cluster: it starts a broker with its bookie and does what the driver asks for.
  *
- * <p>It ends when its standard input ends, in order if that takes less than {@value #CLOSE_MS} milliseconds.
+ * <p>It ends when its standard input ends: at once while the broker starts, else in order if that takes less than
+ * {@value #CLOSE_MS} milliseconds.
  */
 public final class BrokerProcess {
     private static final long CLOSE_MS = 15_000;
@@ -15,6 +16,7 @@ public final class BrokerProcess {
     private BrokerServer server;
     private Administration administration;
     private WatchList watched;
+    private volatile boolean starting;
 
     private BrokerProcess() {
         driver.on("start", this::start);
@@ -48,7 +50,7 @@ public final class BrokerProcess {
     public static void main(String[] arguments) throws Exception {
         BrokerProcess process = new BrokerProcess();
         process.driver.readUntilEnd();
-        Ending.haltAfter(CLOSE_MS);
+        Ending.haltAfter(process.starting ? 0 : CLOSE_MS);
         process.close();
         process.driver.finish();
         Runtime.getRuntime().halt(0);
@@ -59,10 +61,12 @@ public final class BrokerProcess {
             throw new IllegalStateException("the broker of this process was started before");
         }
         long begin = System.nanoTime();
+        starting = true;
         server = new BrokerServer(request);
         watched = new WatchList(server.pulsar().getBrokerService(), driver);
         server.pulsar().getBrokerService().setInterceptor(new BrokerEvents(watched, driver));
         administration = new Administration(server.pulsar(), server.admin());
+        starting = false;
         return JsonLines.object().put("ready_ms", (System.nanoTime() - begin) / 1_000_000);
     }
 
