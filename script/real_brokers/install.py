@@ -1,9 +1,9 @@
-"""Installs the brokers of one Pulsar version on first use: jars through Maven, and the compiled programs.
+"""Installs the brokers of one Pulsar version on first use: jars and compiled programs.
 
 Everything is in `failover-lab/pulsar-VERSION/` of the user's cache folder (`$XDG_CACHE_HOME`, or `~/.cache`):
-`lib/` has the jars of `org.apache.pulsar:pulsar-broker`, `classes-HASH/` the programs of `java/lab/`,
-compiled again when a source changes. Both are written to a temporary folder and renamed when complete, so an
-interrupted installation is repeated and never used.
+`lib/` has the jars of `org.apache.pulsar:pulsar-broker`, which Maven downloads, `classes-HASH/` the programs
+of `java/lab/`, compiled again when a source changes. Both are written to a temporary folder and renamed when
+complete, so an interrupted installation is repeated and never used.
 """
 
 from __future__ import annotations

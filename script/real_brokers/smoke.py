@@ -1,7 +1,7 @@
-"""`python -m script.real_brokers.smoke [VERSION]`: two real clusters, one failover, its duplicates and logs.
+"""`python -m script.real_brokers.smoke [VERSION]`: one failover between two real clusters.
 
-It shows that the rig works on this machine: 50 messages are published in the cluster west, and the only
-consumer of a replicated subscription moves to the cluster east while they are published.
+It prints duplicates and logs, and so shows that the rig works on this machine. 50 messages are published in
+the cluster west. The only consumer of a replicated subscription moves to the cluster east meanwhile.
 """
 
 from __future__ import annotations
