@@ -44,13 +44,17 @@ def installation(tmp_path):
 @pytest.fixture
 def west(tmp_path, installation):
     cluster = Cluster(
-        "west", tmp_path / "west", Ports(1, 2, 3, 4), installation, {"dispatcherMaxReadBatchSize": 7}
+        "west",
+        tmp_path / "west",
+        Ports(1, 2, 3, {"east": 4}),
+        installation,
+        {"dispatcherMaxReadBatchSize": 7},
     )
     yield cluster
     cluster.close()
 
 
-def test_a_start_names_folder_ports_listener_and_settings(tmp_path, west, installation):
+def test_a_start_names_folder_ports_listeners_and_settings(tmp_path, west, installation):
     assert west.start() == 12
     assert installation.programs == ["lab.BrokerProcess"]
     (start,) = installation.asked()
@@ -60,17 +64,17 @@ def test_a_start_names_folder_ports_listener_and_settings(tmp_path, west, instal
         "cluster": "west",
         "dir": str(tmp_path / "west" / "data"),
         "ports": {"broker": 1, "web": 2, "bookie": 3},
-        "listener": {"name": "peer", "port": 4},
+        "listeners": [{"name": "from-east", "port": 4}],
         "settings": {"dispatcherMaxReadBatchSize": 7},
     }
 
 
 def test_a_peer_is_registered_behind_its_proxy_and_its_web_service_directly(tmp_path, west, installation):
-    east = Cluster("east", tmp_path / "east", Ports(5, 6, 7, 8), installation)
+    east = Cluster("east", tmp_path / "east", Ports(5, 6, 7, {"west": 8}), installation)
     west.start()
     west.connect(east)
     created = installation.asked()[-1]
-    assert (created["do"], created["name"], created["listener"]) == ("cluster.create", "east", "peer")
+    assert (created["do"], created["name"], created["listener"]) == ("cluster.create", "east", "from-west")
     assert created["service_url"] == "pulsar://127.0.0.1:8"
     assert created["web_url"] == "http://127.0.0.1:6"
 
