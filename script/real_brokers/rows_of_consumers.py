@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from script.real_brokers.converting import Cursor, Run
 from script.real_brokers.draft import Row
-from script.real_brokers.logs import Entry, Position
+from script.real_brokers.logs import Entry, Log, Position
 from script.real_brokers.recording import Event
 from script.real_brokers.rows_of_messages import POLL_NS, marker_fields
 
@@ -146,6 +146,32 @@ class _Dispatched:
     positions: list[Position] = field(default_factory=list)
     latest_up_to: list[int] = field(default_factory=list)
     first_from: list[int] = field(default_factory=list)
+    first: dict[Position, int] = field(default_factory=dict)
+    passed: Position | None = None
+    acked: dict[Position, None] = field(default_factory=dict)
+
+    def reached(self, run: Run, log: Log, marker: Entry, start: Position | None) -> bool:
+        """Whether the session read as far as a marker.
+
+        It did if it dispatched a message behind it, or the last one before it that it had to dispatch: not
+        those up to the mark-delete, acked in an earlier session, or delayed.
+        """
+        if self.positions and self.positions[-1] > marker.position:
+            return True
+        covered = max((one for one in (start, self.passed) if one is not None), default=None)
+        for entry in reversed(log.entries[: log.index[marker.position]]):
+            if covered is not None and entry.position <= covered:
+                return True
+            if entry.position in self.first:
+                return True
+            if entry.marker is None and entry.position not in self.acked and not self._delayed(run, entry):
+                return False
+        return True
+
+    def _delayed(self, run: Run, entry: Entry) -> bool:
+        """Whether the entry may be one that the scenario delays: it was read, and is dispatched later."""
+        spec = run.scenario.producers.get(entry.messages[0][0])
+        return spec is not None and spec.delay is not None
 
 
 def markers_read(run: Run, at: Cursor, mark_delete_at: Callable[[int], Position | None]) -> Iterator[Read]:
@@ -160,6 +186,8 @@ def markers_read(run: Run, at: Cursor, mark_delete_at: Callable[[int], Position 
                 or entry.position in done
                 or (start is not None and entry.position <= start)
             ):
+                continue
+            if not dispatched.reached(run, log, entry, start):
                 continue
             t = max(since, entry.t)
             place = bisect_left(dispatched.positions, entry.position)
@@ -189,7 +217,8 @@ def _dispatched(run: Run, at: Cursor, since: int, until: int) -> _Dispatched:
     for event in run.recording.of("dispatched"):
         if (event["cluster"], event["topic"], event["subscription"]) == at and since <= event["t"] < until:
             first.setdefault((event["ledger"], event["entry"]), event["t"])
-    found = _Dispatched(sorted(first))
+    acked = dict.fromkeys(entry.position for entry, _ in run.registered.get(at, []))
+    found = _Dispatched(sorted(first), first=first, passed=_passed(run, at, until), acked=acked)
     latest = 0
     for position in found.positions:
         latest = max(latest, first[position])
@@ -200,3 +229,12 @@ def _dispatched(run: Run, at: Cursor, since: int, until: int) -> _Dispatched:
         found.first_from.append(earliest)
     found.first_from.reverse()
     return found
+
+
+def _passed(run: Run, at: Cursor, until: int) -> Position | None:
+    """How far the mark-delete was before the session ended: it moves past entries that are never dispatched."""
+    last = None
+    for event in run.recording.of("cursor"):
+        if (event["cluster"], event["topic"], event["subscription"]) == at and event["t"] < until:
+            last = event["ledger"], event["entry"]
+    return last

@@ -9,6 +9,7 @@ cursor was last there.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,7 @@ class History:
     log: Log
     steps: list[tuple[Row, Position]] = field(default_factory=list)
     created: Row | None = None
+    acks: list[tuple[Entry, Row]] = field(default_factory=list)
 
     @property
     def position(self) -> Position:
@@ -66,7 +68,7 @@ def add_cursors(run: Run) -> dict[Cursor, History]:
 
 
 def _one(run: Run, at: Cursor, events: list[Event]) -> History:
-    history = History(at, run.log(*at[:2]))
+    history = History(at, run.log(*at[:2]), acks=sorted(run.registered.get(at, []), key=_position))
     updates = list(run.handled.get(at, []))
     outages = list(run.away.get(at[:2], []))
     commands = [
@@ -181,12 +183,14 @@ def _moved(run: Run, history: History, new: Position, t: int, reason: str, cause
 
 def _ack_of(run: Run, history: History, new: Position, t: int) -> Row | None:
     """The latest ack between the old and the new mark-delete that the broker may have had by then."""
-    rows = [
-        row
-        for entry, row in run.registered.get(history.at, [])
-        if history.position < entry.position <= new and row.t <= t + ACK_LATE_NS
-    ]
+    first = bisect_right(history.acks, history.position, key=_position)
+    last = bisect_right(history.acks, new, key=_position)
+    rows = [row for _, row in history.acks[first:last] if row.t <= t + ACK_LATE_NS]
     return max(rows, key=lambda row: row.t, default=None)
+
+
+def _position(ack: tuple[Entry, Row]) -> Position:
+    return ack[0].position
 
 
 def _by_command(run: Run, history: History, new: Position, event: Event, command: Row) -> None:
