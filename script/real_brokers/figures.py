@@ -1,7 +1,8 @@
 """The figures of one run, from its trace and scenario.
 
-Rules: the same function for a real and a simulated run. Failovers are counted by the protocol's own count, violations by its own checks. Checks of exact delays
-that only the engine keeps are not judged: a real client's backoff has jitter.
+Rules: the same function for a real and a simulated run. Failovers are counted by the protocol's own count,
+violations by its own checks. Checks of exact delays that only the engine keeps are not judged: a real
+client's backoff has jitter.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def _dispatched(run: Run, at: Cursor, since: int, until: int) -> _Dispatched:
 
 
 def _passed(run: Run, at: Cursor, until: int) -> Position | None:
-    """How far the mark-delete was before the session ended: it moves past entries that are never dispatched."""
+    """The mark-delete when the session ended: entries up to it need not have been dispatched."""
     last = None
     for event in run.recording.of("cursor"):
         if (event["cluster"], event["topic"], event["subscription"]) == at and event["t"] < until:

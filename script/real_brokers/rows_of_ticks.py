@@ -1,16 +1,17 @@
 """Rows of snapshot controllers: started, stopped, and the ticks that requested no snapshot.
 
 Rules: a controller's start and stop are events of the brokers, polled. Its ticks are inferred: its start and
-every period from then on. A request within a period belongs to the tick that begins it. A tick without one
-was refused, for the reason that the engine's own rule (`Building.refusal`) gives. Pending snapshots time out
-at the first tick after the limit and are abandoned when their controller stops.
+every period from then on, of which those before the run's instant 0 have no row. A request within a period
+belongs to the tick that begins it. A tick without one was refused, for the reason that the engine's own rule
+(`Building.refusal`) gives. Pending snapshots time out at the first tick after the limit and are abandoned
+when their controller stops.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from script.real_brokers.converting import BEFORE_NS, Place, Run
+from script.real_brokers.converting import Place, Run
 from script.real_brokers.draft import Row
 from script.real_brokers.logs import Log
 from script.real_brokers.recording import Event
@@ -131,13 +132,13 @@ def _ticks(run: Run, log: Log, life: _Life) -> None:
             waiting[request.fields["snapshot"]] = request
             if first and request.cause is None:
                 request.cause = life.started
-        else:
+        elif tick >= run.recording.zero_ns:
             facts = _facts(run, log, data, tick, life)
             building.pending = dict.fromkeys(waiting)  # type: ignore[arg-type]
             reason = building.refusal(facts) or "replicator-disconnected"
             cause = life.started if first else None
-            run.draft.add("snapshot.refused", max(tick, BEFORE_NS), cause, **place, reason=reason)
-        first = False
+            run.draft.add("snapshot.refused", tick, cause, **place, reason=reason)
+        first = first and tick < run.recording.zero_ns
         tick += period
     _sweep(run, building, waiting, completed, life.stop, place)
     if life.stop <= run.recording.until_ns:

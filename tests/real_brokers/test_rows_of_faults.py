@@ -37,52 +37,56 @@ consumers:
 MOVE = "  - {at: 5630ms, do: subscription.fail-over, subscription: billing, from: west, to: east, mode: %s}"
 
 CASES = {
-    "planned": dict(commands=[MOVE % "planned"]),
-    "crash of the consumer": dict(commands=[MOVE % "crash"]),
-    "drained": dict(commands=[MOVE % "drained"]),
-    "crash and restart": dict(
-        commands=[
+    "planned": {"commands": [MOVE % "planned"]},
+    "crash of the consumer": {"commands": [MOVE % "crash"]},
+    "drained": {"commands": [MOVE % "drained"]},
+    "crash and restart": {
+        "commands": [
             "  - {at: 3430ms, do: cluster.crash, cluster: west}",
             "  - {at: 4430ms, do: cluster.restart, cluster: west}",
             "  - {at: 7630ms, do: subscription.fail-over, subscription: billing, from: west, to: east, mode: planned}",
         ],
-        until="12s",
-    ),
-    "unload": dict(
-        commands=["  - {at: 3430ms, do: topic.unload, topic: orders, cluster: west}", MOVE % "planned"]
-    ),
-    "reset to the beginning": dict(
-        commands=[
+        "until": "12s",
+    },
+    "unload": {
+        "commands": ["  - {at: 3430ms, do: topic.unload, topic: orders, cluster: west}", MOVE % "planned"]
+    },
+    "reset to the beginning": {
+        "commands": [
             "  - {at: 5030ms, do: subscription.reset, subscription: billing, cluster: east, position: earliest}",
             MOVE % "planned",
         ]
-    ),
-    "reset to the end": dict(
-        commands=[
+    },
+    "reset to the end": {
+        "commands": [
             "  - {at: 5030ms, do: subscription.reset, subscription: billing, cluster: east, position: latest}",
             MOVE % "planned",
         ]
-    ),
-    "cut link that heals": dict(
-        commands=[
+    },
+    "cut link that heals": {
+        "commands": [
             "  - {at: 2430ms, do: link.cut, link: west <-> east}",
             "  - {at: 4430ms, do: link.heal, link: west <-> east}",
             MOVE % "planned",
         ]
-    ),
-    "slow link": dict(
-        commands=["  - {at: 2430ms, do: link.slow, link: west -> east, latency: 300ms}", MOVE % "planned"]
-    ),
-    "partitions": dict(topic=", partitions: 3", commands=[MOVE % "planned"]),
-    "keys": dict(type="Key_Shared", producer=", keys: 5", commands=[MOVE % "planned"]),
-    "cumulative": dict(type="Exclusive", consumer=", acknowledge: cumulative", commands=[MOVE % "planned"]),
-    "batches": dict(producer=", batch: 4", commands=[MOVE % "planned"]),
-    "replication off": dict(
-        commands=[
+    },
+    "slow link": {
+        "commands": ["  - {at: 2430ms, do: link.slow, link: west -> east, latency: 300ms}", MOVE % "planned"]
+    },
+    "partitions": {"topic": ", partitions: 3", "commands": [MOVE % "planned"]},
+    "keys": {"type": "Key_Shared", "producer": ", keys: 5", "commands": [MOVE % "planned"]},
+    "cumulative": {
+        "type": "Exclusive",
+        "consumer": ", acknowledge: cumulative",
+        "commands": [MOVE % "planned"],
+    },
+    "batches": {"producer": ", batch: 4", "commands": [MOVE % "planned"]},
+    "replication off": {
+        "commands": [
             "  - {at: 3430ms, do: subscription.replicate, subscription: billing, cluster: west, enabled: false}",
             MOVE % "planned",
         ]
-    ),
+    },
 }
 
 
