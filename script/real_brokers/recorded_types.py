@@ -1,6 +1,6 @@
 """Which event types of a recorded run are measured and which are inferred, and how.
 
-This table is the source for the key `recorded` of a trace file's meta and for the documentation.
+This table is the source for the key `recorded` of a trace file's meta and for `docs/recorded-events.md`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ HOW: dict[str, tuple[str, str]] = {
     "message.replicated": (INFERRED, "the copy's instant less the nominal latency of the link"),
     "message.delivered": (MEASURED, "the client, when the application receives it"),
     "message.acknowledged": (MEASURED, "the client, when the application calls ack"),
+    "message.negatively-acknowledged": (MEASURED, "the client, when the application calls negative ack"),
     "message.registered": (MEASURED, "the broker, after it handled the ack"),
     "message.skipped": (INFERRED, "entries between the old and the new position of a reset"),
     "marker.written": (MEASURED, "the log where it was made"),
@@ -78,8 +79,52 @@ def types_that_are(how: str) -> list[str]:
     return sorted(name for name, (found, _) in HOW.items() if found == how)
 
 
+HEAD = """# Rows of runs on real brokers
+
+Made by `python -m script.real_brokers.recorded_types > docs/recorded-events.md` from
+`script/real_brokers/recorded_types.py`. Edit that, not this page.
+
+A run on real brokers is recorded as raw events and as dumps of every log (`raw.jsonl.gz`).
+`script/real_brokers/rows.py` turns them into rows of [the trace](trace.md), so that verdicts, checks, page and reports read a real run as
+they read a simulated one. The meta of such a trace file has the key `recorded` with `pulsar`, `date`,
+`measured` and `inferred` (the lists below), and with `moved_rows`, `moved_most_us` and `dropped_causes`.
+
+## Instants
+
+- All processes of the rig read one monotonic clock. `at_us` counts microseconds from the run's instant 0,
+  which is a tick of the first snapshot controller. What happened before it is at 0, in its order.
+- An entry is stored when the broker appends it: a `BrokerEntryMetadataInterceptor` stamps it.
+- Controllers, cursors, consumers, replicators and caches are polled every millisecond. An ack is stamped after
+  the broker handled it. Such a row is put back to the instant of the first row that it caused, if that is
+  earlier.
+- Any other row that is stamped before its cause is put at the cause's instant. `moved_rows` counts these,
+  `moved_most_us` is the longest shift.
+- `dropped_causes` counts inferred causes that contradicted each other. It is 0 for a sound recording.
+
+## Causes
+
+No process reports causes: they are inferred from positions, snapshot ids and message identities.
+`tests/real_brokers/` reduces runs of the engine to what the rig records and compares the rows made from that
+with the run itself.
+
+## What is not recorded
+
+A message or marker that was sent and never stored in the other cluster leaves no row of its sending, and the
+reason of an Update in flight is then `never-left`. Retries of clients, persisted cursors (except one that was
+recovered), negative acks of the client library itself and the start of a delay have no rows. Claims about
+exact delays between retries are not judged (`script/real_brokers/figures.py`).
+
+## Events
+
+"""
+
+
 def markdown() -> str:
-    """The table for the documentation."""
+    """The page of the documentation."""
     lines = ["| event | | from |", "|---|---|---|"]
     lines += [f"| `{name}` | {how} | {words} |" for name, (how, words) in HOW.items()]
-    return "\n".join(lines) + "\n"
+    return HEAD + "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(markdown())

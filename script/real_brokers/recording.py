@@ -24,7 +24,14 @@ _META = ("pulsar", "date", "zero_ns", "until_ns", "topics", "prefix")
 _CLIENTS = ("consumer", "producer", "client", "name")
 """Fields with a client's name, which begins with the run's prefix."""
 
-_OF_CLIENTS = ("published", "receipted", "send_failed", "delivered", "acknowledged")
+_OF_CLIENTS = (
+    "published",
+    "receipted",
+    "send_failed",
+    "delivered",
+    "acknowledged",
+    "negatively_acknowledged",
+)
 """Events that a client sends: the cluster and topic are those of its latest request."""
 
 

@@ -206,7 +206,7 @@ def add_deliveries(run: Run) -> None:
     """Deliveries to the application and its acknowledgements, in the order of their instants."""
     delivered: dict[tuple, Row] = {}
     waiting: dict[tuple[str, str, str, str], dict[tuple, tuple[Entry, Message]]] = {}
-    for event in run.recording.of("delivered", "acknowledged"):
+    for event in run.recording.of("delivered", "acknowledged", "negatively_acknowledged"):
         event["topic"] = _topic_of(run, event)
         subscription = event.get("subscription") or _subscription_of(run, event["consumer"])
         message = event["producer"], event["sequence"]
@@ -232,6 +232,10 @@ def add_deliveries(run: Run) -> None:
             waiting.setdefault(client, {})[key] = entry, message
         elif (client, key) not in delivered:
             raise RecordingError(f"{words} comes before its delivery; the recording lacks that event")
+        elif event["e"] == "negatively_acknowledged":
+            about = _about(at, event["consumer"], entry, message)
+            cause = delivered[client, key]
+            run.draft.add("message.negatively-acknowledged", event["t"], cause, **about)
         else:
             _acknowledge(run, event, at, waiting.setdefault(client, {}), key, delivered)
 
