@@ -85,9 +85,9 @@ Made by `python -m script.real_brokers.recorded_types > docs/recorded-events.md`
 `script/real_brokers/recorded_types.py`. Edit that, not this page.
 
 A run on real brokers is recorded as raw events and as dumps of every log (`raw.jsonl.gz`).
-`script/real_brokers/rows.py` turns them into rows of [the trace](trace.md), so that verdicts, checks, page and
-reports read a real run as they read a simulated one. The meta of such a trace file has the key `recorded` with
-`pulsar`, `date`, `measured` and `inferred` (the lists below), and with `moved_rows`, `moved_most_us` and
+`script/real_brokers/rows.py` turns them into rows of [the trace](trace.md). Verdicts, checks, page and
+reports then read a real run as they read a simulated one. The meta of such a trace file has the key `recorded`, with
+`pulsar`, `date`, `measured` and `inferred` (the lists below), `moved_rows`, `moved_most_us` and
 `dropped_causes`.
 
 ## Instants
@@ -96,8 +96,8 @@ reports read a real run as they read a simulated one. The meta of such a trace f
   which is a tick of the first snapshot controller. What happened before it is at 0, in its order.
 - An entry is stored when the broker appends it: a `BrokerEntryMetadataInterceptor` stamps it.
 - Controllers, cursors, consumers, replicators and caches are polled every millisecond. An ack is stamped
-  after the broker handled it. Such a row is put back to the instant of the first row that it caused, if that is
-  earlier.
+  after the broker handled it. Such a row is put back to the instant of the first row that it caused, if that
+  is earlier.
 - Any other row that is stamped before its cause is put at the cause's instant. `moved_rows` counts these,
   `moved_most_us` is the longest shift.
 - `dropped_causes` counts inferred causes that contradicted each other. It is 0 for a sound recording.
