@@ -80,7 +80,7 @@ def play_batch(rig: Rig, plans: Sequence[RunPlan]) -> list[Played]:
 
 
 def warm_up(rig: Rig, plan: RunPlan) -> None:
-    """Play a few short runs without commands, whose results are thrown away."""
+    """Play a few short runs without commands, whose results are not written."""
     scenario = replace(plan.scenario, commands=(), until_us=min(plan.scenario.until_us, WARM_UP_US))
     play_batch(
         rig, [replace(plan, label=f"w{number}", scenario=written(scenario)) for number in range(WARM_UP_RUNS)]
