@@ -19,6 +19,7 @@ from script.real_brokers.plan import make_run, with_version
 from script.real_brokers.play import play_batch, warm_up
 from script.real_brokers.playable import problems
 from script.real_brokers.process import ProcessError
+from script.real_brokers.recording import RecordingError
 from script.real_brokers.rig import Rig, Stopping
 from script.support.processes import Stopped, Supervisor, say
 from simulator.protocols.pulsar.scenario.model import PulsarScenario
@@ -62,9 +63,8 @@ def play_all(arguments: Arguments) -> int:
     check_memory(max(len(scenario.clusters) for scenario in scenarios))
     # commands of runs are timed: a thread that waits for the interpreter must not wait for 5 ms
     sys.setswitchinterval(0.0005)
-    for scenario in scenarios:
-        play(scenario, installation, arguments)
-    return EXIT_FINE
+    failed = [play(scenario, installation, arguments) for scenario in scenarios]
+    return EXIT_FAILED if any(failed) else EXIT_FINE
 
 
 def load_all(names: Sequence[str], version: str) -> list[PulsarScenario]:
@@ -91,13 +91,17 @@ def load_all(names: Sequence[str], version: str) -> list[PulsarScenario]:
     return list(loaded.values())
 
 
-def play(scenario: PulsarScenario, installation: Installation, arguments: Arguments) -> None:
-    """Play all runs of one scenario, and write them after each batch."""
+def play(scenario: PulsarScenario, installation: Installation, arguments: Arguments) -> int:
+    """Play all runs of one scenario, and write them after each batch.
+
+    Returns the number of runs whose recording contradicts itself: their raw recordings are kept.
+    """
     job = arguments.out / scenario.name
     job.mkdir(parents=True, exist_ok=True)
     write_text(job / "scenario.yaml", scenario.canonical_text)
-    pairs = []
+    pairs, failed = [], 0
     rig = Rig(scenario, job / "processes", installation)
+    rig.remove_data()  # of a job that was killed, or that kept it: its topics have the same names
     try:
         with rig:
             rig.start(say)
@@ -110,12 +114,18 @@ def play(scenario: PulsarScenario, installation: Installation, arguments: Argume
                 say(f"{scenario.name}: runs {first} to {last} of {arguments.runs}…")
                 batch = play_batch(rig, [make_run(scenario, number) for number in range(first, last + 1)])
                 for played in batch:
-                    pairs.append(write_run(job, played, installation.version, scenario))
+                    try:
+                        pairs.append(write_run(job, played, installation.version, scenario))
+                    except RecordingError as error:
+                        failed += 1
+                        say(f"{scenario.name}, {played.plan.label}: {error}")
                 write_pairs(job, pairs)
     finally:
         if not arguments.keep_data:
             rig.remove_data()
-    say(f"{scenario.name}: {len(pairs)} runs are in {job}.")
+    without = f" {failed} runs have no figures; their raw recordings are there, too." if failed else ""
+    say(f"{scenario.name}: {len(pairs)} runs are in {job}.{without}")
+    return failed
 
 
 if __name__ == "__main__":

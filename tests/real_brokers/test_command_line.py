@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from script.real_brokers import __main__ as command
 from script.real_brokers import machine
-from script.real_brokers.install import InstallationError
+from script.real_brokers.install import Installation, InstallationError
+from script.real_brokers.play import Played
 from script.real_brokers.process import ProcessError
+from script.real_brokers.recording import RecordingError
 
 
 def run(capsys, *words):
@@ -77,6 +81,50 @@ def test_a_broker_that_fails_is_reported_with_its_error(capsys, tmp_path, monkey
     monkeypatch.setattr(command, "play", fail)
     code, text = run(capsys, "two-regions", "--out", str(tmp_path))
     assert code == 1 and "cluster us-west ended during start" in text
+
+
+def test_a_run_whose_recording_contradicts_itself_fails_and_the_others_are_written(
+    capsys, tmp_path, monkeypatch
+):
+    class NoRig:
+        def __init__(self, _scenario, folder, _installation):
+            self.folder = folder
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def start(self, _say):
+            assert not (self.folder / "data").exists()
+
+        def remove_data(self):
+            (self.folder / "data").rmdir()
+            self.remove_data = lambda: None
+
+    def write(_job, played, _version, _scenario):
+        if played.plan.label == "r002":
+            raise RecordingError("the log of orders has two entries at 1:4")
+        return {"run": played.plan.label}
+
+    kept = tmp_path / "two-regions" / "processes" / "data"
+    kept.mkdir(parents=True)
+    monkeypatch.setattr(command, "installed", lambda version, _say: Installation(version, "java", ""))
+    monkeypatch.setattr(command, "check_memory", lambda _clusters: None)
+    monkeypatch.setattr(command, "Rig", NoRig)
+    monkeypatch.setattr(command, "warm_up", lambda _rig, _plan: None)
+    monkeypatch.setattr(
+        command, "play_batch", lambda _rig, plans: [Played(plan, 0, 0, [], [], 0.0) for plan in plans]
+    )
+    monkeypatch.setattr(command, "write_run", write)
+    words = ("two-regions", "--out", str(tmp_path), "--runs", "5", "--at-once", "2")
+    code, text = run(capsys, *words)
+    assert code == 1
+    assert "two-regions, r002: the log of orders has two entries at 1:4" in text
+    assert "4 runs are in" in text and "1 runs have no figures" in text
+    pairs = (tmp_path / "two-regions" / "pairs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["run"] for line in pairs] == ["r001", "r003", "r004", "r005"]
 
 
 def test_too_little_memory_is_named_with_what_is_needed(tmp_path):
