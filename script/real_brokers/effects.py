@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from script.real_brokers.failovers import AutomaticFailover, fail_over
@@ -21,8 +22,10 @@ from script.real_brokers.live_run import (
     Client,
     Run,
 )
-from script.real_brokers.plan import processing_us
+from script.real_brokers.plan import US_NS, processing_us
 from script.real_brokers.process import Event, ProcessError
+from script.real_brokers.rig import Stopping
+from simulator.protocols.pulsar.failover.course import AUTO, CRASH
 from simulator.scenarios.model import CommandSpec, Distribution
 
 Arguments = dict[str, Any]
@@ -37,17 +40,18 @@ class Effects:
 
     def perform(self, number: int, spec: CommandSpec) -> None:
         """Perform a command now, and keep its instant and result."""
-        run = self.run
-        at_ns = time.monotonic_ns()
-        run.effects_us[number] = max(0, (at_ns - run.zero_ns) // 1000)
+        run, at_ns = self.run, time.monotonic_ns()
         if spec.do == "subscription.fail-over":
-            self._begin_failover(number, spec, at_ns)
+            self._note(spec, at_ns, "")
+            run.effects_us[number] = max(0, (at_ns - run.zero_ns) // US_NS)
+            self._fail_over(spec)
             return
         error = ""
         try:
-            _HANDLERS[spec.do](run, spec.arguments)
+            at_ns = _HANDLERS[spec.do](run, spec.arguments) or at_ns
         except ProcessError as refused:
             error = str(refused)
+        run.effects_us[number] = max(0, (at_ns - run.zero_ns) // US_NS)
         self._note(spec, at_ns, error)
 
     def _note(self, spec: CommandSpec, at_ns: int, error: str) -> None:
@@ -55,20 +59,14 @@ class Effects:
         fields = {"do": spec.do, "arguments": spec.arguments, "done_ns": done_ns, "ok": not error}
         self.run.note("command", at_ns, **fields, **({"error": error} if error else {}))
 
-    def _begin_failover(self, number: int, spec: CommandSpec, at_ns: int) -> None:
-        """Begin a failover; one that waits goes on in a thread of its own, so that other commands do not."""
-        self._note(spec, at_ns, "")
-        work: Callable[[], None]
-        if spec.arguments["mode"] == "auto":
-            work = AutomaticFailover(self.run, spec.arguments).probe_until_the_end
-        elif spec.arguments["mode"] == "crash":
-            fail_over(self.run, spec.arguments)
+    def _fail_over(self, spec: CommandSpec) -> None:
+        """Perform a failover; one that waits does so in a thread of its own."""
+        work: Callable[[], None] = partial(fail_over, self.run, spec.arguments)
+        if spec.arguments["mode"] == CRASH:
+            self._guarded(spec, work)
             return
-        else:
-
-            def work() -> None:
-                fail_over(self.run, spec.arguments)
-
+        if spec.arguments["mode"] == AUTO:
+            work = AutomaticFailover(self.run, spec.arguments).probe_until_the_end
         thread = threading.Thread(target=self._guarded, args=(spec, work), daemon=True)
         thread.start()
         self._threads.append(thread)
@@ -78,6 +76,8 @@ class Effects:
             work()
         except ProcessError as error:
             self._note(spec, time.monotonic_ns(), str(error))
+        except Stopping:
+            return  # the rig is being closed
 
     def close_consumer(self, name: str) -> None:
         """Close a consumer at the instant that the scenario's `stop` names."""
@@ -159,11 +159,12 @@ def _replicate(run: Run, arguments: Arguments) -> None:
     run.rig.clusters[arguments["cluster"]].request("subscription.replicate", **fields)
 
 
-def _reset(run: Run, arguments: Arguments) -> None:
-    """Reset a cursor in a topic or all its partitions.
+def _reset(run: Run, arguments: Arguments) -> int:
+    """Reset a cursor in a topic or all its partitions; returns the instant of the first request.
 
-    For an instant the first message that was published from it on is looked up in the log.
+    For an instant the first message that was published from it on is looked up in the log before.
     """
+    resets: list[Arguments] = []
     name = arguments["subscription"]
     cluster = run.rig.clusters[arguments["cluster"]]
     base = run.plan.topic(run.plan.scenario.subscriptions[name].topic)
@@ -174,7 +175,11 @@ def _reset(run: Run, arguments: Arguments) -> None:
         if "time_us" in arguments:
             entries = cluster.request("dump", topic=topic)["entries"]
             where = first_from(run, entries, run.at_ns(arguments["time_us"]))
-        cluster.request("subscription.reset", topic=topic, subscription=name, **where)
+        resets.append({"topic": topic, "subscription": name, **where})
+    at_ns = time.monotonic_ns()
+    for future in [cluster.begin("subscription.reset", **reset) for reset in resets]:
+        future.result(WAIT_S)
+    return at_ns
 
 
 def first_from(run: Run, entries: list[Event], at_ns: int) -> Arguments:
@@ -192,7 +197,7 @@ def first_from(run: Run, entries: list[Event], at_ns: int) -> Arguments:
     return {"at": "latest"}
 
 
-_HANDLERS: dict[str, Callable[[Run, Arguments], None]] = {
+_HANDLERS: dict[str, Callable[[Run, Arguments], int | None]] = {
     "topic.unload": _unload,
     "subscription.reset": _reset,
     "subscription.replicate": _replicate,

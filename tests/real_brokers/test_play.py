@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from script.real_brokers.effects import first_from
-from script.real_brokers.failovers import covered
+from script.real_brokers.failovers import AutomaticFailover, covered
 from script.real_brokers.install import Installation
 from script.real_brokers.live_run import Run
 from script.real_brokers.output import meta_of, run_folder, write_raw
@@ -157,6 +157,38 @@ def test_clients_die_with_their_region_and_producers_continue_after_the_restart(
         event for event in of(played, "published") if crash["t"] + 50_000_000 < event["t"] < restart["t"]
     ]
     assert between == []
+
+
+MODES = """commands:
+  - {at: 150ms, do: subscription.fail-over, subscription: billing, from: west, to: east, mode: MODE}
+"""
+
+
+AUTO = "auto, probeInterval: 50ms, failoverDelay: 50ms, switchBack: false"
+
+
+def test_an_automatic_failover_moves_the_consumers_when_only_the_other_cluster_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr(AutomaticFailover, "_answers", lambda _self, cluster: cluster == "east")
+    (played,) = play(tmp_path, SCENARIO + MODES.replace("MODE", AUTO), runs=1)
+    (moved,) = of(played, "failover.finished")
+    assert (moved["from"], moved["to"], moved["mode"]) == ("west", "east", "auto")
+    states = [event["state"] for event in of(played, "client", name="r001/billing-1")]
+    assert states[0] == "killed"
+
+
+def test_an_automatic_failover_moves_nothing_when_neither_cluster_answers(tmp_path):
+    # no stand-in listens on a broker's port
+    (played,) = play(tmp_path, SCENARIO + MODES.replace("MODE", AUTO), runs=1)
+    assert of(played, "failover.finished") == []
+
+
+def test_a_drained_failover_waits_for_the_limit_and_moves_the_producers(tmp_path):
+    mode = "drained, limit: 50ms, producers: true, stop-producers: true"
+    (played,) = play(tmp_path, SCENARIO + MODES.replace("MODE", mode), runs=1)
+    (moved,) = of(played, "failover.finished")
+    assert moved["mode"] == "drained"
+    assert [event["cluster"] for event in of(played, "request", name="r001/shop")] == ["west", "east"]
+    assert [event["sequence"] for event in of(played, "published")] == list(range(12))
 
 
 def test_logs_end_with_the_run(tmp_path):
