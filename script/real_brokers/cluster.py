@@ -6,6 +6,7 @@ the process is killed, and starting it again on that folder is the restart after
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class Cluster:
         self._settings = dict(settings or {})
         self._on_event = on_event
         self._watched: list[str] = []
+        self.ready_ns = 0  # the instant at which the broker was ready, before it watches anything
         self.process = JsonProcess(f"cluster {name}", self._receive)
 
     @property
@@ -88,6 +90,7 @@ class Cluster:
             ],
             settings=self._settings,
         )
+        self.ready_ns = time.monotonic_ns()
         return int(answer["ready_ms"])
 
     def connect(self, peer: Cluster) -> None:

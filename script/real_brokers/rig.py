@@ -158,9 +158,10 @@ class Rig:
 
     def restart(self, name: str) -> int:
         """Start a killed cluster on its data; returns the instant at which it was ready."""
-        self.clusters[name].restart()
+        cluster = self.clusters[name]
+        cluster.restart()
         self.down.remove(name)
-        return time.monotonic_ns()
+        return cluster.ready_ns
 
     def repair(self) -> None:
         """Heal all links and restart what is down."""
