@@ -69,7 +69,7 @@ class Clients:
         plan = self.producers[name]
         for number in range(plan["count"] or 0):
             time.sleep(max(0, start_ns + number * plan["every_ns"] - time.monotonic_ns()) / 1e9)
-            if name not in self.names:
+            if name not in self.names or self.producers[name] is not plan:
                 return
             sequence = plan["first_sequence"] + number
             now_ns = time.monotonic_ns()
