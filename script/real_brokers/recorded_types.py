@@ -86,9 +86,9 @@ Made by `python -m script.real_brokers.recorded_types > docs/recorded-events.md`
 
 A run on real brokers is recorded as raw events and as dumps of every log (`raw.jsonl.gz`).
 `script/real_brokers/rows.py` turns them into rows of [the trace](trace.md). Verdicts, checks, page and
-reports then read a real run as they read a simulated one. The meta of such a trace file has the key `recorded`, with
-`pulsar`, `date`, `measured` and `inferred` (the lists below), `moved_rows`, `moved_most_us` and
-`dropped_causes`.
+reports then read a real run as they read a simulated one. The meta of such a trace file has the key
+`recorded`, with `pulsar`, `date`, and the lists `measured` and `inferred`: those of the types below that the
+run has.
 
 ## Instants
 
@@ -98,9 +98,10 @@ reports then read a real run as they read a simulated one. The meta of such a tr
 - Controllers, cursors, consumers, replicators and caches are polled every millisecond. An ack is stamped
   after the broker handled it. Such a row is put back to the instant of the first row that it caused, if that
   is earlier.
-- Any other row that is stamped before its cause is put at the cause's instant. `moved_rows` counts these,
-  `moved_most_us` is the longest shift.
-- `dropped_causes` counts inferred causes that contradicted each other. It is 0 for a sound recording.
+- Any other row that is stamped before its cause is put at the cause's instant.
+- The meta's key `converted` has `moved_rows` and `moved_most_us`, how many rows that were and the longest
+  shift, and `dropped_causes`, the inferred causes that contradicted each other. The last is 0 for a sound
+  recording.
 
 ## Causes
 

@@ -78,7 +78,8 @@ def write_recorded(path: Path, converted: Converted, recording: Recording, scena
 
 
 def recorded_meta(converted: Converted, recording: Recording, scenario: Scenario) -> dict[str, Any]:
-    """The meta of the file: that of a simulated run, and the key `recorded`."""
+    """The meta of the file: that of a simulated run, `recorded`, and what converting had to put right."""
+    types = {row["type"]: None for row in converted.trace.rows()}
     return {
         "engine_version": ENGINE_VERSION,
         "scenario": scenario.canonical_text,
@@ -88,8 +89,10 @@ def recorded_meta(converted: Converted, recording: Recording, scenario: Scenario
         "recorded": {
             "pulsar": recording.meta["pulsar"],
             "date": recording.meta["date"],
-            "measured": types_that_are(MEASURED),
-            "inferred": types_that_are(INFERRED),
+            "measured": [name for name in types_that_are(MEASURED) if name in types],
+            "inferred": [name for name in types_that_are(INFERRED) if name in types],
+        },
+        "converted": {
             "moved_rows": converted.moved,
             "moved_most_us": converted.moved_most_us,
             "dropped_causes": converted.cut,

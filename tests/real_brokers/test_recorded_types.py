@@ -45,7 +45,8 @@ def test_a_recorded_trace_file_reads_back_with_its_meta(monkeypatch, tmp_path):
     assert read.trace.digest() == found.trace.digest()
     assert read.meta["until_us"] == run.world.scenario.until_us
     assert read.meta["recorded"]["pulsar"] == "4.2.4"
-    assert read.meta["recorded"]["dropped_causes"] == 0
+    assert read.meta["converted"] == {"moved_rows": 0, "moved_most_us": 0, "dropped_causes": 0}
+    assert list(read.meta["recorded"]) == ["pulsar", "date", "measured", "inferred"]
     assert "message.stored" in read.meta["recorded"]["measured"]
     assert "message.replicated" in read.meta["recorded"]["inferred"]
     checks = Checks(run.world.scenario)
