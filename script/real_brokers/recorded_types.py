@@ -68,6 +68,7 @@ HOW: dict[str, tuple[str, str]] = {
     "replicator.started": (MEASURED, "the broker, polled"),
     "replicator.disconnected": (MEASURED, "the broker, polled, or the outage of the topic"),
     "replicator.rewound": (INFERRED, "an entry that the link sends again"),
+    "client.changed": (MEASURED, "the driver, which ends clients and starts producers again"),
     "failover.started": (MEASURED, "the driver"),
     "failover.finished": (INFERRED, "the last consumer that subscribed at the target"),
 }

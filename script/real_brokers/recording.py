@@ -88,10 +88,11 @@ def recording_of(lines: Iterable[Event]) -> Recording:
         found.append(_translated(line, meta))
     requested: dict[str, Event] = {}
     for event in sorted(found, key=lambda event: event["t"]):
+        if event["t"] > recording.until_ns:
+            break
         if event["e"] == "request":
             requested[event.get("name", "")] = event
-        elif event["t"] <= recording.until_ns:
-            recording.events.append(_placed(event, requested))
+        recording.events.append(_placed(event, requested))
     return recording
 
 
@@ -117,7 +118,7 @@ def _translated(line: Event, meta: dict[str, Any]) -> Event:
 
 def _placed(event: Event, requested: dict[str, Event]) -> Event:
     """The event with its cluster and topic, which a client's events may leave to its latest request."""
-    name = event.get("consumer") or event.get("producer")
+    name = event.get("consumer") or event.get("producer") or event.get("name")
     request = requested.get(name or "", {})
     for key in ("cluster", "topic", "subscription"):
         if event.get(key) is None and request.get(key) is not None:

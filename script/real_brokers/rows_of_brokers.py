@@ -166,8 +166,8 @@ def _outages(run: Run) -> None:
                 _away(run, place, since, t, crashed, "crash", row)
         elif do == "topic.unload":
             for place in _unloaded(run, arguments):
-                back = _next_sign(run, place, command.t)
-                _away(run, place, command.t, back, command, "unload", command)
+                since, back = _unload_of(run, place, command.t)
+                _away(run, place, since, back, command, "unload", command)
     for cluster, (since, crashed) in down.items():
         for place in [place for place in run.logs if place[0] == cluster]:
             _away(run, place, since, None, crashed, "crash", None)
@@ -182,22 +182,30 @@ def _unloaded(run: Run, arguments: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _next_sign(run: Run, place: tuple[str, str], since: int) -> int:
-    """When a broker served the topic again: the first event or entry that needs it, after it was away."""
+def _unload_of(run: Run, place: tuple[str, str], since: int) -> tuple[int, int]:
+    """When a topic left its broker, and when a broker served it again.
+
+    It left with the first event that something of it ended. It is served again with the first event or entry
+    that needs it, after the last such end.
+    """
     stopped = [
         event["t"]
         for event in run.recording.of("controller", "consumer", "replicator")
         if _is_of(event, place) and event["t"] > since and event.get("state") in _ENDED
     ]
-    after = stopped[0] if stopped else since
+    ended = [t for t in stopped if t <= stopped[0] + TOGETHER_NS]
+    left, after = (ended[0], ended[-1]) if ended else (since, since)
     signs = [
         event["t"]
         for event in run.recording.of(*_FROM_BROKERS)
         if _is_of(event, place) and event["t"] > after and event.get("state") not in _ENDED
     ]
     signs += [entry.t for entry in run.logs[place].entries if entry.t > after]
-    return min(signs, default=run.recording.until_ns)
+    return left, min(signs, default=run.recording.until_ns)
 
+
+TOGETHER_NS = 50_000_000
+"""The connections of an unloaded topic end within this time. Clients wait longer before they return."""
 
 _ENDED = ("stopped", "disconnected")
 

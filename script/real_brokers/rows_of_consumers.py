@@ -27,7 +27,7 @@ def add_consumers(run: Run) -> None:
     open_: dict[tuple[Cursor, str], Row] = {}
     counts: dict[Cursor, int] = {}
     began: dict[Cursor, tuple[int, Row]] = {}
-    ends = _ends(run)
+    ends = _clients_changed(run)
     for event in _with_crashes(run):
         at = event["cluster"], event["topic"], event["subscription"]
         client = event["consumer"]
@@ -85,27 +85,45 @@ def _cause(run: Run, at: Cursor, t: int) -> Row | None:
     return moved[-1] if moved and moved[-1].fields["subscription"] == at[2] else None
 
 
-def _ends(run: Run) -> dict[str, list[Event]]:
-    """By client when the driver ended it, and how: its process died, was killed, or closed."""
-    ends: dict[str, list[Event]] = {}
-    for event in run.recording.of("client"):
-        ends.setdefault(event["name"], []).append(event)
-    return ends
+def _clients_changed(run: Run) -> dict[str, list[Row]]:
+    """By client the rows with which the driver ended it, and those of producers that continue."""
+    rows: dict[str, list[Row]] = {}
+    for event in run.recording.of("client", "request"):
+        name, cluster = event.get("name", ""), event.get("cluster")
+        consumes = name in run.scenario.consumers
+        if event["e"] == "client":
+            state = _LEFT.get(event["state"], event["state"]) if consumes else event["state"]
+        elif consumes or name not in rows:
+            continue  # only a producer that was ended before continues
+        else:
+            state = "running"
+        cause = _why_changed(run, name, cluster, event["t"])
+        fields = {"cluster": cluster, "client": name, "reason": state}
+        rows.setdefault(name, []).append(run.draft.add("client.changed", event["t"], cause, **fields))
+    return rows
 
 
-def _why_left(run: Run, at: Cursor, event: Event, ends: dict[str, list[Event]]) -> tuple[str, Row | None]:
-    """Why a consumer left: an outage of its topic, else what the driver did to it, and the command for it."""
+def _why_changed(run: Run, client: str, cluster: str | None, t: int) -> Row | None:
+    """The latest command by then that concerns a client: by name, or by its cluster or subscription."""
+    spec = run.scenario.consumers.get(client)
+    for arguments, row in reversed(run.commands):
+        named = client in (arguments.get("consumer"), arguments.get("producer"), arguments.get("client"))
+        moved = (
+            spec is not None and arguments.get("subscription") == spec.subscription and "from" in arguments
+        )
+        shut = row.fields["reason"].startswith("cluster.") and arguments.get("cluster") == cluster
+        if row.t <= t and (named or moved or shut):
+            return row
+    return None
+
+
+def _why_left(run: Run, at: Cursor, event: Event, ends: dict[str, list[Row]]) -> tuple[str, Row | None]:
+    """Why a consumer left: an outage of its topic, else what the driver did to it."""
     for since, until, row in run.away.get(at[:2], []):
         if since <= event["t"] <= until:
             return row.fields["reason"], row
-    ended = [end for end in ends.get(event["consumer"], []) if end["t"] <= event["t"]]
-    word = _LEFT.get(ended[-1]["state"], "closed") if ended else "closed"
-    for arguments, row in reversed(run.commands):
-        moved = (arguments.get("subscription"), arguments.get("from")) == (at[2], at[0])
-        named = event["consumer"] in (arguments.get("consumer"), arguments.get("client"))
-        if row.t <= event["t"] and (moved or named):
-            return word, row
-    return word, None
+    ended = [row for row in ends.get(event["consumer"], []) if row.t <= event["t"]]
+    return (ended[-1].fields["reason"], ended[-1]) if ended else ("closed", None)
 
 
 _LEFT = {"killed": "killed", "down": "crash", "stopped": "closed"}

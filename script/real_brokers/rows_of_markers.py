@@ -122,6 +122,7 @@ def _handle(run: Run, log: Log) -> Rows:
                 "marker.handled",
                 entry.t,
                 row,
+                polled=True,
                 cluster=log.cluster,
                 peer=entry.origin,
                 topic=log.topic,

@@ -89,7 +89,7 @@ def _started(run: Run, place: Place, log: Log, t: int) -> _Life:
         for row in run.draft.rows
         if row.type == "marker.handled" and _of(row) == place and row.fields["reason"] == REQUEST
     ]
-    asked = [row for row in handled if row.t <= t]
+    asked = [row for row in handled if row.cause is not None and row.cause.t <= t]
     by_marker = asked and (not connected or asked[-1].t > max(row.t for row in connected) + _LATE_NS)
     cause = asked[-1] if by_marker else connected[-1] if connected else None
     reason = "forced" if by_marker else "subscription"

@@ -124,8 +124,11 @@ class EngineRun:
                     if (spec.do, spec.at_us) == (row["reason"], row["at_us"])
                 )
                 yield self._event(row, "command", do=row["reason"], arguments=arguments, ok=True)
-            elif kind == "client.changed" and row["reason"] in ("killed", "closed", "crash"):
-                state = {"killed": "killed", "closed": "stopped", "crash": "down"}[row["reason"]]
+            elif kind == "client.changed" and row["reason"] == "running":
+                topic = scenario.producers[row["client"]].topic
+                yield self._request(self.t(row), "producer", row["client"], row["cluster"], topic)
+            elif kind == "client.changed":
+                state = {"closed": "stopped", "crash": "down"}.get(row["reason"], row["reason"])
                 yield self._event(row, "client", name=PREFIX + row["client"], state=state)
 
     def _request(

@@ -52,6 +52,7 @@ SAME_ROWS = (
     "subscription.created",
     "consumer.connected",
     "consumer.disconnected",
+    "client.changed",
     "failover.started",
     "failover.finished",
     "cluster.crashed",
