@@ -117,6 +117,8 @@ class EngineRun:
                 yield self._about(row, "delivered", redelivery_count=row["count"])
             elif kind == "message.acknowledged" and not self._covered(row):
                 yield self._about(row, "acknowledged", type=row["reason"])
+            elif kind == "message.negatively-acknowledged":
+                yield self._about(row, "negatively_acknowledged")
             elif kind == "command.applied":
                 arguments = next(
                     spec.arguments

@@ -75,6 +75,11 @@ CASES = {
     },
     "partitions": {"topic": ", partitions: 3", "commands": [MOVE % "planned"]},
     "keys": {"type": "Key_Shared", "producer": ", keys: 5", "commands": [MOVE % "planned"]},
+    "negative acks and held messages": {
+        "consumer": ", negativeAcknowledge: {share: 10%}, negativeAckRedeliveryDelay: 300ms,"
+        " hold: {messages: [shop/30], for: 20s}",
+        "commands": [MOVE % "planned"],
+    },
     "cumulative": {
         "type": "Exclusive",
         "consumer": ", acknowledge: cumulative",
@@ -107,6 +112,32 @@ def test_a_recording_with_this_gives_the_figures_of_the_run(case, monkeypatch):
     run = recorded(case, monkeypatch)
     found = convert(recording_of(run.lines()), run.world.scenario)
     assert figures(found.trace, run.world.scenario) == figures(run.world.trace, run.world.scenario)
+    for type_ in CLIENT_ROWS:
+        assert _columns(found.trace.rows(), type_) == _columns(run.rows, type_), type_
+
+
+CLIENT_ROWS = (
+    "message.published",
+    "message.delivered",
+    "message.acknowledged",
+    "message.negatively-acknowledged",
+    "client.changed",
+    "command.applied",
+    "link.cut",
+    "link.healed",
+    "link.slowed",
+    "subscription.replication-switched",
+)
+"""Types of which a recording gives every row with all its columns."""
+
+
+def _columns(rows: list[dict], type_: str) -> list[tuple]:
+    kept = [
+        {name: value for name, value in row.items() if name not in ("seq", "cause_seq", "evidence_seq")}
+        for row in rows
+        if row["type"] == type_
+    ]
+    return sorted(tuple(sorted(row.items())) for row in kept)
 
 
 LATE_NS = {"controller": 1e6, "cursor": 1e6, "replicator": 1e6, "consumer": 1e6, "cache": 1e6, "ack": 3e5}
