@@ -121,6 +121,7 @@ CLIENT_ROWS = (
     "message.delivered",
     "message.acknowledged",
     "message.negatively-acknowledged",
+    "message.registered",
     "client.changed",
     "command.applied",
     "link.cut",
