@@ -17,6 +17,7 @@ import pytest
 
 from script.support import environment, system
 from script.support.processes import Stopped, Supervisor
+from script.support.run_tests import REAL_BROKERS_TEST, WHOLE_SUITE, selection
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -176,3 +177,10 @@ def test_help_needs_nothing_installed(name):
         check=False,
     )
     assert (told.returncode, told.stdout.startswith(f"usage: script/{name}")) == (0, True), told.stderr
+
+
+def test_the_test_against_real_brokers_runs_on_request_only():
+    assert selection([]) == list(WHOLE_SUITE)
+    assert selection(["--real-brokers", "-x"]) == [REAL_BROKERS_TEST, "-x"]
+    assert (ROOT / REAL_BROKERS_TEST).exists()
+    assert not Path(REAL_BROKERS_TEST).name.startswith("test_"), "pytest would collect it in every run"

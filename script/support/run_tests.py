@@ -5,6 +5,8 @@ Tools that cannot be set up are reported here, and the tests that need them fail
 processes share the work, and the tests of one Spark session or one browser stay together
 (`tests/conftest.py`). Pytest's summary is printed last, and its exit code is this command's. Arguments
 replace the default ones (`script/test tests/engine -k seek`); the checks do not run then.
+`--real-brokers` stands for the test against real Pulsar brokers, which is not part of the suite and installs
+them with Maven on first use.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from script.support.processes import Supervisor, say
 from script.support.run_checks import Outcome, run_checks
 
 WHOLE_SUITE = ("-n", "2")
+REAL_BROKERS, REAL_BROKERS_TEST = "--real-brokers", "tests/real_brokers/on_request.py"
 
 
 def main() -> int:
@@ -35,7 +38,14 @@ def run_tests(supervisor: Supervisor, arguments: list[str]) -> int:
     for thing in ("java", "chromium", "postgres"):
         system.ensure(supervisor, thing)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    return supervisor.run([str(PYTHON), "-m", "pytest", *(arguments or WHOLE_SUITE)], environment)
+    return supervisor.run([str(PYTHON), "-m", "pytest", *selection(arguments)], environment)
+
+
+def selection(arguments: list[str]) -> list[str]:
+    """Pytest's arguments: the whole suite without any, and the file that `--real-brokers` stands for."""
+    if not arguments:
+        return list(WHOLE_SUITE)
+    return [REAL_BROKERS_TEST if one == REAL_BROKERS else one for one in arguments]
 
 
 if __name__ == "__main__":
