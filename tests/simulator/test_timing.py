@@ -268,6 +268,14 @@ def test_what_is_dropped_in_delivery_is_delivered_again_and_gives_its_permits_ba
         assert session.queued == 0 and session.permits + session.taken == 4
 
 
+@pytest.mark.parametrize("command", ["client.kill", "client.close"])
+def test_the_end_of_a_client_drops_what_is_in_delivery(command):
+    world = open_world(body("deliveryTime: 50ms", producer="every: 5ms"), until="1s")
+    world.run(202 * MS)
+    do(world, command, client="c")
+    assert not world.runtime.consumers["c"].in_delivery.pending
+
+
 @pytest.mark.parametrize("type_", ["Exclusive", "Shared"])
 def test_a_dropped_delivery_brings_no_later_message_forward(type_):
     command = "do: subscription.reset, subscription: s, cluster: a, position: earliest"
